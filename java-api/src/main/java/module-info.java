@@ -1,0 +1,16 @@
+/**
+ * Collective communication for the JVM: process groups, tensors, stores and bootstrap over vendor
+ * libraries that are found at run time.
+ *
+ * @uses org.jccl.spi.BackendProvider the bindings
+ */
+module org.jccl.api {
+    requires static org.bytedeco.javacpp;
+
+    exports org.jccl;
+    exports org.jccl.bootstrap;
+    exports org.jccl.spi;
+    exports org.jccl.store;
+
+    uses org.jccl.spi.BackendProvider;
+}

@@ -1,0 +1,75 @@
+package org.jccl;
+
+import java.util.Locale;
+
+/**
+ * A place where tensors live.
+ *
+ * @param type {@code cpu}, or the name that a binding's device runtime gives its devices, in lower
+ *     case
+ * @param index number of the device on this host, 0 for the CPU
+ */
+public record Device(String type, int index) {
+
+    /** The host's memory. */
+    public static final Device CPU = new Device("cpu", 0);
+
+    /**
+     * Checks the arguments.
+     *
+     * @throws UsageException when the type is empty, not lower case, or the index negative
+     */
+    public Device {
+        if (type == null || type.isEmpty() || !type.equals(type.toLowerCase(Locale.ROOT))) {
+            throw new UsageException(
+                    FailureContext.NONE, "device type must be lower case text, got '" + type + "'");
+        }
+        if (index < 0) {
+            throw new UsageException(
+                    FailureContext.NONE, "device index must not be negative, got " + index);
+        }
+    }
+
+    /**
+     * Reads {@code type} or {@code type:index}, in any case.
+     *
+     * @param text for instance {@code cpu} or {@code npu:3}
+     * @return the device
+     * @throws UsageException when the text has another form
+     */
+    public static Device parse(String text) {
+        String[] parts = text.toLowerCase(Locale.ROOT).split(":", -1);
+        try {
+            if (parts.length == 1) {
+                return new Device(parts[0], 0);
+            }
+            if (parts.length == 2) {
+                return new Device(parts[0], Integer.parseInt(parts[1]));
+            }
+        } catch (NumberFormatException e) {
+            throw badText(text, e);
+        }
+        throw badText(text, null);
+    }
+
+    private static UsageException badText(String text, Throwable cause) {
+        return new UsageException(
+                FailureContext.NONE,
+                "device must be 'type' or 'type:index', for instance 'cpu', got '" + text + "'",
+                cause);
+    }
+
+    /**
+     * Whether this is host memory.
+     *
+     * @return true for {@link #CPU}
+     */
+    public boolean isCpu() {
+        return type.equals("cpu");
+    }
+
+    @Override
+    public String toString() {
+        return isCpu() ? type : type + ":" + index;
+    }
+}

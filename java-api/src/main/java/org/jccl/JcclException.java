@@ -1,0 +1,63 @@
+package org.jccl;
+
+/**
+ * Root of everything this library throws. {@link #category()} says what the caller can do about it,
+ * {@link #context()} where it happened.
+ */
+public abstract class JcclException extends RuntimeException {
+
+    /** What a caller can do after a failure. */
+    public enum Category {
+        /**
+         * The call, its arguments or the set-up is wrong: change the program or the environment.
+         */
+        USAGE,
+        /** The same call may succeed when it is made again; nothing was destroyed. */
+        RETRYABLE,
+        /** The group can not be used any more: close it and build a new one on every rank. */
+        FATAL_GROUP
+    }
+
+    private static final long serialVersionUID = 1L;
+
+    private final Category category;
+    private final transient FailureContext context;
+
+    /**
+     * Creates an exception.
+     *
+     * @param category what the caller can do
+     * @param context where it happened
+     * @param message what failed, why, and what to do next
+     * @param cause the failure beneath, or null
+     */
+    protected JcclException(
+            Category category, FailureContext context, String message, Throwable cause) {
+        super(withContext(context, message), cause);
+        this.category = category;
+        this.context = context;
+    }
+
+    private static String withContext(FailureContext context, String message) {
+        String where = context.toString();
+        return where.isEmpty() ? message : where + ": " + message;
+    }
+
+    /**
+     * What the caller can do about it.
+     *
+     * @return the category
+     */
+    public final Category category() {
+        return category;
+    }
+
+    /**
+     * Where it happened: group, rank, operation and its sequence number.
+     *
+     * @return the context; {@link FailureContext#NONE} after deserialisation
+     */
+    public final FailureContext context() {
+        return context == null ? FailureContext.NONE : context;
+    }
+}

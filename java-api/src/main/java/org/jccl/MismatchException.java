@@ -1,0 +1,31 @@
+package org.jccl;
+
+/**
+ * Ranks issued different operations at the same position: other operation, count, data type, reduce
+ * op or root.
+ */
+public final class MismatchException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates an exception.
+     *
+     * @param context where it happened
+     * @param message what failed, why, and what to do next
+     */
+    public MismatchException(FailureContext context, String message) {
+        this(context, message, null);
+    }
+
+    /**
+     * Creates an exception with a cause.
+     *
+     * @param context where it happened
+     * @param message what failed, why, and what to do next
+     * @param cause the failure beneath, or null
+     */
+    public MismatchException(FailureContext context, String message, Throwable cause) {
+        super(Category.FATAL_GROUP, context, message, cause);
+    }
+}

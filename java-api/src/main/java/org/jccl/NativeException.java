@@ -1,0 +1,35 @@
+package org.jccl;
+
+/** A vendor library reported a failure that fits no narrower class. */
+public final class NativeException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final int code;
+
+    /**
+     * Creates an exception.
+     *
+     * @param context where it happened
+     * @param library the vendor library, for instance {@code libgloo}
+     * @param code the native return code
+     * @param text the native message
+     */
+    public NativeException(FailureContext context, String library, int code, String text) {
+        super(
+                Category.FATAL_GROUP,
+                context,
+                library + " failed with code " + code + ": " + text,
+                null);
+        this.code = code;
+    }
+
+    /**
+     * The native return code.
+     *
+     * @return the code as the vendor library gave it
+     */
+    public int code() {
+        return code;
+    }
+}

@@ -1,0 +1,25 @@
+package org.jccl.bootstrap;
+
+import java.util.Optional;
+
+/**
+ * This process's place in a job.
+ *
+ * @param source what said so, for instance {@code torchrun}
+ * @param rank rank in the world, from 0
+ * @param worldSize number of ranks
+ * @param localRank rank among the processes of this host, or -1 when unknown
+ * @param localWorldSize number of ranks on this host, or -1 when unknown
+ * @param masterAddress host of the store, when the launcher names one
+ * @param masterPort port of the store, when the launcher names one
+ * @param storeIsHosted true when the launcher already serves the store, so that rank 0 must not
+ */
+public record Membership(
+        String source,
+        int rank,
+        int worldSize,
+        int localRank,
+        int localWorldSize,
+        Optional<String> masterAddress,
+        Optional<Integer> masterPort,
+        boolean storeIsHosted) {}

@@ -1,0 +1,59 @@
+package org.jccl.spi;
+
+import java.util.Optional;
+import java.util.Set;
+import org.jccl.Availability;
+
+/**
+ * A binding, found through {@link java.util.ServiceLoader}. Its constructor must not load native
+ * code; {@link #availability()} does.
+ */
+public interface BackendProvider {
+
+    /**
+     * Name of the backend.
+     *
+     * @return lower case
+     */
+    String name();
+
+    /**
+     * Device types whose tensors it takes, see {@link org.jccl.Device#type()}.
+     *
+     * @return at least one type
+     */
+    Set<String> deviceTypes();
+
+    /**
+     * Loads the vendor library at the first call and remembers the outcome.
+     *
+     * @return version and path, or what was tried and why it failed; never throws
+     */
+    Availability availability();
+
+    /**
+     * This process's place in the world, when the library itself knows it.
+     *
+     * @return rank and size, or empty when the bootstrap must find out
+     */
+    default Optional<World> world() {
+        return Optional.empty();
+    }
+
+    /**
+     * Connects to the other ranks. Called on every rank of the new group, concurrently.
+     *
+     * @param config the group
+     * @return the communicator of this rank
+     * @throws org.jccl.JcclException when a peer does not arrive in time or the library fails
+     */
+    Communicator create(CommunicatorConfig config);
+
+    /**
+     * Rank and size of a world.
+     *
+     * @param rank from 0
+     * @param size number of ranks
+     */
+    record World(int rank, int size) {}
+}

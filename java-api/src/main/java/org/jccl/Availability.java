@@ -20,7 +20,12 @@ public sealed interface Availability {
      * @param tried what was looked for, in order, each with its outcome
      */
     record Unavailable(String reason, List<String> tried) implements Availability {
-        /** Copies the list. */
+        /**
+         * Copies the list.
+         *
+         * @param reason one sentence
+         * @param tried each with its outcome
+         */
         public Unavailable {
             tried = List.copyOf(tried);
         }

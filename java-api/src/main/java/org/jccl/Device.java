@@ -17,6 +17,8 @@ public record Device(String type, int index) {
     /**
      * Checks the arguments.
      *
+     * @param type lower case
+     * @param index from 0
      * @throws UsageException when the type is empty, not lower case, or the index negative
      */
     public Device {

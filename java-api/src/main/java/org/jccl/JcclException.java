@@ -20,7 +20,9 @@ public abstract class JcclException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
+    /** What the caller can do. */
     private final Category category;
+
     private final transient FailureContext context;
 
     /**

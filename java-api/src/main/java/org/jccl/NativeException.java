@@ -5,6 +5,7 @@ public final class NativeException extends JcclException {
 
     private static final long serialVersionUID = 1L;
 
+    /** The native return code. */
     private final int code;
 
     /**

@@ -63,6 +63,8 @@ public record ReduceOp(Kind kind, double factor) {
     /**
      * Checks the arguments.
      *
+     * @param kind the operation
+     * @param factor 1 for all but PREMUL_SUM
      * @throws UsageException when {@code kind} is null, or {@code factor} is not 1 for an operation
      *     that takes none
      */

@@ -23,7 +23,7 @@ public abstract class JcclException extends RuntimeException {
     /** What the caller can do. */
     private final Category category;
 
-    private final transient FailureContext context;
+    private transient FailureContext context;
 
     /**
      * Creates an exception.
@@ -35,14 +35,39 @@ public abstract class JcclException extends RuntimeException {
      */
     protected JcclException(
             Category category, FailureContext context, String message, Throwable cause) {
-        super(withContext(context, message), cause);
+        super(message, cause);
         this.category = category;
         this.context = context;
     }
 
-    private static String withContext(FailureContext context, String message) {
-        String where = context.toString();
-        return where.isEmpty() ? message : where + ": " + message;
+    /** Where it happened, followed by what failed, why, and what to do next. */
+    @Override
+    public final String getMessage() {
+        String where = context().toString();
+        return where.isEmpty() ? reason() : where + ": " + reason();
+    }
+
+    /**
+     * The message without the context.
+     *
+     * @return what failed, why, and what to do next
+     */
+    public final String reason() {
+        return super.getMessage();
+    }
+
+    /**
+     * Adds where it happened, unless that is known already. Bindings throw without context; the
+     * engines, which know it, add it before anyone else sees the exception.
+     *
+     * @param where the context
+     * @return this exception
+     */
+    public final JcclException at(FailureContext where) {
+        if (context().equals(FailureContext.NONE)) {
+            context = where;
+        }
+        return this;
     }
 
     /**

@@ -32,6 +32,15 @@ public interface BackendProvider {
     Availability availability();
 
     /**
+     * Order among backends of the same devices when the user names none.
+     *
+     * @return higher is tried first
+     */
+    default int preference() {
+        return 0;
+    }
+
+    /**
      * This process's place in the world, when the library itself knows it.
      *
      * @return rank and size, or empty when the bootstrap must find out

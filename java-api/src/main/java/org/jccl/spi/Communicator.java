@@ -125,27 +125,27 @@ public interface Communicator extends AutoCloseable {
      * Concatenates the ranks' elements on the root.
      *
      * @param input elements of this rank
-     * @param output on the root the sum of {@code counts} elements; 0 elsewhere
-     * @param counts elements of each rank
+     * @param output on the root {@code count} times size elements; 0 elsewhere
+     * @param count elements a rank
      * @param type element type
      * @param root rank
      * @param stream see the class
      * @return 0 or a request
      */
-    long gather(long input, long output, long[] counts, DataType type, int root, long stream);
+    long gather(long input, long output, long count, DataType type, int root, long stream);
 
     /**
      * Deals the root's elements out to the ranks.
      *
-     * @param input on the root the sum of {@code counts} elements; 0 elsewhere
+     * @param input on the root {@code count} times size elements; 0 elsewhere
      * @param output elements of this rank
-     * @param counts elements of each rank
+     * @param count elements a rank
      * @param type element type
      * @param root rank
      * @param stream see the class
      * @return 0 or a request
      */
-    long scatter(long input, long output, long[] counts, DataType type, int root, long stream);
+    long scatter(long input, long output, long count, DataType type, int root, long stream);
 
     /**
      * Reduces, and leaves each rank its part of the result.

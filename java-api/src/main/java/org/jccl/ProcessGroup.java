@@ -1,0 +1,470 @@
+package org.jccl;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jccl.internal.Engine;
+import org.jccl.internal.Group;
+import org.jccl.internal.Operation;
+
+/**
+ * A group of ranks that communicate. Every method that returns a {@link Work} only issues an
+ * operation; {@link #sync()} has the same list for callers that want it done on return.
+ *
+ * <p>All ranks of a group issue the same collectives in the same order with matching arguments.
+ * When they do not, every rank gets a {@link MismatchException}, not wrong data. Roots and peers
+ * are ranks of this group. Tensors may be read and written again when the work is complete.
+ *
+ * <p>Safe for use by several threads of a rank, though their order is then the program's business.
+ * Several groups, also of several ranks, can live in one process where the backend allows it.
+ *
+ * <p>Any failure but a {@link UsageException} ends the group: what runs and what is called later
+ * fails with the first cause. Every operation has the group's timeout as deadline.
+ *
+ * <p>All methods throw a {@link UsageException} for arguments that are null, of the wrong type,
+ * size, rank or device, closed, or overlapping, and a {@link GroupAbortedException} on a failed
+ * group.
+ */
+public final class ProcessGroup implements AutoCloseable {
+
+    private final Group group;
+    private final Arguments arguments;
+    private final SyncCollectives sync;
+
+    ProcessGroup(Group group) {
+        this.group = group;
+        this.arguments = new Arguments(group.context(), group.size());
+        this.sync = new SyncCollectives(group, arguments);
+    }
+
+    /**
+     * Joins the world as the launcher's environment says ({@code env://}), with default options.
+     *
+     * @param backend for instance {@code gloo}, or {@code cpu:gloo,cuda:nccl}; in any case
+     * @return this process's group of all ranks
+     * @throws BootstrapException when the environment does not say who and where the ranks are
+     * @throws BackendUnavailableException when the backend can not be used here
+     * @throws JcclException when the other ranks do not arrive in time
+     */
+    public static ProcessGroup init(String backend) {
+        return builder().backend(backend).build();
+    }
+
+    /**
+     * Joins the world with options.
+     *
+     * @return a builder with all defaults
+     */
+    public static ProcessGroupBuilder builder() {
+        return new ProcessGroupBuilder();
+    }
+
+    /**
+     * This process's rank.
+     *
+     * @return from 0
+     */
+    public int rank() {
+        return group.context().rank();
+    }
+
+    /**
+     * World size of this group.
+     *
+     * @return number of ranks
+     */
+    public int size() {
+        return group.size();
+    }
+
+    /**
+     * Name of the group, the same on all its ranks and unique in the job.
+     *
+     * @return the name
+     */
+    public String name() {
+        return group.context().group();
+    }
+
+    /**
+     * Ranks of this group's members in the world, by rank in this group.
+     *
+     * @return as many ranks as this group has
+     */
+    public List<Integer> worldRanks() {
+        return group.worldRanks();
+    }
+
+    /**
+     * Backend of a device type.
+     *
+     * @param deviceType for instance {@code cpu}
+     * @return its name, or empty when the group takes no such tensors
+     */
+    public Optional<String> backend(String deviceType) {
+        return group.backend(deviceType);
+    }
+
+    /**
+     * The same operations in the caller's own order: on host backends each returns when it is done.
+     *
+     * @return a view of this group
+     */
+    public SyncCollectives sync() {
+        return sync;
+    }
+
+    /**
+     * Copies root's elements to all ranks.
+     *
+     * @param tensor in on the root, out elsewhere; the same count and type on all ranks
+     * @param root rank that sends
+     * @return the work
+     */
+    public Work broadcast(Tensor tensor, int root) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.broadcast(operation, tensor, root);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Reduces in place; all ranks get the same bits.
+     *
+     * @param tensor in and out; the same count and type on all ranks
+     * @param op how to combine
+     * @return the work
+     */
+    public Work allReduce(Tensor tensor, ReduceOp op) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.allReduce(operation, engine, tensor, op);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Reduces to the root, in place there. Other ranks' tensors are not changed.
+     *
+     * @param tensor in, and out on the root
+     * @param root rank that gets the result
+     * @param op how to combine
+     * @return the work
+     */
+    public Work reduce(Tensor tensor, int root, ReduceOp op) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.reduce(operation, engine, tensor, root, op);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Collects every rank's tensor on all ranks. Ranks' tensors may differ in size.
+     *
+     * @param outputs one tensor a rank, as large as that rank's input; slices of one tensor in rank
+     *     order save a copy
+     * @param input this rank's elements; may be {@code outputs.get(rank())}
+     * @return the work
+     */
+    public Work allGather(List<Tensor> outputs, Tensor input) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allGather(operation, outputs, input);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Collects every rank's tensor into one on all ranks.
+     *
+     * @param output world size times the input's count
+     * @param input this rank's elements; may be its own part of {@code output}
+     * @return the work
+     */
+    public Work allGatherSingle(Tensor output, Tensor input) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allGatherSingle(operation, output, input);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Collects every rank's tensor on the root.
+     *
+     * @param outputs on the root one tensor a rank, each as large as the input; an empty list
+     *     elsewhere
+     * @param input this rank's elements
+     * @param root rank that gets them
+     * @return the work
+     */
+    public Work gather(List<Tensor> outputs, Tensor input, int root) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.gather(operation, outputs, input, root);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Deals the root's tensors out, one a rank.
+     *
+     * @param output this rank's elements
+     * @param inputs on the root one tensor a rank, each as large as the output; an empty list
+     *     elsewhere
+     * @param root rank that sends
+     * @return the work
+     */
+    public Work scatter(Tensor output, List<Tensor> inputs, int root) {
+        Engine engine = group.engineOf(output);
+        Operation operation = engine.newOperation();
+        arguments.scatter(operation, output, inputs, root);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Reduces the ranks' lists tensor by tensor and leaves result i to rank i. Tensors of one list
+     * may differ in size.
+     *
+     * @param output this rank's result, as large as {@code inputs.get(rank())}
+     * @param inputs one tensor a rank; not changed
+     * @param op how to combine
+     * @return the work
+     */
+    public Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
+        Engine engine = group.engineOf(output);
+        Operation operation = engine.newOperation();
+        arguments.reduceScatter(operation, engine, output, inputs, op);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Reduces, and leaves part i of the result to rank i.
+     *
+     * @param output this rank's part
+     * @param input world size times the output's count; not changed
+     * @param op how to combine
+     * @return the work
+     */
+    public Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
+        Engine engine = group.engineOf(output);
+        Operation operation = engine.newOperation();
+        arguments.reduceScatterSingle(operation, engine, output, input, op);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.
+     *
+     * @param outputs one tensor a rank
+     * @param inputs one tensor a rank; not changed
+     * @return the work
+     */
+    public Work allToAll(List<Tensor> outputs, List<Tensor> inputs) {
+        Engine engine = group.engineOf(first(inputs, "inputs"));
+        Operation operation = engine.newOperation();
+        arguments.allToAll(operation, outputs, inputs);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Sends part i of the input to rank i, all parts being equal.
+     *
+     * @param output as large as the input, not the same memory
+     * @param input a multiple of the world size; not changed
+     * @return the work
+     */
+    public Work allToAllSingle(Tensor output, Tensor input) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allToAllSingle(operation, output, input);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Sends part i of the input to rank i, parts as the splits say.
+     *
+     * @param output sum of {@code outputSplits} elements, not the input's memory
+     * @param input sum of {@code inputSplits} elements; not changed
+     * @param outputSplits elements from each rank: what that rank sends to this one
+     * @param inputSplits elements for each rank
+     * @return the work
+     */
+    public Work allToAllSingle(
+            Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allToAllSingle(operation, output, input, outputSplits, inputSplits);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Sends to a peer, with tag 0.
+     *
+     * @param tensor elements to send
+     * @param peer another rank
+     * @return the work; dropping it does not stop the message
+     */
+    public Work send(Tensor tensor, int peer) {
+        return send(tensor, peer, 0);
+    }
+
+    /**
+     * Sends to a peer. Messages between two ranks with one tag arrive in the order they were sent.
+     *
+     * @param tensor elements to send
+     * @param peer another rank
+     * @param tag not negative; must match the receiver's
+     * @return the work; dropping it does not stop the message
+     */
+    public Work send(Tensor tensor, int peer, int tag) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.send(operation, tensor, peer, tag);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Receives from a peer, with tag 0.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @param peer another rank
+     * @return the work
+     */
+    public Work recv(Tensor tensor, int peer) {
+        return recv(tensor, peer, 0);
+    }
+
+    /**
+     * Receives from a peer.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @param peer another rank
+     * @param tag not negative; must match the sender's
+     * @return the work
+     */
+    public Work recv(Tensor tensor, int peer, int tag) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.recv(operation, tensor, peer, tag);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Receives from whoever sends first with tag 0; {@link Work#sourceRank()} tells who it was.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @return the work
+     */
+    public Work recvAnySource(Tensor tensor) {
+        return recvAnySource(tensor, 0);
+    }
+
+    /**
+     * Receives from whoever sends first; {@link Work#sourceRank()} tells who it was.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @param tag not negative; must match the sender's
+     * @return the work
+     */
+    public Work recvAnySource(Tensor tensor, int tag) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.recvAnySource(operation, tensor, tag);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Completes when all ranks have reached it and the collectives this rank issued before are
+     * done.
+     *
+     * @return the work
+     */
+    public Work barrier() {
+        Engine engine = group.defaultEngine();
+        Operation operation = engine.newOperation();
+        arguments.barrier(operation);
+        return engine.submit(operation);
+    }
+
+    /**
+     * A barrier over the store that tells which ranks are missing. Blocks. Slower than {@link
+     * #barrier}; for set-up and debugging.
+     *
+     * @param timeout how long rank 0 waits for the others
+     * @param waitAllRanks true to name all missing ranks, false to fail at the first
+     * @throws OperationTimeoutException on every rank when ranks are missing; rank 0 names them
+     * @throws UsageException when the group has no store
+     */
+    public void monitoredBarrier(Duration timeout, boolean waitAllRanks) {
+        group.monitoredBarrier(Objects.requireNonNull(timeout, "timeout"), waitAllRanks);
+    }
+
+    /**
+     * Collects operations to issue together.
+     *
+     * @return an empty batch
+     */
+    public Batch batch() {
+        return new Batch(group, arguments);
+    }
+
+    /**
+     * Makes a group of some of this group's ranks. Members call it, in the same order among
+     * themselves; on other ranks it returns at once with nothing. The order of {@code ranks} is the
+     * order in the new group.
+     *
+     * @param ranks ranks of this group, each at most once
+     * @return the new group, to be closed by the caller; empty when this rank is not in it
+     * @throws UsageException when a rank is out of range or given twice, or the list is empty
+     * @throws JcclException when members do not arrive in time
+     */
+    public Optional<ProcessGroup> newGroup(List<Integer> ranks) {
+        return group.newGroup(ranks).map(ProcessGroup::new);
+    }
+
+    /**
+     * Divides this group: ranks that give the same color form a new group, ordered by key and,
+     * where keys are equal, by rank. All ranks of this group call it.
+     *
+     * @param color not negative to take part; negative to be in no new group
+     * @param key place in the new group
+     * @return the new group, to be closed by the caller; empty for a negative color
+     * @throws UsageException when the group has no store
+     * @throws JcclException when ranks do not arrive in time
+     */
+    public Optional<ProcessGroup> split(int color, int key) {
+        return group.split(color, key).map(ProcessGroup::new);
+    }
+
+    /**
+     * Stops everything that runs on this group, now, and makes later calls fail. Other ranks'
+     * operations that depend on this rank fail too. Safe from any thread; returns at once. Close
+     * the group afterwards.
+     */
+    public void abort() {
+        group.abort();
+    }
+
+    /**
+     * Waits for what was issued, then leaves the group. Messages that have no partner are aborted
+     * after a moment. Idempotent, and safe while other threads are inside: they finish, or fail by
+     * their deadline, first. Close sub-groups before their parent. Not a barrier.
+     */
+    @Override
+    public void close() {
+        group.close();
+    }
+
+    private Tensor first(List<Tensor> tensors, String name) {
+        if (tensors == null || tensors.isEmpty()) {
+            throw new UsageException(
+                    group.context(),
+                    name + " must hold one tensor for each of the " + size() + " ranks");
+        }
+        return tensors.get(0);
+    }
+
+    /** For instance {@code group 'world', rank 1 of 4}. */
+    @Override
+    public String toString() {
+        return "group '" + name() + "', rank " + rank() + " of " + size();
+    }
+}

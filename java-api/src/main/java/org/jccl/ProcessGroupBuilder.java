@@ -1,0 +1,159 @@
+package org.jccl;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.bootstrap.Rendezvous;
+import org.jccl.internal.Backends;
+import org.jccl.internal.Group;
+import org.jccl.store.Store;
+
+/**
+ * Options of a world, filled and then built once. All have defaults: {@code env://}, the best
+ * backend for the devices present, ten minutes.
+ */
+public final class ProcessGroupBuilder {
+
+    /** Deadline of an operation unless another is given. */
+    public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(10);
+
+    private Optional<String> backend = Optional.empty();
+    private Optional<String> initMethod = Optional.empty();
+    private Optional<Store> store = Optional.empty();
+    private Optional<Integer> rank = Optional.empty();
+    private Optional<Integer> worldSize = Optional.empty();
+    private Optional<Device> device = Optional.empty();
+    private Duration timeout = DEFAULT_TIMEOUT;
+    private final Map<String, BackendOptions> options = new HashMap<>();
+
+    ProcessGroupBuilder() {}
+
+    /**
+     * The backend or backends.
+     *
+     * @param names one name, or pairs {@code device:name} with commas between; in any case
+     * @return this builder
+     */
+    public ProcessGroupBuilder backend(String names) {
+        backend = Optional.of(names.toLowerCase(Locale.ROOT));
+        return this;
+    }
+
+    /**
+     * How ranks find each other.
+     *
+     * @param url {@code env://}, {@code tcp://host:port?rank=..&world_size=..} or {@code
+     *     file:///path?...}
+     * @return this builder
+     */
+    public ProcessGroupBuilder initMethod(String url) {
+        initMethod = Optional.of(url);
+        return this;
+    }
+
+    /**
+     * A store that all ranks reach, instead of an init method. {@link #rank} and {@link #worldSize}
+     * must be given too.
+     *
+     * @param shared stays open when the group is closed
+     * @return this builder
+     */
+    public ProcessGroupBuilder store(Store shared) {
+        store = Optional.of(shared);
+        return this;
+    }
+
+    /**
+     * This process's rank, where the init method does not say it.
+     *
+     * @param value from 0
+     * @return this builder
+     */
+    public ProcessGroupBuilder rank(int value) {
+        rank = Optional.of(value);
+        return this;
+    }
+
+    /**
+     * Number of ranks, where the init method does not say it.
+     *
+     * @param value at least 1
+     * @return this builder
+     */
+    public ProcessGroupBuilder worldSize(int value) {
+        worldSize = Optional.of(value);
+        return this;
+    }
+
+    /**
+     * Deadline of joining and of each operation.
+     *
+     * @param value positive, at most a day
+     * @return this builder
+     * @throws UsageException when it is outside
+     */
+    public ProcessGroupBuilder timeout(Duration value) {
+        if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "timeout must be positive and at most a day, got " + value);
+        }
+        timeout = value;
+        return this;
+    }
+
+    /**
+     * The device this rank uses.
+     *
+     * @param value its type must be one of the backend's
+     * @return this builder
+     */
+    public ProcessGroupBuilder device(Device value) {
+        device = Optional.of(value);
+        return this;
+    }
+
+    /**
+     * Options of one backend.
+     *
+     * @param value of the binding
+     * @return this builder
+     */
+    public ProcessGroupBuilder options(BackendOptions value) {
+        options.put(value.backend(), value);
+        return this;
+    }
+
+    /**
+     * Joins the world. Blocks until all ranks have joined.
+     *
+     * @return this process's group of all ranks
+     * @throws BootstrapException when it is not clear who and where the ranks are
+     * @throws BackendUnavailableException when a backend can not be used here
+     * @throws JcclException when the other ranks do not arrive in time
+     */
+    public ProcessGroup build() {
+        List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
+        Rendezvous rendezvous =
+                store.isPresent()
+                        ? Rendezvous.ofStore(store.get(), rank, worldSize)
+                        : Rendezvous.join(
+                                initMethod.orElse("env://"),
+                                rank,
+                                worldSize,
+                                timeout,
+                                System.getenv());
+        return new ProcessGroup(
+                Group.world(
+                        rendezvous.membership().rank(),
+                        rendezvous.membership().worldSize(),
+                        Optional.of(rendezvous.store()),
+                        timeout,
+                        backends,
+                        rendezvous::close));
+    }
+}

@@ -1,0 +1,283 @@
+package org.jccl;
+
+import java.util.List;
+import org.jccl.internal.Engine;
+import org.jccl.internal.Group;
+import org.jccl.internal.Operation;
+
+/**
+ * A group's operations in the caller's own order, as PyTorch's {@code async_op=False}. On host
+ * backends each call runs on the calling thread and returns when it is done; on device backends it
+ * is enqueued on the caller's current stream. What was issued asynchronously before runs before it.
+ *
+ * <p>No {@link Work}, no queue, no garbage. The operations, their arguments and exceptions are
+ * those of {@link ProcessGroup}; besides, each throws what {@link Work#await()} would.
+ */
+public final class SyncCollectives {
+
+    private final Group group;
+    private final Arguments arguments;
+
+    SyncCollectives(Group group, Arguments arguments) {
+        this.group = group;
+        this.arguments = arguments;
+    }
+
+    /**
+     * Copies root's elements to all ranks.
+     *
+     * @param tensor in on the root, out elsewhere; the same count and type on all ranks
+     * @param root rank that sends
+     */
+    public void broadcast(Tensor tensor, int root) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.borrow();
+        arguments.broadcast(operation, tensor, root);
+        engine.run(operation);
+    }
+
+    /**
+     * Reduces in place; all ranks get the same bits.
+     *
+     * @param tensor in and out; the same count and type on all ranks
+     * @param op how to combine
+     */
+    public void allReduce(Tensor tensor, ReduceOp op) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.borrow();
+        arguments.allReduce(operation, engine, tensor, op);
+        engine.run(operation);
+    }
+
+    /**
+     * Reduces to the root, in place there. Other ranks' tensors are not changed.
+     *
+     * @param tensor in, and out on the root
+     * @param root rank that gets the result
+     * @param op how to combine
+     */
+    public void reduce(Tensor tensor, int root, ReduceOp op) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.borrow();
+        arguments.reduce(operation, engine, tensor, root, op);
+        engine.run(operation);
+    }
+
+    /**
+     * Collects every rank's tensor on all ranks. Ranks' tensors may differ in size.
+     *
+     * @param outputs one tensor a rank, as large as that rank's input; slices of one tensor in rank
+     *     order save a copy
+     * @param input this rank's elements; may be {@code outputs.get(rank())}
+     */
+    public void allGather(List<Tensor> outputs, Tensor input) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.borrow();
+        arguments.allGather(operation, outputs, input);
+        engine.run(operation);
+    }
+
+    /**
+     * Collects every rank's tensor into one on all ranks.
+     *
+     * @param output world size times the input's count
+     * @param input this rank's elements; may be its own part of {@code output}
+     */
+    public void allGatherSingle(Tensor output, Tensor input) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.borrow();
+        arguments.allGatherSingle(operation, output, input);
+        engine.run(operation);
+    }
+
+    /**
+     * Collects every rank's tensor on the root.
+     *
+     * @param outputs on the root one tensor a rank, each as large as the input; an empty list
+     *     elsewhere
+     * @param input this rank's elements
+     * @param root rank that gets them
+     */
+    public void gather(List<Tensor> outputs, Tensor input, int root) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.borrow();
+        arguments.gather(operation, outputs, input, root);
+        engine.run(operation);
+    }
+
+    /**
+     * Deals the root's tensors out, one a rank.
+     *
+     * @param output this rank's elements
+     * @param inputs on the root one tensor a rank, each as large as the output; an empty list
+     *     elsewhere
+     * @param root rank that sends
+     */
+    public void scatter(Tensor output, List<Tensor> inputs, int root) {
+        Engine engine = group.engineOf(output);
+        Operation operation = engine.borrow();
+        arguments.scatter(operation, output, inputs, root);
+        engine.run(operation);
+    }
+
+    /**
+     * Reduces the ranks' lists tensor by tensor and leaves result i to rank i. Tensors of one list
+     * may differ in size.
+     *
+     * @param output this rank's result, as large as {@code inputs.get(rank())}
+     * @param inputs one tensor a rank; not changed
+     * @param op how to combine
+     */
+    public void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
+        Engine engine = group.engineOf(output);
+        Operation operation = engine.borrow();
+        arguments.reduceScatter(operation, engine, output, inputs, op);
+        engine.run(operation);
+    }
+
+    /**
+     * Reduces, and leaves part i of the result to rank i.
+     *
+     * @param output this rank's part
+     * @param input world size times the output's count; not changed
+     * @param op how to combine
+     */
+    public void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
+        Engine engine = group.engineOf(output);
+        Operation operation = engine.borrow();
+        arguments.reduceScatterSingle(operation, engine, output, input, op);
+        engine.run(operation);
+    }
+
+    /**
+     * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.
+     *
+     * @param outputs one tensor a rank
+     * @param inputs one tensor a rank; not changed
+     */
+    public void allToAll(List<Tensor> outputs, List<Tensor> inputs) {
+        Engine engine = group.engineOf(first(inputs, "inputs"));
+        Operation operation = engine.borrow();
+        arguments.allToAll(operation, outputs, inputs);
+        engine.run(operation);
+    }
+
+    /**
+     * Sends part i of the input to rank i, all parts being equal.
+     *
+     * @param output as large as the input, not the same memory
+     * @param input a multiple of the world size; not changed
+     */
+    public void allToAllSingle(Tensor output, Tensor input) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.borrow();
+        arguments.allToAllSingle(operation, output, input);
+        engine.run(operation);
+    }
+
+    /**
+     * Sends part i of the input to rank i, parts as the splits say.
+     *
+     * @param output sum of {@code outputSplits} elements, not the input's memory
+     * @param input sum of {@code inputSplits} elements; not changed
+     * @param outputSplits elements from each rank: what that rank sends to this one
+     * @param inputSplits elements for each rank
+     */
+    public void allToAllSingle(
+            Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+        Engine engine = group.engineOf(input);
+        Operation operation = engine.borrow();
+        arguments.allToAllSingle(operation, output, input, outputSplits, inputSplits);
+        engine.run(operation);
+    }
+
+    /**
+     * Sends to a peer, with tag 0.
+     *
+     * @param tensor elements to send
+     * @param peer another rank
+     */
+    public void send(Tensor tensor, int peer) {
+        send(tensor, peer, 0);
+    }
+
+    /**
+     * Sends to a peer. Messages between two ranks with one tag arrive in the order they were sent.
+     *
+     * @param tensor elements to send
+     * @param peer another rank
+     * @param tag not negative; must match the receiver's
+     */
+    public void send(Tensor tensor, int peer, int tag) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.borrow();
+        arguments.send(operation, tensor, peer, tag);
+        engine.run(operation);
+    }
+
+    /**
+     * Receives from a peer, with tag 0.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @param peer another rank
+     */
+    public void recv(Tensor tensor, int peer) {
+        recv(tensor, peer, 0);
+    }
+
+    /**
+     * Receives from a peer.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @param peer another rank
+     * @param tag not negative; must match the sender's
+     */
+    public void recv(Tensor tensor, int peer, int tag) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.borrow();
+        arguments.recv(operation, tensor, peer, tag);
+        engine.run(operation);
+    }
+
+    /**
+     * Receives from whoever sends first with tag 0.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @return rank of the sender
+     */
+    public int recvAnySource(Tensor tensor) {
+        return recvAnySource(tensor, 0);
+    }
+
+    /**
+     * Receives from whoever sends first.
+     *
+     * @param tensor where to; count and type must be the sender's
+     * @param tag not negative; must match the sender's
+     * @return rank of the sender
+     */
+    public int recvAnySource(Tensor tensor, int tag) {
+        Engine engine = group.engineOf(tensor);
+        Operation operation = engine.borrow();
+        arguments.recvAnySource(operation, tensor, tag);
+        return engine.run(operation);
+    }
+
+    /**
+     * Completes when all ranks have reached it and the collectives this rank issued before are
+     * done.
+     */
+    public void barrier() {
+        Engine engine = group.defaultEngine();
+        Operation operation = engine.borrow();
+        arguments.barrier(operation);
+        engine.run(operation);
+    }
+
+    private Tensor first(List<Tensor> tensors, String name) {
+        if (tensors == null || tensors.isEmpty()) {
+            throw new UsageException(group.context(), name + " must hold one tensor a rank");
+        }
+        return tensors.get(0);
+    }
+}

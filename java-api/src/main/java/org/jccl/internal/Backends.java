@@ -1,0 +1,160 @@
+package org.jccl.internal;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import org.jccl.Availability;
+import org.jccl.BackendOptions;
+import org.jccl.BackendUnavailableException;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider;
+
+/** Finds the bindings that are present and picks those a user asked for. Never another one. */
+public final class Backends {
+
+    private Backends() {}
+
+    /**
+     * All bindings on the class path or module path.
+     *
+     * @return in no order
+     */
+    public static List<BackendProvider> present() {
+        return ServiceLoader.load(BackendProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .toList();
+    }
+
+    /**
+     * The backends for a group.
+     *
+     * @param names a name, pairs of device type and name, or empty to pick
+     * @param device the device asked for
+     * @param options by backend name
+     * @return one entry a device type
+     * @throws UsageException when the text has another form
+     * @throws BackendUnavailableException when a backend is missing or can not be loaded
+     */
+    public static List<Group.Backend> choose(
+            Optional<String> names, Optional<Device> device, Map<String, BackendOptions> options) {
+        List<BackendProvider> present = present();
+        List<Group.Backend> chosen = new ArrayList<>();
+        if (names.isEmpty()) {
+            BackendProvider best = best(present, device);
+            addFor(chosen, best, device, Optional.empty(), options);
+        } else if (!names.get().contains(":")) {
+            addFor(chosen, named(present, names.get()), device, Optional.empty(), options);
+        } else {
+            for (String pair : names.get().split(",")) {
+                String[] parts = pair.trim().split(":");
+                if (parts.length != 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
+                    throw new UsageException(
+                            FailureContext.NONE,
+                            "backend must be a name or pairs like 'cpu:name,device:name', got '"
+                                    + names.get()
+                                    + "'");
+                }
+                String type = parts[0];
+                if (chosen.stream().anyMatch(other -> other.device().type().equals(type))) {
+                    throw new UsageException(
+                            FailureContext.NONE,
+                            "device type " + type + " is given twice in '" + names.get() + "'");
+                }
+                BackendProvider provider = named(present, parts[1]);
+                addFor(chosen, provider, device, Optional.of(type), options);
+            }
+        }
+        return chosen;
+    }
+
+    private static void addFor(
+            List<Group.Backend> chosen,
+            BackendProvider provider,
+            Optional<Device> device,
+            Optional<String> wantedType,
+            Map<String, BackendOptions> options) {
+        String type =
+                wantedType.orElseGet(
+                        () ->
+                                device.map(Device::type)
+                                        .filter(provider.deviceTypes()::contains)
+                                        .orElse(provider.deviceTypes().iterator().next()));
+        if (!provider.deviceTypes().contains(type)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "backend "
+                            + provider.name()
+                            + " takes tensors on "
+                            + provider.deviceTypes()
+                            + ", not on "
+                            + type);
+        }
+        if (provider.availability() instanceof Availability.Unavailable missing) {
+            throw new BackendUnavailableException(
+                    FailureContext.NONE,
+                    "backend "
+                            + provider.name()
+                            + " can not be used: "
+                            + missing.reason()
+                            + tried(missing.tried()));
+        }
+        Device place =
+                device.filter(given -> given.type().equals(type)).orElse(new Device(type, 0));
+        chosen.add(
+                new Group.Backend(
+                        provider, place, Optional.ofNullable(options.get(provider.name()))));
+    }
+
+    private static String tried(List<String> tried) {
+        return tried.isEmpty() ? "" : "; tried:\n  " + String.join("\n  ", tried);
+    }
+
+    private static BackendProvider named(List<BackendProvider> present, String name) {
+        for (BackendProvider provider : present) {
+            if (provider.name().equals(name)) {
+                return provider;
+            }
+        }
+        throw new BackendUnavailableException(
+                FailureContext.NONE,
+                "no binding for backend '"
+                        + name
+                        + "' is on the class path; found "
+                        + present.stream().map(BackendProvider::name).toList()
+                        + "; add the dependency org.jccl:jccl-"
+                        + name);
+    }
+
+    private static BackendProvider best(List<BackendProvider> present, Optional<Device> device) {
+        List<String> refused = new ArrayList<>();
+        List<BackendProvider> byPreference = new ArrayList<>(present);
+        // Accelerators first: whoever has one wants it used.
+        byPreference.sort(
+                (a, b) -> {
+                    boolean aOnCpu = a.deviceTypes().contains("cpu");
+                    boolean bOnCpu = b.deviceTypes().contains("cpu");
+                    return aOnCpu == bOnCpu
+                            ? Integer.compare(b.preference(), a.preference())
+                            : Boolean.compare(aOnCpu, bOnCpu);
+                });
+        for (BackendProvider provider : byPreference) {
+            boolean fits = device.isEmpty() || provider.deviceTypes().contains(device.get().type());
+            if (fits && provider.availability() instanceof Availability.Unavailable missing) {
+                refused.add(provider.name() + ": " + missing.reason());
+            } else if (fits) {
+                return provider;
+            }
+        }
+        throw new BackendUnavailableException(
+                FailureContext.NONE,
+                "no backend can be used here"
+                        + device.map(value -> " for " + value).orElse("")
+                        + (refused.isEmpty()
+                                ? "; add the dependency of a binding, see the README"
+                                : tried(refused)));
+    }
+}

@@ -1,0 +1,230 @@
+package org.jccl.internal;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+import org.jccl.spi.Communicator;
+import org.jccl.store.Store;
+import org.jccl.store.StoreException;
+
+/**
+ * Finds out through the store why an operation does not come to its end: ranks that issued
+ * different operations, or a rank whose group failed. Costs nothing while operations run; only one
+ * that is stuck is written to the store.
+ *
+ * <p>The first stuck rank writes what it does under the operation's number, the others compare. A
+ * failed rank writes its failure once, and stuck ranks read it.
+ */
+public final class DesyncDetector {
+
+    private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
+    private static final String FAILURE = "failure";
+    private static final int RANKS_NAMED = 16;
+
+    /**
+     * A stuck operation.
+     *
+     * @param key names the operation in the store, the same on every rank that takes part
+     * @param text what this rank does there
+     * @param position text for {@link #describePositions}, empty for messages
+     */
+    record Suspect(String key, String text, String position) {
+
+        static Suspect of(Operation operation, int rank) {
+            String text = operation.describe();
+            if (operation.kind.isCollective()) {
+                return new Suspect(
+                        "operation/" + operation.sequence, text, operation.sequence + " " + text);
+            }
+            if (operation.peer == Communicator.ANY_SOURCE) {
+                return new Suspect("", text, "");
+            }
+            boolean sends = operation.kind == OperationKind.SEND;
+            int from = sends ? rank : operation.peer;
+            int to = sends ? operation.peer : rank;
+            return new Suspect(
+                    "message/" + from + "-" + to + "-" + operation.tag + "/" + operation.sequence,
+                    operation.type + " x " + operation.count,
+                    "");
+        }
+    }
+
+    private final Optional<Store> store;
+    private final int rank;
+    private final int size;
+    private final Set<String> written = new HashSet<>();
+    private JcclException unpublished;
+    private boolean published;
+    private boolean storeLost;
+
+    /**
+     * Creates a detector.
+     *
+     * @param store private to the group; without one nothing can be compared
+     * @param rank in the group
+     * @param size of the group
+     */
+    public DesyncDetector(Optional<Store> store, int rank, int size) {
+        this.store = store;
+        this.rank = rank;
+        this.size = size;
+    }
+
+    /** Looks at the stuck operations; returns why they can not end, if that is known. */
+    synchronized Optional<JcclException> examine(List<Suspect> suspects) {
+        if (store.isEmpty() || storeLost || size == 1) {
+            return Optional.empty();
+        }
+        try {
+            forgetOthers(suspects);
+            if (suspects.isEmpty()) {
+                return Optional.empty();
+            }
+            for (Suspect suspect : suspects) {
+                Optional<JcclException> mismatch = compare(suspect);
+                if (mismatch.isPresent()) {
+                    return mismatch;
+                }
+            }
+            return failureOfAnother();
+        } catch (StoreException e) {
+            storeLost = true;
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "rank "
+                            + rank
+                            + ": the store is gone, so a stuck operation can not be explained: "
+                            + e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /** Deletes what was written about operations that have ended since. */
+    private void forgetOthers(List<Suspect> suspects) {
+        if (written.isEmpty()) {
+            return;
+        }
+        Set<String> stuck = new HashSet<>();
+        suspects.forEach(suspect -> stuck.add(suspect.key()));
+        for (String key : List.copyOf(written)) {
+            if (!stuck.contains(key)) {
+                store.get().deleteKey(key);
+                written.remove(key);
+            }
+        }
+    }
+
+    private Optional<JcclException> compare(Suspect suspect) {
+        if (suspect.key().isEmpty() || !written.add(suspect.key())) {
+            return Optional.empty();
+        }
+        if (!suspect.position().isEmpty()) {
+            store.get().set("position/" + rank, bytes(suspect.position()));
+        }
+        String mine = rank + "\n" + suspect.text();
+        String first = text(store.get().compareSet(suspect.key(), new byte[0], bytes(mine)));
+        int end = first.indexOf('\n');
+        String theirs = first.substring(end + 1);
+        if (theirs.equals(suspect.text())) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                new MismatchException(
+                        FailureContext.NONE,
+                        "rank "
+                                + rank
+                                + " calls "
+                                + suspect.text()
+                                + " where rank "
+                                + first.substring(0, end)
+                                + " calls "
+                                + theirs
+                                + " ("
+                                + suspect.key().replace('/', ' ')
+                                + "); all ranks must issue the same operations in the same order"));
+    }
+
+    private Optional<JcclException> failureOfAnother() {
+        if (!store.get().check(List.of(FAILURE))) {
+            return Optional.empty();
+        }
+        String[] parts = text(store.get().get(FAILURE)).split("\n", 3);
+        String reason = "rank " + parts[0] + " reported: " + parts[2];
+        return Optional.of(
+                switch (parts[1]) {
+                    case "MismatchException" -> new MismatchException(FailureContext.NONE, reason);
+                    case "OperationTimeoutException" ->
+                            new OperationTimeoutException(FailureContext.NONE, reason);
+                    case "GroupAbortedException" ->
+                            new GroupAbortedException(FailureContext.NONE, reason);
+                    default -> new PeerLostException(FailureContext.NONE, reason);
+                });
+    }
+
+    /** Remembers this rank's failure for {@link #publish}. */
+    synchronized void noteFailure(JcclException cause) {
+        if (unpublished == null) {
+            unpublished = cause;
+        }
+    }
+
+    /** Writes this rank's failure to the store, if there is one that is not there yet. */
+    synchronized void publish() {
+        if (unpublished == null || published || storeLost || store.isEmpty() || size == 1) {
+            return;
+        }
+        published = true;
+        String text =
+                rank + "\n" + unpublished.getClass().getSimpleName() + "\n" + unpublished.reason();
+        try {
+            store.get().compareSet(FAILURE, new byte[0], bytes(text));
+        } catch (StoreException e) {
+            storeLost = true;
+        }
+    }
+
+    /** Where the ranks are, as far as they have written it. */
+    synchronized String describePositions() {
+        if (store.isEmpty() || storeLost || size == 1) {
+            return "no store to ask where the other ranks are";
+        }
+        List<String> lines = new ArrayList<>();
+        try {
+            for (int other = 0; other < Math.min(size, RANKS_NAMED); other++) {
+                if (other == rank) {
+                    continue;
+                }
+                String key = "position/" + other;
+                boolean known = store.get().check(List.of(key));
+                lines.add(
+                        known
+                                ? "rank "
+                                        + other
+                                        + " was last stuck in operation "
+                                        + text(store.get().get(key))
+                                : "rank " + other + " is not waiting in any operation");
+            }
+        } catch (StoreException e) {
+            storeLost = true;
+            return "the store is gone: " + e.getMessage();
+        }
+        return String.join("; ", lines);
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,427 @@
+package org.jccl.internal;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.PrefixStore;
+import org.jccl.store.Store;
+import org.jccl.store.StoreTimeoutException;
+
+/**
+ * What stands behind a process group: one engine for each device type, the store, and sub-groups.
+ */
+public final class Group {
+
+    /** How long a closing group waits for messages that have no partner. */
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
+
+    private static final int RANKS_IN_NAME = 8;
+
+    /**
+     * A backend for one device type.
+     *
+     * @param provider the binding
+     * @param device where its tensors live
+     * @param options the backend's options, or empty
+     */
+    public record Backend(
+            BackendProvider provider, Device device, Optional<BackendOptions> options) {}
+
+    private record Bound(Backend backend, Engine engine) {}
+
+    private final FailureContext context;
+    private final int size;
+    private final List<Integer> worldRanks;
+    private final Optional<Store> store;
+    private final Duration timeout;
+    private final Watchdog watchdog;
+    private final Runnable onClose;
+    private final Map<String, Bound> byDeviceType = new LinkedHashMap<>();
+    private final Map<List<Integer>, Integer> groupsMade = new HashMap<>();
+    private int splits;
+    private int monitoredBarriers;
+    private boolean closed;
+
+    private Group(
+            FailureContext context,
+            List<Integer> worldRanks,
+            Optional<Store> store,
+            Duration timeout,
+            Watchdog watchdog,
+            Runnable onClose) {
+        this.context = context;
+        this.size = worldRanks.size();
+        this.worldRanks = worldRanks;
+        this.store = store.map(root -> new PrefixStore(context.group(), root));
+        this.timeout = timeout;
+        this.watchdog = watchdog;
+        this.onClose = onClose;
+    }
+
+    /**
+     * Connects the world.
+     *
+     * @param rank this process's rank
+     * @param size number of ranks
+     * @param store reached by all ranks, or empty
+     * @param timeout deadline of connecting and of each operation
+     * @param backends at least one, the preferred one for barriers first
+     * @param onClose called when the group is closed, or can not be made
+     * @return the group
+     */
+    public static Group world(
+            int rank,
+            int size,
+            Optional<Store> store,
+            Duration timeout,
+            List<Backend> backends,
+            Runnable onClose) {
+        FailureContext context = FailureContext.ofGroup("world", rank);
+        Watchdog watchdog = new Watchdog("rank-" + rank);
+        Group world =
+                new Group(
+                        context,
+                        IntStream.range(0, size).boxed().toList(),
+                        store,
+                        timeout,
+                        watchdog,
+                        () -> {
+                            watchdog.close();
+                            onClose.run();
+                        });
+        world.connect(backends, Optional.empty(), List.of());
+        return world;
+    }
+
+    private void connect(List<Backend> backends, Optional<Group> parent, List<Integer> ranks) {
+        try {
+            for (Backend backend : backends) {
+                Optional<Store> backendStore =
+                        store.map(mine -> new PrefixStore(backend.provider().name(), mine));
+                Optional<Communicator> parentCommunicator =
+                        parent.map(
+                                group ->
+                                        group.byDeviceType
+                                                .get(backend.device().type())
+                                                .engine()
+                                                .communicator());
+                Communicator communicator =
+                        backend.provider()
+                                .create(
+                                        new CommunicatorConfig(
+                                                context.group(),
+                                                context.rank(),
+                                                size,
+                                                backendStore,
+                                                timeout,
+                                                backend.device(),
+                                                backend.options(),
+                                                parentCommunicator,
+                                                ranks));
+                HostEngine engine =
+                        new HostEngine(
+                                communicator,
+                                context,
+                                timeout,
+                                new DesyncDetector(
+                                        backendStore.map(mine -> new PrefixStore("desync", mine)),
+                                        context.rank(),
+                                        size));
+                watchdog.add(engine);
+                byDeviceType.put(backend.device().type(), new Bound(backend, engine));
+            }
+        } catch (JcclException e) {
+            close();
+            throw e.at(context);
+        } catch (RuntimeException | Error e) {
+            close();
+            throw e;
+        }
+    }
+
+    /**
+     * Group and rank, for messages.
+     *
+     * @return the context
+     */
+    public FailureContext context() {
+        return context;
+    }
+
+    /**
+     * Number of ranks.
+     *
+     * @return at least 1
+     */
+    public int size() {
+        return size;
+    }
+
+    /**
+     * The members' ranks in the world.
+     *
+     * @return by rank in this group
+     */
+    public List<Integer> worldRanks() {
+        return worldRanks;
+    }
+
+    /**
+     * Backend of a device type.
+     *
+     * @param deviceType for instance {@code cpu}
+     * @return its name
+     */
+    public Optional<String> backend(String deviceType) {
+        return Optional.ofNullable(byDeviceType.get(deviceType))
+                .map(bound -> bound.backend().provider().name());
+    }
+
+    /**
+     * The engine for a tensor's device.
+     *
+     * @param tensor may be null
+     * @return the engine
+     * @throws UsageException when it is null or the group has no backend for its device
+     */
+    public Engine engineOf(Tensor tensor) {
+        if (tensor == null) {
+            throw new UsageException(context, "tensor is null");
+        }
+        Bound bound = byDeviceType.get(tensor.device().type());
+        if (bound == null) {
+            throw new UsageException(
+                    context,
+                    "tensor is on "
+                            + tensor.device()
+                            + ", but the group was made for "
+                            + byDeviceType.keySet()
+                            + "; name a backend for it, as in 'cpu:a,"
+                            + tensor.device().type()
+                            + ":b'");
+        }
+        return bound.engine();
+    }
+
+    /**
+     * The engine for barriers.
+     *
+     * @return the first one
+     */
+    public Engine defaultEngine() {
+        return byDeviceType.values().iterator().next().engine();
+    }
+
+    private Store requireStore(String operation) {
+        return store.orElseThrow(
+                () ->
+                        new UsageException(
+                                context,
+                                operation
+                                        + " needs a store; build the group with one, or under a"
+                                        + " launcher"));
+    }
+
+    /**
+     * A barrier over the store.
+     *
+     * @param wait how long rank 0 waits
+     * @param waitAllRanks whether all missing ranks are named
+     */
+    public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
+        Store shared = requireStore("monitoredBarrier");
+        String prefix;
+        synchronized (groupsMade) {
+            prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
+        }
+        if (context.rank() == 0) {
+            List<Integer> missing = missingRanks(shared, prefix, wait, waitAllRanks);
+            shared.set(prefix + "missing", text(missing.toString()));
+            failIfMissing(missing.toString(), wait);
+        } else {
+            shared.set(prefix + context.rank(), new byte[0]);
+            try {
+                // Rank 0 may come a whole timeout later and then waits for one.
+                shared.await(List.of(prefix + "missing"), wait.multipliedBy(2));
+            } catch (StoreTimeoutException e) {
+                throw new OperationTimeoutException(
+                        context, "monitoredBarrier: rank 0 did not answer in " + wait, e);
+            }
+            failIfMissing(new String(shared.get(prefix + "missing"), StandardCharsets.UTF_8), wait);
+        }
+    }
+
+    private List<Integer> missingRanks(
+            Store shared, String prefix, Duration wait, boolean waitAllRanks) {
+        long deadline = System.nanoTime() + wait.toNanos();
+        List<Integer> missing = new ArrayList<>();
+        for (int rank = 1; rank < size && (waitAllRanks || missing.isEmpty()); rank++) {
+            Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+            String key = prefix + rank;
+            try {
+                if (!shared.check(List.of(key))) {
+                    shared.await(List.of(key), left);
+                }
+            } catch (StoreTimeoutException e) {
+                missing.add(rank);
+            }
+        }
+        return missing;
+    }
+
+    private void failIfMissing(String missing, Duration wait) {
+        if (!missing.equals("[]")) {
+            throw new OperationTimeoutException(
+                    context, "monitoredBarrier: ranks " + missing + " did not arrive in " + wait);
+        }
+    }
+
+    /**
+     * Makes a sub-group of the given ranks.
+     *
+     * @param ranks ranks of this group
+     * @return empty when this rank is not among them
+     */
+    public Optional<Group> newGroup(List<Integer> ranks) {
+        checkRanks(ranks);
+        int mine = ranks.indexOf(context.rank());
+        if (mine < 0) {
+            return Optional.empty();
+        }
+        int copies;
+        synchronized (groupsMade) {
+            copies = groupsMade.merge(List.copyOf(ranks), 1, Integer::sum);
+        }
+        // Members count the groups of equal ranks alike, so the name needs no agreement.
+        String name = context.group() + "/" + rankText(ranks) + (copies == 1 ? "" : "#" + copies);
+        return Optional.of(child(name, mine, ranks));
+    }
+
+    private void checkRanks(List<Integer> ranks) {
+        if (ranks == null || ranks.isEmpty()) {
+            throw new UsageException(context, "newGroup: ranks must name at least one rank");
+        }
+        if (new HashSet<>(ranks).size() != ranks.size()) {
+            throw new UsageException(context, "newGroup: a rank is given twice in " + ranks);
+        }
+        for (Integer rank : ranks) {
+            if (rank == null || rank < 0 || rank >= size) {
+                throw new UsageException(
+                        context,
+                        "newGroup: ranks must be from 0 to " + (size - 1) + ", got " + ranks);
+            }
+        }
+    }
+
+    private static String rankText(List<Integer> ranks) {
+        if (ranks.size() <= RANKS_IN_NAME) {
+            return ranks.toString().replace(" ", "").replace("[", "").replace("]", "");
+        }
+        byte[] all = text(ranks.toString());
+        return ranks.size() + "ranks-" + java.util.UUID.nameUUIDFromBytes(all);
+    }
+
+    /**
+     * Divides the group by color.
+     *
+     * @param color negative to be in no new group
+     * @param key place in the new group
+     * @return empty for a negative color
+     */
+    public Optional<Group> split(int color, int key) {
+        Store shared = requireStore("split");
+        int number;
+        synchronized (groupsMade) {
+            number = splits++;
+        }
+        String prefix = "split/" + number + "/";
+        shared.set(prefix + context.rank(), text(color + " " + key));
+        List<String> keys = IntStream.range(0, size).mapToObj(rank -> prefix + rank).toList();
+        try {
+            shared.await(keys, timeout);
+        } catch (StoreTimeoutException e) {
+            throw new OperationTimeoutException(
+                    context, "split: not all ranks called it: " + e.reason(), e);
+        }
+        if (color < 0) {
+            return Optional.empty();
+        }
+        record Entry(int rank, int color, int key) {}
+        List<Entry> entries = new ArrayList<>();
+        List<byte[]> values = shared.multiGet(keys);
+        for (int rank = 0; rank < size; rank++) {
+            String[] parts = new String(values.get(rank), StandardCharsets.UTF_8).split(" ");
+            entries.add(new Entry(rank, Integer.parseInt(parts[0]), Integer.parseInt(parts[1])));
+        }
+        List<Integer> ranks =
+                entries.stream()
+                        .filter(entry -> entry.color() == color)
+                        .sorted(Comparator.comparingInt(Entry::key).thenComparingInt(Entry::rank))
+                        .map(Entry::rank)
+                        .toList();
+        String name = context.group() + "/split" + number + "-" + color;
+        return Optional.of(child(name, ranks.indexOf(context.rank()), ranks));
+    }
+
+    private Group child(String name, int rank, List<Integer> ranks) {
+        Group group =
+                new Group(
+                        FailureContext.ofGroup(name, rank),
+                        ranks.stream().map(worldRanks::get).toList(),
+                        store,
+                        timeout,
+                        watchdog,
+                        () -> {});
+        group.connect(
+                byDeviceType.values().stream().map(Bound::backend).toList(),
+                Optional.of(this),
+                List.copyOf(ranks));
+        return group;
+    }
+
+    /** Fails everything that runs on this group. */
+    public void abort() {
+        JcclException cause = new GroupAbortedException(context, "abort() was called");
+        byDeviceType.values().forEach(bound -> bound.engine().fail(cause));
+    }
+
+    /** Closes the engines, then what the group was made with. Idempotent. */
+    public void close() {
+        synchronized (groupsMade) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        for (Bound bound : byDeviceType.values()) {
+            bound.engine().close(CLOSE_PATIENCE);
+            if (bound.engine() instanceof HostEngine engine) {
+                watchdog.remove(engine);
+            }
+        }
+        onClose.run();
+    }
+
+    private static byte[] text(String value) {
+        return value.getBytes(StandardCharsets.UTF_8);
+    }
+}

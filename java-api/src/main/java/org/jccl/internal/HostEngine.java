@@ -1,0 +1,531 @@
+package org.jccl.internal;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.jccl.Work;
+import org.jccl.spi.Communicator;
+
+/**
+ * The engine of libraries that work on the calling thread.
+ *
+ * <p>Collectives go through a queue in the order they were issued. Whoever holds the {@code turn}
+ * runs its head: a worker thread, a thread that awaits a work in the queue, or a synchronous
+ * caller, which first runs what was queued before it. So there is one order and no thread change
+ * that a waiting caller has to pay. Messages are started at once and have no turn.
+ */
+public final class HostEngine implements Engine, Watchdog.Watched {
+
+    private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final Communicator communicator;
+    private final FailureContext context;
+    private final Duration timeout;
+    private final DesyncDetector detector;
+    private final GroupFailure failure = new GroupFailure();
+
+    private final ReentrantLock turn = new ReentrantLock();
+    private final Staging staging = new Staging();
+    private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
+    private long collectives;
+    private boolean closed;
+    private Thread worker;
+
+    private final ArrayList<Operation> active = new ArrayList<>();
+    private final ArrayDeque<Operation> pool = new ArrayDeque<>();
+    private final MessageCounters messages = new MessageCounters();
+
+    /**
+     * Creates an engine.
+     *
+     * @param communicator connected; the engine owns it
+     * @param context group and rank
+     * @param timeout deadline of each operation
+     * @param detector compares the ranks when one is stuck
+     */
+    public HostEngine(
+            Communicator communicator,
+            FailureContext context,
+            Duration timeout,
+            DesyncDetector detector) {
+        this.communicator = communicator;
+        this.context = context;
+        this.timeout = timeout;
+        this.detector = detector;
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return communicator.reduces(op, type);
+    }
+
+    @Override
+    public Communicator communicator() {
+        return communicator;
+    }
+
+    @Override
+    public FailureContext context() {
+        return context;
+    }
+
+    @Override
+    public Operation newOperation() {
+        return new HostWork(this);
+    }
+
+    @Override
+    public Work submit(Operation operation) {
+        HostWork work = (HostWork) operation;
+        if (work.kind.isCollective()) {
+            enqueue(work);
+        } else {
+            startMessage(work);
+        }
+        return work;
+    }
+
+    @Override
+    public List<Work> submitBatch(List<Operation> operations) {
+        List<Work> works = new ArrayList<>(operations.size());
+        communicator.batchStart();
+        try {
+            for (Operation operation : operations) {
+                works.add(submit(operation));
+            }
+        } finally {
+            communicator.batchEnd();
+        }
+        return works;
+    }
+
+    private void enqueue(HostWork work) {
+        synchronized (queue) {
+            requireUsable(work);
+            work.sequence = collectives++;
+            queue.add(work);
+            if (worker == null) {
+                worker = new Thread(this::work, "jccl-" + context.group() + "-" + context.rank());
+                worker.setDaemon(true);
+                worker.start();
+            } else {
+                queue.notify();
+            }
+        }
+        if (communicator.startsCollectives() && turn.tryLock()) {
+            try {
+                drain(null);
+            } finally {
+                turn.unlock();
+            }
+        }
+    }
+
+    /** The worker's life: wait for works, take the turn, run them. */
+    private void work() {
+        while (true) {
+            synchronized (queue) {
+                while (queue.isEmpty()) {
+                    if (closed) {
+                        return;
+                    }
+                    try {
+                        queue.wait();
+                    } catch (InterruptedException e) {
+                        // Nobody has a reason to interrupt this thread; closing ends it.
+                        continue;
+                    }
+                }
+            }
+            turn.lock();
+            try {
+                drain(null);
+            } finally {
+                turn.unlock();
+            }
+        }
+    }
+
+    /** Runs the queue's works, up to and with {@code last}, or all. The caller has the turn. */
+    private void drain(HostWork last) {
+        while (last == null || !last.isDone()) {
+            HostWork head;
+            synchronized (queue) {
+                head = queue.poll();
+            }
+            if (head == null) {
+                return;
+            }
+            runQueued(head);
+        }
+    }
+
+    private void runQueued(HostWork work) {
+        if (failure.isSet()) {
+            work.releaseMemory();
+            work.complete(-1, failure.forLaterCall(contextOf(work)));
+            return;
+        }
+        begin(work);
+        JcclException cause = null;
+        try {
+            long request =
+                    communicator.startsCollectives() && !staging.needs(work)
+                            ? work.call(communicator, Communicator.NONBLOCKING)
+                            : callBlocking(work);
+            if (request != 0) {
+                work.started(request);
+                return;
+            }
+        } catch (Throwable e) {
+            cause = failed(e, work);
+        }
+        end(work);
+        work.complete(-1, cause);
+    }
+
+    private long callBlocking(Operation operation) {
+        if (!staging.needs(operation)) {
+            return operation.call(communicator, Communicator.BLOCKING);
+        }
+        staging.before(operation);
+        long request = operation.call(communicator, Communicator.BLOCKING);
+        staging.after(operation);
+        return request;
+    }
+
+    private void startMessage(HostWork work) {
+        synchronized (queue) {
+            requireUsable(work);
+        }
+        begin(work);
+        try {
+            long request = work.call(communicator, Communicator.NONBLOCKING);
+            if (request != 0) {
+                work.started(request);
+                return;
+            }
+            end(work);
+            work.complete(work.kind == OperationKind.RECV ? work.peer : -1, null);
+        } catch (Throwable e) {
+            JcclException cause = failed(e, work);
+            end(work);
+            work.complete(-1, cause);
+        }
+    }
+
+    /** Returns when the work is done, bringing it forward on the calling thread where possible. */
+    void await(HostWork work) {
+        while (!work.isDone()) {
+            if (work.claim()) {
+                complete(work);
+            } else if (work.kind.isCollective() && turn.tryLock()) {
+                try {
+                    drainUpTo(work);
+                } finally {
+                    turn.unlock();
+                }
+            }
+            work.park();
+        }
+    }
+
+    private void drainUpTo(HostWork work) {
+        synchronized (queue) {
+            if (!queue.contains(work)) {
+                return;
+            }
+        }
+        drain(work);
+    }
+
+    /** Waits for a claimed work's request. */
+    private void complete(HostWork work) {
+        int source = -1;
+        JcclException cause = null;
+        try {
+            source = communicator.await(work.request());
+        } catch (Throwable e) {
+            cause = failed(e, work);
+        }
+        end(work);
+        work.complete(source, cause);
+    }
+
+    /** Completes a started work if its request is ready, without blocking. */
+    void completeIfReady(HostWork work) {
+        if (work.claim()) {
+            boolean ready;
+            try {
+                ready = failure.isSet() || communicator.test(work.request());
+            } catch (Throwable e) {
+                ready = true;
+            }
+            if (ready) {
+                complete(work);
+            } else {
+                work.started(work.request());
+            }
+        }
+    }
+
+    void awaitInBackground(HostWork work) {
+        Thread waiter = new Thread(() -> await(work), "jccl-future-" + context.rank());
+        waiter.setDaemon(true);
+        waiter.start();
+    }
+
+    @Override
+    public Operation borrow() {
+        Operation operation;
+        synchronized (active) {
+            operation = pool.poll();
+        }
+        if (operation == null) {
+            operation = new Operation();
+        }
+        operation.clear();
+        return operation;
+    }
+
+    private void giveBack(Operation operation) {
+        synchronized (active) {
+            pool.push(operation);
+        }
+    }
+
+    @Override
+    public int run(Operation operation) {
+        try {
+            return operation.kind.isCollective() ? runCollective(operation) : runMessage(operation);
+        } finally {
+            giveBack(operation);
+        }
+    }
+
+    private int runCollective(Operation operation) {
+        turn.lock();
+        try {
+            boolean mine = false;
+            while (!mine) {
+                drain(null);
+                synchronized (queue) {
+                    requireUsable(operation);
+                    if (queue.isEmpty()) {
+                        operation.sequence = collectives++;
+                        mine = true;
+                    }
+                }
+            }
+            begin(operation);
+            try {
+                callBlocking(operation);
+            } catch (Throwable e) {
+                throw failed(e, operation);
+            } finally {
+                end(operation);
+            }
+            return -1;
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    private int runMessage(Operation operation) {
+        synchronized (queue) {
+            requireUsable(operation);
+        }
+        begin(operation);
+        try {
+            if (operation.kind == OperationKind.RECV) {
+                long request = operation.call(communicator, Communicator.NONBLOCKING);
+                return request == 0 ? operation.peer : communicator.await(request);
+            }
+            operation.call(communicator, Communicator.BLOCKING);
+            return -1;
+        } catch (Throwable e) {
+            throw failed(e, operation);
+        } finally {
+            end(operation);
+        }
+    }
+
+    private void requireUsable(Operation operation) {
+        if (closed || failure.isSet()) {
+            operation.releaseMemory();
+            if (closed) {
+                throw new UsageException(contextOf(operation), "the group is closed");
+            }
+            throw failure.forLaterCall(contextOf(operation));
+        }
+    }
+
+    private void begin(Operation operation) {
+        synchronized (active) {
+            if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
+                operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
+            }
+            operation.startNanos = System.nanoTime();
+            operation.activeIndex = active.size();
+            active.add(operation);
+        }
+    }
+
+    private void end(Operation operation) {
+        synchronized (active) {
+            Operation last = active.remove(active.size() - 1);
+            if (last != operation) {
+                active.set(operation.activeIndex, last);
+                last.activeIndex = operation.activeIndex;
+            }
+            active.notifyAll();
+        }
+        operation.releaseMemory();
+    }
+
+    /**
+     * Turns what a communicator threw into the failure of the group and returns its first cause.
+     */
+    private JcclException failed(Throwable thrown, Operation operation) {
+        JcclException cause =
+                thrown instanceof JcclException known
+                        ? known
+                        : new GroupAbortedException(
+                                FailureContext.NONE, "unexpected failure: " + thrown, thrown);
+        fail(cause.at(contextOf(operation)));
+        return failure.get();
+    }
+
+    @Override
+    public void fail(JcclException cause) {
+        if (failure.set(cause) == cause) {
+            detector.noteFailure(cause);
+            communicator.abort();
+            synchronized (queue) {
+                // The worker completes what still waits.
+                queue.notifyAll();
+            }
+        }
+    }
+
+    FailureContext contextOf(Operation operation) {
+        return new FailureContext(
+                context.group(), context.rank(), operation.describe(), operation.sequence);
+    }
+
+    @Override
+    public void watch(long now) {
+        JcclException noticed = communicator.asynchronousError();
+        if (noticed != null) {
+            fail(noticed.at(context));
+        }
+        List<HostWork> started = new ArrayList<>();
+        FailureContext expired = null;
+        List<DesyncDetector.Suspect> suspects = new ArrayList<>();
+        synchronized (active) {
+            for (Operation operation : active) {
+                long age = now - operation.startNanos;
+                if (age > timeout.toNanos()) {
+                    expired = contextOf(operation);
+                } else if (age > DIAGNOSE_AFTER_NANOS) {
+                    suspects.add(DesyncDetector.Suspect.of(operation, context.rank()));
+                }
+                if (operation instanceof HostWork work) {
+                    started.add(work);
+                }
+            }
+        }
+        for (HostWork work : started) {
+            // Completes works that nobody awaits, so that their memory is let go.
+            work.isCompleted();
+        }
+        if (expired != null) {
+            fail(
+                    new OperationTimeoutException(
+                            expired,
+                            "not complete after " + timeout + "; " + detector.describePositions()));
+        } else if (!failure.isSet()) {
+            detector.examine(suspects).ifPresent(cause -> fail(cause.at(context)));
+        }
+        detector.publish();
+    }
+
+    @Override
+    public void close(Duration patience) {
+        synchronized (queue) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            queue.notifyAll();
+        }
+        // Each work in the queue has its own deadline, so this ends.
+        turn.lock();
+        try {
+            drain(null);
+        } finally {
+            turn.unlock();
+        }
+        if (!awaitIdle(patience)) {
+            fail(
+                    new GroupAbortedException(
+                            context, "the group was closed while messages were outstanding"));
+            completeStarted();
+            awaitIdle(timeout);
+        }
+        detector.publish();
+        boolean idle;
+        synchronized (active) {
+            idle = active.isEmpty();
+        }
+        if (idle) {
+            // Otherwise a thread is still inside the library: losing memory beats freeing it there.
+            staging.close();
+            communicator.close();
+        }
+    }
+
+    private boolean awaitIdle(Duration patience) {
+        long deadline = System.nanoTime() + patience.toNanos();
+        while (true) {
+            completeStarted();
+            synchronized (active) {
+                if (active.isEmpty()) {
+                    return true;
+                }
+                long left = deadline - System.nanoTime();
+                if (left <= 0) {
+                    return false;
+                }
+                try {
+                    active.wait(Math.max(1, Math.min(left / 1_000_000, 10)));
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    return false;
+                }
+            }
+        }
+    }
+
+    private void completeStarted() {
+        List<HostWork> started = new ArrayList<>();
+        synchronized (active) {
+            for (Operation operation : active) {
+                if (operation instanceof HostWork work) {
+                    started.add(work);
+                }
+            }
+        }
+        started.forEach(HostWork::isCompleted);
+    }
+}

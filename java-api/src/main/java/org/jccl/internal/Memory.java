@@ -1,0 +1,131 @@
+package org.jccl.internal;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.Cleaner;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Lifetime of the memory behind tensors: freed when it is closed and no operation uses it any more,
+ * whichever comes last.
+ */
+public final class Memory {
+
+    private static final int CLOSED = Integer.MIN_VALUE;
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(Memory.class, "state", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private static final class Leaks {
+        static final Cleaner CLEANER = Cleaner.create();
+        static final System.Logger LOGGER = System.getLogger("org.jccl.Tensor");
+    }
+
+    /** Number of users, with {@link #CLOSED} added once closed. */
+    @SuppressWarnings("unused")
+    private volatile int state;
+
+    private final Runnable release;
+    private final Object owner;
+    private final AtomicBoolean freed;
+
+    private Memory(Object owner, Runnable release, AtomicBoolean freed) {
+        this.owner = owner;
+        this.release = release;
+        this.freed = freed;
+    }
+
+    /**
+     * Memory of somebody else.
+     *
+     * @param owner kept reachable as long as this object is; may be null
+     * @return the lifetime
+     */
+    public static Memory borrowed(Object owner) {
+        return new Memory(owner, () -> {}, new AtomicBoolean());
+    }
+
+    /**
+     * Memory to be freed on close. When it becomes unreachable unclosed, that is logged and it
+     * stays allocated: freeing from the garbage collector could pull it from under a native
+     * library.
+     *
+     * @param release frees it
+     * @param description what it is, for the log
+     * @return the lifetime
+     */
+    public static Memory owned(Runnable release, String description) {
+        AtomicBoolean freed = new AtomicBoolean();
+        Memory memory = new Memory(null, release, freed);
+        Leaks.CLEANER.register(
+                memory,
+                () -> {
+                    if (!freed.get()) {
+                        Leaks.LOGGER.log(
+                                System.Logger.Level.WARNING,
+                                "{0} was never closed: its memory is lost. Close tensors that were"
+                                        + " allocated.",
+                                description);
+                    }
+                });
+        return memory;
+    }
+
+    /**
+     * Keeps the memory for one user.
+     *
+     * @return false when it is closed
+     */
+    public boolean acquire() {
+        int seen;
+        do {
+            seen = state;
+            if (seen < 0) {
+                return false;
+            }
+        } while (!STATE.weakCompareAndSet(this, seen, seen + 1));
+        return true;
+    }
+
+    /** Ends one user's hold. */
+    public void release() {
+        if ((int) STATE.getAndAdd(this, -1) == CLOSED + 1) {
+            free();
+        }
+    }
+
+    /** Frees the memory once the last user is done. Idempotent. */
+    public void close() {
+        int seen;
+        do {
+            seen = state;
+            if (seen < 0) {
+                return;
+            }
+        } while (!STATE.weakCompareAndSet(this, seen, seen + CLOSED));
+        if (seen == 0) {
+            free();
+        }
+    }
+
+    /**
+     * Whether {@link #close} was called.
+     *
+     * @return true once closed, also while users remain
+     */
+    public boolean isClosed() {
+        return state < 0;
+    }
+
+    private void free() {
+        freed.set(true);
+        release.run();
+        java.lang.ref.Reference.reachabilityFence(owner);
+    }
+}

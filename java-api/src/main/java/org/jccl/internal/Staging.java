@@ -1,0 +1,89 @@
+package org.jccl.internal;
+
+/**
+ * Scratch memory for operations whose parts lie apart, where the library wants them in one piece.
+ * Grown and kept, since fresh memory costs page faults. Used under the engine's turn.
+ */
+final class Staging implements AutoCloseable {
+
+    private final Scratch inputs = new Scratch();
+    private final Scratch outputs = new Scratch();
+
+    boolean needs(Operation operation) {
+        return operation.inputParts != null || operation.outputParts != null;
+    }
+
+    /** Gathers the input parts and points the operation to scratch memory. */
+    void before(Operation operation) {
+        if (operation.inputParts != null) {
+            operation.input = inputs.reserve(bytes(operation, operation.inputCounts));
+            copy(operation, operation.inputParts, operation.inputCounts, operation.input, true);
+        }
+        if (operation.outputParts != null) {
+            operation.output = outputs.reserve(bytes(operation, operation.outputCounts));
+        }
+    }
+
+    /** Deals the output out to its parts. */
+    void after(Operation operation) {
+        if (operation.outputParts != null) {
+            copy(operation, operation.outputParts, operation.outputCounts, operation.output, false);
+        }
+    }
+
+    private static long bytes(Operation operation, long[] counts) {
+        long elements = 0;
+        if (counts == null) {
+            int parts =
+                    operation.inputParts != null
+                            ? operation.inputParts.length
+                            : operation.outputParts.length;
+            elements = operation.count * parts;
+        } else {
+            for (long count : counts) {
+                elements += count;
+            }
+        }
+        return elements * operation.type.size();
+    }
+
+    private static void copy(
+            Operation operation, long[] parts, long[] counts, long scratch, boolean toScratch) {
+        HostMemory memory = HostMemory.get();
+        for (int i = 0; i < parts.length; i++) {
+            long bytes = (counts == null ? operation.count : counts[i]) * operation.type.size();
+            if (bytes > 0) {
+                memory.copy(toScratch ? parts[i] : scratch, toScratch ? scratch : parts[i], bytes);
+            }
+            scratch += bytes;
+        }
+    }
+
+    @Override
+    public void close() {
+        inputs.close();
+        outputs.close();
+    }
+
+    private static final class Scratch {
+
+        private HostMemory.Allocation allocation;
+        private long capacity;
+
+        long reserve(long bytes) {
+            if (allocation == null || bytes > capacity) {
+                close();
+                capacity = Math.max(bytes, 2 * capacity);
+                allocation = HostMemory.get().allocate(Math.max(1, capacity));
+            }
+            return allocation.address();
+        }
+
+        void close() {
+            if (allocation != null) {
+                allocation.release().run();
+                allocation = null;
+            }
+        }
+    }
+}

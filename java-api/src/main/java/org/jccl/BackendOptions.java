@@ -9,4 +9,13 @@ public interface BackendOptions {
      * @return its name, as in {@code ProcessGroup.init}
      */
     String backend();
+
+    /**
+     * Whether the communication stream goes before other streams of its device.
+     *
+     * @return false unless the binding's options say so; no meaning on the CPU
+     */
+    default boolean highPriorityStream() {
+        return false;
+    }
 }

@@ -10,8 +10,10 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import org.bytedeco.javacpp.Pointer;
+import org.jccl.internal.DeviceRuntimes;
 import org.jccl.internal.HostMemory;
 import org.jccl.internal.Memory;
+import org.jccl.spi.DeviceRuntime;
 
 /**
  * A typed, contiguous view of memory on a device: address, count, data type and what keeps the
@@ -181,9 +183,9 @@ public final class Tensor implements AutoCloseable {
     }
 
     /**
-     * Allocates zeroed memory. Close the tensor to free it.
+     * Allocates memory, zeroed on the CPU. Close the tensor to free it.
      *
-     * @param device where; {@link Device#CPU} in this version
+     * @param device where
      * @param dataType element type
      * @param count number of elements
      * @return the tensor, which owns its memory
@@ -197,16 +199,19 @@ public final class Tensor implements AutoCloseable {
         if (count < 0 || count > (Long.MAX_VALUE - 64) / dataType.size()) {
             throw usage("count must be between 0 and what fits in memory, got " + count);
         }
-        if (!device.isCpu()) {
-            throw new BackendUnavailableException(
-                    FailureContext.NONE,
-                    "no binding here allocates memory on "
-                            + device
-                            + "; wrap memory of another library with Tensor.of(address, ...)");
-        }
-        HostMemory.Allocation allocation =
-                HostMemory.get().allocate(Math.max(1, count * dataType.size()));
+        long bytes = Math.max(1, count * dataType.size());
         String description = "tensor " + dataType + " x " + count + " on " + device;
+        if (!device.isCpu()) {
+            DeviceRuntime runtime = DeviceRuntimes.of(device);
+            long address = runtime.allocate(bytes);
+            Runnable release =
+                    () -> {
+                        DeviceRuntimes.enter(runtime, device);
+                        runtime.free(address);
+                    };
+            return new Tensor(Memory.owned(release, description), address, count, dataType, device);
+        }
+        HostMemory.Allocation allocation = HostMemory.get().allocate(bytes);
         return new Tensor(
                 Memory.owned(allocation.release(), description),
                 allocation.address(),
@@ -272,7 +277,8 @@ public final class Tensor implements AutoCloseable {
     }
 
     /**
-     * Copies a whole array to the start of this tensor.
+     * Copies a whole array to the start of this tensor. On a device the copy is in the order of the
+     * current stream and done on return.
      *
      * @param values an array whose element size is this tensor's: {@code short[]} holds the bits of
      *     float16 and bfloat16, {@code byte[]} those of bool, uint8 and float8
@@ -283,7 +289,11 @@ public final class Tensor implements AutoCloseable {
     public Tensor copyFrom(Object values) {
         long bytes = checkArray(values);
         try {
-            HostMemory.get().copyFromArray(values, 0, address, bytes);
+            if (device.isCpu()) {
+                HostMemory.get().copyFromArray(values, 0, address, bytes);
+            } else if (bytes > 0) {
+                DeviceCopies.fromArray(values, bytes, address, device);
+            }
         } finally {
             memory.release();
         }
@@ -291,7 +301,8 @@ public final class Tensor implements AutoCloseable {
     }
 
     /**
-     * Copies the start of this tensor to a whole array.
+     * Copies the start of this tensor to a whole array. On a device the copy is in the order of the
+     * current stream and done on return.
      *
      * @param <T> the array type
      * @param values an array as for {@link #copyFrom}
@@ -301,7 +312,11 @@ public final class Tensor implements AutoCloseable {
     public <T> T copyTo(T values) {
         long bytes = checkArray(values);
         try {
-            HostMemory.get().copyToArray(address, values, 0, bytes);
+            if (device.isCpu()) {
+                HostMemory.get().copyToArray(address, values, 0, bytes);
+            } else if (bytes > 0) {
+                DeviceCopies.toArray(address, values, bytes, device);
+            }
         } finally {
             memory.release();
         }
@@ -311,9 +326,6 @@ public final class Tensor implements AutoCloseable {
     /** Checks an array against this tensor, holds the memory, and returns the array's bytes. */
     private long checkArray(Object values) {
         requireNotNull(values, "values");
-        if (!device.isCpu()) {
-            throw usage(this + " is not in host memory; copy it there with its device's runtime");
-        }
         DataType given = arrayType(values);
         boolean sameKind =
                 given == dataType

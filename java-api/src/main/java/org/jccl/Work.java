@@ -3,6 +3,7 @@ package org.jccl;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jccl.internal.DeviceWork;
 import org.jccl.internal.HostWork;
 
 /**
@@ -16,11 +17,12 @@ import org.jccl.internal.HostWork;
  * leaves the interrupt flag set. To stop a wait, {@link ProcessGroup#abort} the group. Waiting in a
  * virtual thread holds its carrier.
  */
-public sealed interface Work permits HostWork {
+public sealed interface Work permits HostWork, DeviceWork {
 
     /**
      * Orders what follows after this work. On host backends it blocks until the work is complete; a
-     * work that has not started yet runs on the calling thread.
+     * work that has not started yet runs on the calling thread. On device backends it makes the
+     * calling thread's current stream wait for the work, and the host goes on.
      *
      * @throws JcclException when the work failed; {@link JcclException.Category#FATAL_GROUP} in
      *     most cases

@@ -93,6 +93,21 @@ public final class Backends {
                             + ", not on "
                             + type);
         }
+        requireAvailable(provider);
+        Device place =
+                device.filter(given -> given.type().equals(type)).orElse(new Device(type, 0));
+        chosen.add(
+                new Group.Backend(
+                        provider, place, Optional.ofNullable(options.get(provider.name()))));
+    }
+
+    /**
+     * Loads a backend's library.
+     *
+     * @param provider the binding
+     * @throws BackendUnavailableException when it can not be loaded, with everything that was tried
+     */
+    static void requireAvailable(BackendProvider provider) {
         if (provider.availability() instanceof Availability.Unavailable missing) {
             throw new BackendUnavailableException(
                     FailureContext.NONE,
@@ -102,11 +117,6 @@ public final class Backends {
                             + missing.reason()
                             + tried(missing.tried()));
         }
-        Device place =
-                device.filter(given -> given.type().equals(type)).orElse(new Device(type, 0));
-        chosen.add(
-                new Group.Backend(
-                        provider, place, Optional.ofNullable(options.get(provider.name()))));
     }
 
     private static String tried(List<String> tried) {

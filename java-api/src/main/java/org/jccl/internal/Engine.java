@@ -4,15 +4,84 @@ import java.time.Duration;
 import java.util.List;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
 import org.jccl.ReduceOp;
+import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.spi.Communicator;
 
 /**
- * Runs a group's operations on one communicator: in order, with deadlines, and fails them as one.
+ * Runs a group's operations on one communicator, and fails them as one: deadlines, asynchronous
+ * errors, comparing ranks when one is stuck, the first cause for all that comes later.
  */
-public sealed interface Engine permits HostEngine {
+public abstract sealed class Engine permits HostEngine, StreamEngine {
+
+    final Communicator communicator;
+    final FailureContext context;
+    final Duration timeout;
+    final DesyncDetector detector;
+    final GroupFailure failure = new GroupFailure();
+    final RunningOperations running = new RunningOperations();
+
+    Engine(
+            Communicator communicator,
+            FailureContext context,
+            Duration timeout,
+            DesyncDetector detector) {
+        this.communicator = communicator;
+        this.context = context;
+        this.timeout = timeout;
+        this.detector = detector;
+    }
+
+    /**
+     * An empty operation to fill and {@link #submit}.
+     *
+     * @return dropping it instead is harmless
+     */
+    public abstract Operation newOperation();
+
+    /**
+     * Issues an operation.
+     *
+     * @param operation from {@link #newOperation()}, filled
+     * @return its handle
+     */
+    public abstract Work submit(Operation operation);
+
+    /**
+     * Issues operations that start together.
+     *
+     * @param operations from {@link #newOperation()}, filled
+     * @return the works, in the same order
+     */
+    public abstract List<Work> submitBatch(List<Operation> operations);
+
+    /**
+     * An empty operation to fill and {@link #run}.
+     *
+     * @return dropping it instead is harmless
+     */
+    public final Operation borrow() {
+        return running.borrow();
+    }
+
+    /**
+     * Runs an operation in the caller's own order and takes the object back.
+     *
+     * @param operation from {@link #borrow()}, filled
+     * @return rank of the sender for a receive, else -1
+     */
+    public abstract int run(Operation operation);
+
+    /**
+     * Waits for what was issued, then frees the communicator. Idempotent.
+     *
+     * @param patience how long to wait for messages before aborting them
+     */
+    public abstract void close(Duration patience);
 
     /**
      * Whether the library reduces a type with an operation.
@@ -21,71 +90,86 @@ public sealed interface Engine permits HostEngine {
      * @param type the element type
      * @return true when it does
      */
-    boolean reduces(ReduceOp op, DataType type);
-
-    /**
-     * An empty operation to fill and {@link #submit}.
-     *
-     * @return a fresh object
-     */
-    Operation newOperation();
-
-    /**
-     * Issues an operation.
-     *
-     * @param operation from {@link #newOperation()}, filled
-     * @return its handle
-     */
-    Work submit(Operation operation);
-
-    /**
-     * An empty operation to fill and {@link #run}; dropping it instead is harmless.
-     *
-     * @return a reused object
-     */
-    Operation borrow();
-
-    /**
-     * Runs an operation in the caller's own order and takes the object back.
-     *
-     * @param operation from {@link #borrow()}, filled
-     * @return rank of the sender for a receive, else -1
-     */
-    int run(Operation operation);
-
-    /**
-     * Issues operations that start together.
-     *
-     * @param operations from {@link #newOperation()}, filled
-     * @return the works, in the same order
-     */
-    List<Work> submitBatch(List<Operation> operations);
+    public final boolean reduces(ReduceOp op, DataType type) {
+        return communicator.reduces(op, type);
+    }
 
     /**
      * The communicator, for making sub-groups.
      *
      * @return the communicator
      */
-    Communicator communicator();
+    public final Communicator communicator() {
+        return communicator;
+    }
 
     /**
      * Fails everything that runs or waits, and all later calls.
      *
      * @param cause the reason
      */
-    void fail(JcclException cause);
+    public final void fail(JcclException cause) {
+        if (failure.set(cause) == cause) {
+            detector.noteFailure(cause);
+            communicator.abort();
+            onFailure();
+        }
+    }
+
+    /** Called once after the group has failed. */
+    abstract void onFailure();
+
+    /** Called on the watchdog's thread at each tick: completes works that nobody waits for. */
+    abstract void completeUnawaited();
+
+    /** Looks after everything that runs; on the watchdog's thread. */
+    final void watch(long now) {
+        JcclException noticed = communicator.asynchronousError();
+        if (noticed != null) {
+            fail(noticed.at(context));
+        }
+        completeUnawaited();
+        RunningOperations.Overdue overdue = running.overdue(now, timeout.toNanos(), context.rank());
+        if (overdue.expired() != null) {
+            fail(
+                    new OperationTimeoutException(
+                            new FailureContext(
+                                    context.group(),
+                                    context.rank(),
+                                    overdue.expired(),
+                                    overdue.expiredSequence()),
+                            "not complete after " + timeout + "; " + detector.describePositions()));
+        } else if (!failure.isSet()) {
+            detector.examine(overdue.suspects()).ifPresent(cause -> fail(cause.at(context)));
+        }
+        detector.publish();
+    }
+
+    /** Throws when the group can not take another operation, letting the operation's memory go. */
+    final void requireUsable(Operation operation, boolean closed) {
+        if (closed || failure.isSet()) {
+            operation.releaseMemory();
+            throw closed
+                    ? new UsageException(contextOf(operation), "the group is closed")
+                    : failure.forLaterCall(contextOf(operation));
+        }
+    }
 
     /**
-     * Where a failure outside any operation happened.
-     *
-     * @return group and rank
+     * Turns what a communicator threw into the failure of the group and returns its first cause.
      */
-    FailureContext context();
+    final JcclException failed(Throwable thrown, Operation operation) {
+        JcclException cause =
+                thrown instanceof JcclException known
+                        ? known
+                        : new GroupAbortedException(
+                                FailureContext.NONE, "unexpected failure: " + thrown, thrown);
+        fail(cause.at(contextOf(operation)));
+        return failure.get();
+    }
 
-    /**
-     * Waits for what was issued, then frees the communicator. Idempotent.
-     *
-     * @param timeout how long to wait before aborting
-     */
-    void close(Duration timeout);
+    final FailureContext contextOf(Operation operation) {
+        return new FailureContext(
+                context.group(), context.rank(), operation.describe(), operation.sequence);
+    }
 }

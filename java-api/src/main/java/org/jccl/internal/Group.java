@@ -137,15 +137,12 @@ public final class Group {
                                                 backend.options(),
                                                 parentCommunicator,
                                                 ranks));
-                HostEngine engine =
-                        new HostEngine(
-                                communicator,
-                                context,
-                                timeout,
-                                new DesyncDetector(
-                                        backendStore.map(mine -> new PrefixStore("desync", mine)),
-                                        context.rank(),
-                                        size));
+                DesyncDetector detector =
+                        new DesyncDetector(
+                                backendStore.map(mine -> new PrefixStore("desync", mine)),
+                                context.rank(),
+                                size);
+                Engine engine = engine(backend, communicator, detector);
                 watchdog.add(engine);
                 byDeviceType.put(backend.device().type(), new Bound(backend, engine));
             }
@@ -156,6 +153,20 @@ public final class Group {
             close();
             throw e;
         }
+    }
+
+    private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
+        if (backend.device().isCpu()) {
+            return new HostEngine(communicator, context, timeout, detector);
+        }
+        return new StreamEngine(
+                communicator,
+                context,
+                timeout,
+                detector,
+                DeviceRuntimes.of(backend.device()),
+                backend.device(),
+                backend.options().map(BackendOptions::highPriorityStream).orElse(false));
     }
 
     /**
@@ -414,9 +425,7 @@ public final class Group {
         }
         for (Bound bound : byDeviceType.values()) {
             bound.engine().close(CLOSE_PATIENCE);
-            if (bound.engine() instanceof HostEngine engine) {
-                watchdog.remove(engine);
-            }
+            watchdog.remove(bound.engine());
         }
         onClose.run();
     }

@@ -4,15 +4,10 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.OperationTimeoutException;
-import org.jccl.ReduceOp;
-import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.spi.Communicator;
 
@@ -24,26 +19,14 @@ import org.jccl.spi.Communicator;
  * caller, which first runs what was queued before it. So there is one order and no thread change
  * that a waiting caller has to pay. Messages are started at once and have no turn.
  */
-public final class HostEngine implements Engine, Watchdog.Watched {
-
-    private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
-    private final Communicator communicator;
-    private final FailureContext context;
-    private final Duration timeout;
-    private final DesyncDetector detector;
-    private final GroupFailure failure = new GroupFailure();
+public final class HostEngine extends Engine {
 
     private final ReentrantLock turn = new ReentrantLock();
-    private final Staging staging = new Staging();
+    private final Staging staging = new Staging(HostMemory.get().scratch());
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
     private long collectives;
     private boolean closed;
     private Thread worker;
-
-    private final ArrayList<Operation> active = new ArrayList<>();
-    private final ArrayDeque<Operation> pool = new ArrayDeque<>();
-    private final MessageCounters messages = new MessageCounters();
 
     /**
      * Creates an engine.
@@ -58,25 +41,7 @@ public final class HostEngine implements Engine, Watchdog.Watched {
             FailureContext context,
             Duration timeout,
             DesyncDetector detector) {
-        this.communicator = communicator;
-        this.context = context;
-        this.timeout = timeout;
-        this.detector = detector;
-    }
-
-    @Override
-    public boolean reduces(ReduceOp op, DataType type) {
-        return communicator.reduces(op, type);
-    }
-
-    @Override
-    public Communicator communicator() {
-        return communicator;
-    }
-
-    @Override
-    public FailureContext context() {
-        return context;
+        super(communicator, context, timeout, detector);
     }
 
     @Override
@@ -111,7 +76,7 @@ public final class HostEngine implements Engine, Watchdog.Watched {
 
     private void enqueue(HostWork work) {
         synchronized (queue) {
-            requireUsable(work);
+            requireUsable(work, closed);
             work.sequence = collectives++;
             queue.add(work);
             if (worker == null) {
@@ -176,7 +141,7 @@ public final class HostEngine implements Engine, Watchdog.Watched {
             work.complete(-1, failure.forLaterCall(contextOf(work)));
             return;
         }
-        begin(work);
+        running.begin(work);
         JcclException cause = null;
         try {
             long request =
@@ -190,7 +155,7 @@ public final class HostEngine implements Engine, Watchdog.Watched {
         } catch (Throwable e) {
             cause = failed(e, work);
         }
-        end(work);
+        running.end(work);
         work.complete(-1, cause);
     }
 
@@ -206,20 +171,20 @@ public final class HostEngine implements Engine, Watchdog.Watched {
 
     private void startMessage(HostWork work) {
         synchronized (queue) {
-            requireUsable(work);
+            requireUsable(work, closed);
         }
-        begin(work);
+        running.begin(work);
         try {
             long request = work.call(communicator, Communicator.NONBLOCKING);
             if (request != 0) {
                 work.started(request);
                 return;
             }
-            end(work);
+            running.end(work);
             work.complete(work.kind == OperationKind.RECV ? work.peer : -1, null);
         } catch (Throwable e) {
             JcclException cause = failed(e, work);
-            end(work);
+            running.end(work);
             work.complete(-1, cause);
         }
     }
@@ -258,7 +223,7 @@ public final class HostEngine implements Engine, Watchdog.Watched {
         } catch (Throwable e) {
             cause = failed(e, work);
         }
-        end(work);
+        running.end(work);
         work.complete(source, cause);
     }
 
@@ -286,30 +251,11 @@ public final class HostEngine implements Engine, Watchdog.Watched {
     }
 
     @Override
-    public Operation borrow() {
-        Operation operation;
-        synchronized (active) {
-            operation = pool.poll();
-        }
-        if (operation == null) {
-            operation = new Operation();
-        }
-        operation.clear();
-        return operation;
-    }
-
-    private void giveBack(Operation operation) {
-        synchronized (active) {
-            pool.push(operation);
-        }
-    }
-
-    @Override
     public int run(Operation operation) {
         try {
             return operation.kind.isCollective() ? runCollective(operation) : runMessage(operation);
         } finally {
-            giveBack(operation);
+            running.giveBack(operation);
         }
     }
 
@@ -320,20 +266,20 @@ public final class HostEngine implements Engine, Watchdog.Watched {
             while (!mine) {
                 drain(null);
                 synchronized (queue) {
-                    requireUsable(operation);
+                    requireUsable(operation, closed);
                     if (queue.isEmpty()) {
                         operation.sequence = collectives++;
                         mine = true;
                     }
                 }
             }
-            begin(operation);
+            running.begin(operation);
             try {
                 callBlocking(operation);
             } catch (Throwable e) {
                 throw failed(e, operation);
             } finally {
-                end(operation);
+                running.end(operation);
             }
             return -1;
         } finally {
@@ -343,9 +289,9 @@ public final class HostEngine implements Engine, Watchdog.Watched {
 
     private int runMessage(Operation operation) {
         synchronized (queue) {
-            requireUsable(operation);
+            requireUsable(operation, closed);
         }
-        begin(operation);
+        running.begin(operation);
         try {
             if (operation.kind == OperationKind.RECV) {
                 long request = operation.call(communicator, Communicator.NONBLOCKING);
@@ -356,108 +302,25 @@ public final class HostEngine implements Engine, Watchdog.Watched {
         } catch (Throwable e) {
             throw failed(e, operation);
         } finally {
-            end(operation);
+            running.end(operation);
         }
-    }
-
-    private void requireUsable(Operation operation) {
-        if (closed || failure.isSet()) {
-            operation.releaseMemory();
-            if (closed) {
-                throw new UsageException(contextOf(operation), "the group is closed");
-            }
-            throw failure.forLaterCall(contextOf(operation));
-        }
-    }
-
-    private void begin(Operation operation) {
-        synchronized (active) {
-            if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
-                operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
-            }
-            operation.startNanos = System.nanoTime();
-            operation.activeIndex = active.size();
-            active.add(operation);
-        }
-    }
-
-    private void end(Operation operation) {
-        synchronized (active) {
-            Operation last = active.remove(active.size() - 1);
-            if (last != operation) {
-                active.set(operation.activeIndex, last);
-                last.activeIndex = operation.activeIndex;
-            }
-            active.notifyAll();
-        }
-        operation.releaseMemory();
-    }
-
-    /**
-     * Turns what a communicator threw into the failure of the group and returns its first cause.
-     */
-    private JcclException failed(Throwable thrown, Operation operation) {
-        JcclException cause =
-                thrown instanceof JcclException known
-                        ? known
-                        : new GroupAbortedException(
-                                FailureContext.NONE, "unexpected failure: " + thrown, thrown);
-        fail(cause.at(contextOf(operation)));
-        return failure.get();
     }
 
     @Override
-    public void fail(JcclException cause) {
-        if (failure.set(cause) == cause) {
-            detector.noteFailure(cause);
-            communicator.abort();
-            synchronized (queue) {
-                // The worker completes what still waits.
-                queue.notifyAll();
-            }
+    void onFailure() {
+        synchronized (queue) {
+            // The worker completes what still waits.
+            queue.notifyAll();
         }
-    }
-
-    FailureContext contextOf(Operation operation) {
-        return new FailureContext(
-                context.group(), context.rank(), operation.describe(), operation.sequence);
     }
 
     @Override
-    public void watch(long now) {
-        JcclException noticed = communicator.asynchronousError();
-        if (noticed != null) {
-            fail(noticed.at(context));
-        }
-        List<HostWork> started = new ArrayList<>();
-        FailureContext expired = null;
-        List<DesyncDetector.Suspect> suspects = new ArrayList<>();
-        synchronized (active) {
-            for (Operation operation : active) {
-                long age = now - operation.startNanos;
-                if (age > timeout.toNanos()) {
-                    expired = contextOf(operation);
-                } else if (age > DIAGNOSE_AFTER_NANOS) {
-                    suspects.add(DesyncDetector.Suspect.of(operation, context.rank()));
-                }
-                if (operation instanceof HostWork work) {
-                    started.add(work);
-                }
+    void completeUnawaited() {
+        for (Operation operation : running.list()) {
+            if (operation instanceof HostWork work) {
+                work.isCompleted();
             }
         }
-        for (HostWork work : started) {
-            // Completes works that nobody awaits, so that their memory is let go.
-            work.isCompleted();
-        }
-        if (expired != null) {
-            fail(
-                    new OperationTimeoutException(
-                            expired,
-                            "not complete after " + timeout + "; " + detector.describePositions()));
-        } else if (!failure.isSet()) {
-            detector.examine(suspects).ifPresent(cause -> fail(cause.at(context)));
-        }
-        detector.publish();
     }
 
     @Override
@@ -480,15 +343,10 @@ public final class HostEngine implements Engine, Watchdog.Watched {
             fail(
                     new GroupAbortedException(
                             context, "the group was closed while messages were outstanding"));
-            completeStarted();
             awaitIdle(timeout);
         }
         detector.publish();
-        boolean idle;
-        synchronized (active) {
-            idle = active.isEmpty();
-        }
-        if (idle) {
+        if (running.isEmpty()) {
             // Otherwise a thread is still inside the library: losing memory beats freeing it there.
             staging.close();
             communicator.close();
@@ -498,34 +356,21 @@ public final class HostEngine implements Engine, Watchdog.Watched {
     private boolean awaitIdle(Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {
-            completeStarted();
-            synchronized (active) {
-                if (active.isEmpty()) {
-                    return true;
-                }
-                long left = deadline - System.nanoTime();
-                if (left <= 0) {
-                    return false;
-                }
-                try {
-                    active.wait(Math.max(1, Math.min(left / 1_000_000, 10)));
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    return false;
-                }
+            completeUnawaited();
+            if (running.isEmpty()) {
+                return true;
+            }
+            long left = deadline - System.nanoTime();
+            if (left <= 0) {
+                return false;
+            }
+            try {
+                // Requests complete silently, so they are asked every few milliseconds.
+                running.awaitEnd(Math.max(1, Math.min(left / 1_000_000, 10)));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
             }
         }
-    }
-
-    private void completeStarted() {
-        List<HostWork> started = new ArrayList<>();
-        synchronized (active) {
-            for (Operation operation : active) {
-                if (operation instanceof HostWork work) {
-                    started.add(work);
-                }
-            }
-        }
-        started.forEach(HostWork::isCompleted);
     }
 }

@@ -81,6 +81,30 @@ public abstract sealed class HostMemory {
      */
     public abstract void copyToArray(long from, Object array, long offset, long bytes);
 
+    /** Scratch memory for {@link Staging}; used by one thread at a time. */
+    final Staging.Memory scratch() {
+        return new Staging.Memory() {
+            private final java.util.Map<Long, Runnable> releases = new java.util.HashMap<>();
+
+            @Override
+            public long allocate(long bytes) {
+                Allocation allocation = HostMemory.this.allocate(bytes);
+                releases.put(allocation.address(), allocation.release());
+                return allocation.address();
+            }
+
+            @Override
+            public void free(long address) {
+                releases.remove(address).run();
+            }
+
+            @Override
+            public void copy(long from, long to, long bytes) {
+                HostMemory.this.copy(from, to, bytes);
+            }
+        };
+    }
+
     /**
      * Memory that this process owns.
      *

@@ -55,8 +55,8 @@ public class Operation {
     /** When it started, in nanoseconds of {@link System#nanoTime()}. */
     long startNanos;
 
-    /** Place in the engine's list of running operations. */
-    int activeIndex;
+    /** Place in the list of running operations. */
+    int runningIndex;
 
     /** Position among the collectives of the group, or among the messages with one peer and tag. */
     long sequence = -1;

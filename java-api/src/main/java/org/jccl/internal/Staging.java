@@ -6,8 +6,22 @@ package org.jccl.internal;
  */
 final class Staging implements AutoCloseable {
 
+    /** Where scratch memory comes from. */
+    interface Memory {
+        long allocate(long bytes);
+
+        void free(long address);
+
+        void copy(long from, long to, long bytes);
+    }
+
+    private final Memory memory;
     private final Scratch inputs = new Scratch();
     private final Scratch outputs = new Scratch();
+
+    Staging(Memory memory) {
+        this.memory = memory;
+    }
 
     boolean needs(Operation operation) {
         return operation.inputParts != null || operation.outputParts != null;
@@ -47,9 +61,8 @@ final class Staging implements AutoCloseable {
         return elements * operation.type.size();
     }
 
-    private static void copy(
+    private void copy(
             Operation operation, long[] parts, long[] counts, long scratch, boolean toScratch) {
-        HostMemory memory = HostMemory.get();
         for (int i = 0; i < parts.length; i++) {
             long bytes = (counts == null ? operation.count : counts[i]) * operation.type.size();
             if (bytes > 0) {
@@ -65,24 +78,24 @@ final class Staging implements AutoCloseable {
         outputs.close();
     }
 
-    private static final class Scratch {
+    private final class Scratch {
 
-        private HostMemory.Allocation allocation;
+        private long address;
         private long capacity;
 
         long reserve(long bytes) {
-            if (allocation == null || bytes > capacity) {
+            if (address == 0 || bytes > capacity) {
                 close();
-                capacity = Math.max(bytes, 2 * capacity);
-                allocation = HostMemory.get().allocate(Math.max(1, capacity));
+                capacity = Math.max(1, Math.max(bytes, 2 * capacity));
+                address = memory.allocate(capacity);
             }
-            return allocation.address();
+            return address;
         }
 
         void close() {
-            if (allocation != null) {
-                allocation.release().run();
-                allocation = null;
+            if (address != 0) {
+                memory.free(address);
+                address = 0;
             }
         }
     }

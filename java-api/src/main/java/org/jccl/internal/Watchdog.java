@@ -11,13 +11,7 @@ public final class Watchdog implements AutoCloseable {
 
     private static final long TICK_MILLIS = 100;
 
-    /** Something to look after. */
-    interface Watched {
-        /** Called every tick on the watchdog's thread; must not block for long. */
-        void watch(long now);
-    }
-
-    private final List<Watched> watched = new CopyOnWriteArrayList<>();
+    private final List<Engine> watched = new CopyOnWriteArrayList<>();
     private final Thread thread;
     private volatile boolean closed;
 
@@ -37,7 +31,7 @@ public final class Watchdog implements AutoCloseable {
      *
      * @param engine the engine
      */
-    public void add(HostEngine engine) {
+    public void add(Engine engine) {
         watched.add(engine);
     }
 
@@ -46,7 +40,7 @@ public final class Watchdog implements AutoCloseable {
      *
      * @param engine the engine
      */
-    public void remove(HostEngine engine) {
+    public void remove(Engine engine) {
         watched.remove(engine);
     }
 
@@ -59,9 +53,9 @@ public final class Watchdog implements AutoCloseable {
                 continue;
             }
             long now = System.nanoTime();
-            for (Watched one : watched) {
+            for (Engine engine : watched) {
                 try {
-                    one.watch(now);
+                    engine.watch(now);
                 } catch (RuntimeException e) {
                     // One group's trouble must not leave the others without deadlines.
                     logger.log(System.Logger.Level.WARNING, "watchdog: " + e, e);

@@ -50,6 +50,18 @@ public interface BackendProvider {
     }
 
     /**
+     * Streams, events and memory of the devices this backend takes.
+     *
+     * @param deviceType one of {@link #deviceTypes()}, not the CPU
+     * @return the runtime; called after {@link #availability()} said yes
+     * @throws org.jccl.UsageException when the backend works on host memory only
+     */
+    default DeviceRuntime deviceRuntime(String deviceType) {
+        throw new org.jccl.UsageException(
+                org.jccl.FailureContext.NONE, name() + " has no devices but the CPU");
+    }
+
+    /**
      * Connects to the other ranks. Called on every rank of the new group, concurrently.
      *
      * @param config the group

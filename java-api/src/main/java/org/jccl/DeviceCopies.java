@@ -1,0 +1,39 @@
+package org.jccl;
+
+import org.jccl.internal.DeviceRuntimes;
+import org.jccl.internal.HostMemory;
+import org.jccl.spi.DeviceRuntime;
+
+/** Copies between arrays and device memory, through host memory that does not move. */
+final class DeviceCopies {
+
+    private DeviceCopies() {}
+
+    static void fromArray(Object array, long bytes, long address, Device device) {
+        HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
+        try {
+            HostMemory.get().copyFromArray(array, 0, staging.address(), bytes);
+            copy(address, staging.address(), bytes, DeviceRuntime.Copy.HOST_TO_DEVICE, device);
+        } finally {
+            staging.release().run();
+        }
+    }
+
+    static void toArray(long address, Object array, long bytes, Device device) {
+        HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
+        try {
+            copy(staging.address(), address, bytes, DeviceRuntime.Copy.DEVICE_TO_HOST, device);
+            HostMemory.get().copyToArray(staging.address(), array, 0, bytes);
+        } finally {
+            staging.release().run();
+        }
+    }
+
+    private static void copy(
+            long to, long from, long bytes, DeviceRuntime.Copy direction, Device device) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        long stream = Stream.current(device).handle();
+        runtime.copy(to, from, bytes, direction, stream);
+        runtime.synchronizeStream(stream);
+    }
+}

@@ -1,0 +1,169 @@
+package org.jccl;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.jccl.internal.DeviceRuntimes;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * A device's queue of commands that run in order. Each thread has a current stream for each device,
+ * at first the device's default stream; collectives order themselves after what is on it.
+ *
+ * <p>The host is blocked by {@link #synchronize} only. Safe for use by several threads.
+ */
+public final class Stream implements AutoCloseable {
+
+    private static final ThreadLocal<Map<Device, Stream>> CURRENT =
+            ThreadLocal.withInitial(HashMap::new);
+
+    private final Device device;
+    private final DeviceRuntime runtime;
+    private final long handle;
+    private final Object owner;
+    private final boolean owned;
+    private boolean closed;
+
+    private Stream(Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
+        this.device = device;
+        this.runtime = runtime;
+        this.handle = handle;
+        this.owner = owner;
+        this.owned = owned;
+    }
+
+    /**
+     * Creates a stream.
+     *
+     * @param device an accelerator
+     * @param highPriority true for the highest priority the device has
+     * @return the stream, to be closed by the caller
+     * @throws UsageException when the device is the CPU or there is no such device
+     * @throws BackendUnavailableException when no binding drives such devices
+     */
+    public static Stream create(Device device, boolean highPriority) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        return new Stream(device, runtime, runtime.createStream(highPriority), null, true);
+    }
+
+    /**
+     * Wraps another library's stream, so that it can be the current one.
+     *
+     * @param device its device
+     * @param handle the native handle; 0 is the default stream
+     * @param owner kept reachable as long as this object is; may be null
+     * @return the stream; closing it does not destroy the native one
+     * @throws UsageException when the device is the CPU or there is no such device
+     * @throws BackendUnavailableException when no binding drives such devices
+     */
+    public static Stream ofHandle(Device device, long handle, Object owner) {
+        return new Stream(device, DeviceRuntimes.of(device), handle, owner, false);
+    }
+
+    /**
+     * The calling thread's current stream on a device.
+     *
+     * @param device an accelerator
+     * @return the default stream unless another was set by {@link #use}
+     * @throws UsageException when the device is the CPU or there is no such device
+     * @throws BackendUnavailableException when no binding drives such devices
+     */
+    public static Stream current(Device device) {
+        Stream stream = CURRENT.get().get(device);
+        if (stream == null) {
+            stream = ofHandle(device, 0, null);
+            CURRENT.get().put(device, stream);
+        }
+        return stream;
+    }
+
+    /**
+     * Makes this the calling thread's current stream until the result is closed, in the same
+     * thread.
+     *
+     * @return restores the stream that was current before
+     */
+    public Scope use() {
+        requireOpen();
+        Stream before = current(device);
+        CURRENT.get().put(device, this);
+        return () -> CURRENT.get().put(before.device, before);
+    }
+
+    /** A time during which a stream is current. */
+    public interface Scope extends AutoCloseable {
+        /** Makes the stream current that was so before. */
+        @Override
+        void close();
+    }
+
+    /**
+     * Makes what is enqueued later on this stream wait for an event. The host goes on.
+     *
+     * @param event recorded before; an event that never was is complete
+     */
+    public void waitEvent(Event event) {
+        requireOpen();
+        if (event.isRecorded()) {
+            runtime.waitEvent(handle, event.handle());
+        }
+    }
+
+    /**
+     * Whether everything that was enqueued is done.
+     *
+     * @return true when it is
+     */
+    public boolean query() {
+        requireOpen();
+        DeviceRuntimes.enter(runtime, device);
+        return runtime.queryStream(handle);
+    }
+
+    /** Blocks the host until everything that was enqueued is done. */
+    public void synchronize() {
+        requireOpen();
+        DeviceRuntimes.enter(runtime, device);
+        runtime.synchronizeStream(handle);
+    }
+
+    /**
+     * The native handle.
+     *
+     * @return 0 for the default stream
+     */
+    public long handle() {
+        return handle;
+    }
+
+    /**
+     * The device.
+     *
+     * @return the device
+     */
+    public Device device() {
+        return device;
+    }
+
+    DeviceRuntime runtime() {
+        return runtime;
+    }
+
+    synchronized void requireOpen() {
+        if (closed) {
+            throw new UsageException(FailureContext.NONE, "stream on " + device + " is closed");
+        }
+    }
+
+    /** Destroys a stream that was created here; what was enqueued still runs. Idempotent. */
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (owned) {
+            runtime.destroyStream(handle);
+        }
+        java.lang.ref.Reference.reachabilityFence(owner);
+    }
+}

@@ -1,0 +1,97 @@
+package org.jccl.internal;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jccl.BackendUnavailableException;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.DeviceRuntime;
+
+/** Finds the runtime that drives a device, and makes the device current. */
+public final class DeviceRuntimes {
+
+    /** A runtime is a view of a vendor library that is loaded once for the whole process. */
+    private static final Map<String, DeviceRuntime> BY_TYPE = new ConcurrentHashMap<>();
+
+    private static final MethodHandle IS_VIRTUAL = isVirtual();
+
+    private DeviceRuntimes() {}
+
+    /**
+     * The runtime of a device, which becomes current on the calling thread.
+     *
+     * @param device an accelerator
+     * @return its runtime
+     * @throws UsageException when the device is the CPU, there is no such device, or the calling
+     *     thread is virtual
+     * @throws BackendUnavailableException when no binding drives such devices
+     */
+    public static DeviceRuntime of(Device device) {
+        if (device == null || device.isCpu()) {
+            throw new UsageException(
+                    FailureContext.NONE, "streams, events and device memory are not for " + device);
+        }
+        DeviceRuntime runtime =
+                BY_TYPE.computeIfAbsent(device.type(), type -> find(Backends.present(), type));
+        enter(runtime, device);
+        return runtime;
+    }
+
+    private static DeviceRuntime find(List<BackendProvider> present, String type) {
+        for (BackendProvider provider : present) {
+            if (provider.deviceTypes().contains(type)) {
+                Backends.requireAvailable(provider);
+                return provider.deviceRuntime(type);
+            }
+        }
+        throw new BackendUnavailableException(
+                FailureContext.NONE,
+                "no binding on the class path drives devices of type '" + type + "'");
+    }
+
+    /**
+     * Makes a device current on the calling thread.
+     *
+     * @param runtime of the device
+     * @param device the device
+     * @throws UsageException when there is no such device or the calling thread is virtual
+     */
+    public static void enter(DeviceRuntime runtime, Device device) {
+        if (currentIsVirtual()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "device calls need a platform thread: the current device belongs to the operating"
+                            + " system's thread, which a virtual thread can change at any time");
+        }
+        if (device.index() >= runtime.deviceCount()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "there is no " + device + "; this host has " + runtime.deviceCount());
+        }
+        runtime.setDevice(device.index());
+    }
+
+    private static boolean currentIsVirtual() {
+        try {
+            return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Thread.isVirtual exists from Java 21 on; before there are no virtual threads. */
+    private static MethodHandle isVirtual() {
+        try {
+            return MethodHandles.lookup()
+                    .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
+        } catch (ReflectiveOperationException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package org.jccl.internal;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jccl.JcclException;
+import org.jccl.WaitTimeoutException;
+import org.jccl.Work;
+
+/**
+ * An operation on a communication stream: complete when its end event is. Small, because one is
+ * made a call; what it needs while it runs is in the pooled {@link Operation}.
+ */
+public final class DeviceWork implements Work {
+
+    private final StreamEngine engine;
+    private final long sequence;
+    private final int peer;
+
+    /** Null once the work is complete. */
+    private Operation operation;
+
+    private final long endEvent;
+    private final boolean captured;
+    private volatile boolean done;
+    private JcclException failure;
+    private CompletableFuture<Void> future;
+    private long durationNanos;
+
+    DeviceWork(StreamEngine engine, Operation operation, long endEvent, boolean captured) {
+        this.engine = engine;
+        this.operation = operation;
+        this.endEvent = endEvent;
+        this.captured = captured;
+        this.sequence = operation.sequence;
+        this.peer = operation.kind == OperationKind.RECV ? operation.peer : -1;
+    }
+
+    @Override
+    public void await() {
+        engine.orderCurrentStreamAfter(this);
+        throwFailure();
+    }
+
+    @Override
+    public void await(Duration timeout) {
+        if (!engine.pollUntil(this, System.nanoTime() + timeout.toNanos())) {
+            throw new WaitTimeoutException(
+                    engine.context, "not complete after " + timeout + "; it goes on, wait again");
+        }
+        await();
+    }
+
+    @Override
+    public void synchronize() {
+        // No deadline of its own: the watchdog ends it by failing the group.
+        engine.pollUntil(this, Long.MAX_VALUE);
+        throwFailure();
+    }
+
+    @Override
+    public boolean isCompleted() {
+        return engine.completeIfReady(this);
+    }
+
+    @Override
+    public Optional<JcclException> exception() {
+        return done ? Optional.ofNullable(failure) : Optional.empty();
+    }
+
+    @Override
+    public synchronized CompletableFuture<Void> toFuture() {
+        if (future == null) {
+            // The watchdog's tick completes it.
+            future = new CompletableFuture<>();
+            if (done) {
+                completeFuture();
+            }
+        }
+        return future.copy();
+    }
+
+    @Override
+    public Optional<Duration> duration() {
+        return done ? Optional.of(Duration.ofNanos(durationNanos)) : Optional.empty();
+    }
+
+    @Override
+    public int sourceRank() {
+        return done ? peer : -1;
+    }
+
+    @Override
+    public long sequence() {
+        return sequence;
+    }
+
+    boolean isDone() {
+        return done;
+    }
+
+    /** Whether a graph was captured, which runs it later. */
+    boolean isCaptured() {
+        return captured;
+    }
+
+    long endEvent() {
+        return endEvent;
+    }
+
+    private void throwFailure() {
+        if (done && failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Ends it and returns its operation, or null when it had ended before. */
+    Operation complete(JcclException cause) {
+        Operation ended;
+        boolean notify;
+        synchronized (this) {
+            if (done) {
+                return null;
+            }
+            ended = operation;
+            operation = null;
+            failure = cause;
+            durationNanos = System.nanoTime() - ended.startNanos;
+            done = true;
+            notify = future != null;
+        }
+        if (notify) {
+            completeFuture();
+        }
+        return ended;
+    }
+
+    private void completeFuture() {
+        if (failure == null) {
+            future.complete(null);
+        } else {
+            future.completeExceptionally(failure);
+        }
+    }
+}

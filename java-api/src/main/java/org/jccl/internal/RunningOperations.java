@@ -1,0 +1,100 @@
+package org.jccl.internal;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jccl.spi.Communicator;
+
+/** The operations an engine has in the library's hands, and a pool of objects for new ones. */
+final class RunningOperations {
+
+    private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final List<Operation> running = new ArrayList<>();
+    private final ArrayDeque<Operation> pool = new ArrayDeque<>();
+    private final MessageCounters messages = new MessageCounters();
+
+    /** An empty operation, reused where possible. */
+    Operation borrow() {
+        Operation operation;
+        synchronized (this) {
+            operation = pool.poll();
+        }
+        if (operation == null) {
+            operation = new Operation();
+        }
+        operation.clear();
+        return operation;
+    }
+
+    synchronized void giveBack(Operation operation) {
+        pool.push(operation);
+    }
+
+    /**
+     * Notes an operation before the library is called with it, and numbers it if it is a message.
+     */
+    synchronized void begin(Operation operation) {
+        if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
+            operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
+        }
+        operation.startNanos = System.nanoTime();
+        operation.runningIndex = running.size();
+        running.add(operation);
+    }
+
+    /** Forgets an operation that the library is done with, and lets its memory go. */
+    void end(Operation operation) {
+        synchronized (this) {
+            Operation last = running.remove(running.size() - 1);
+            if (last != operation) {
+                running.set(operation.runningIndex, last);
+                last.runningIndex = operation.runningIndex;
+            }
+            notifyAll();
+        }
+        operation.releaseMemory();
+    }
+
+    synchronized boolean isEmpty() {
+        return running.isEmpty();
+    }
+
+    /** Blocks until an operation ends or the time is over. */
+    synchronized void awaitEnd(long millis) throws InterruptedException {
+        if (!running.isEmpty()) {
+            wait(millis);
+        }
+    }
+
+    synchronized List<Operation> list() {
+        return List.copyOf(running);
+    }
+
+    /**
+     * Operations that take long.
+     *
+     * @param suspects those that may be stuck, for comparing ranks
+     * @param expired one that is over its deadline, described, or null
+     * @param expiredSequence its number
+     */
+    record Overdue(List<DesyncDetector.Suspect> suspects, String expired, long expiredSequence) {}
+
+    synchronized Overdue overdue(long now, long timeoutNanos, int rank) {
+        List<DesyncDetector.Suspect> suspects = new ArrayList<>();
+        String expired = null;
+        long expiredSequence = -1;
+        // Described under the lock: a synchronous call's object is reused once it has ended.
+        for (Operation operation : running) {
+            long age = now - operation.startNanos;
+            if (age > timeoutNanos) {
+                expired = operation.describe();
+                expiredSequence = operation.sequence;
+            } else if (age > DIAGNOSE_AFTER_NANOS) {
+                suspects.add(DesyncDetector.Suspect.of(operation, rank));
+            }
+        }
+        return new Overdue(suspects, expired, expiredSequence);
+    }
+}

@@ -1,0 +1,169 @@
+package org.jccl.spi;
+
+/**
+ * Streams, events and memory of one kind of device. Handles are the native ones; 0 is the device's
+ * default stream.
+ *
+ * <p>The engine makes the right device current on the calling thread with {@link #setDevice} before
+ * any call that depends on it, and calls only from platform threads: the current device is state of
+ * an operating system thread. Every method throws an {@link org.jccl.NativeException} when the
+ * vendor's call fails.
+ */
+public interface DeviceRuntime {
+
+    /**
+     * Number of devices of this kind.
+     *
+     * @return 0 when there are none
+     */
+    int deviceCount();
+
+    /**
+     * Makes a device current on the calling thread.
+     *
+     * @param device index
+     */
+    void setDevice(int device);
+
+    /**
+     * Creates a stream on the current device that is not ordered with the default stream.
+     *
+     * @param highPriority true for the highest priority the device has
+     * @return the handle
+     */
+    long createStream(boolean highPriority);
+
+    /**
+     * Destroys a stream; what was enqueued still runs.
+     *
+     * @param stream handle
+     */
+    void destroyStream(long stream);
+
+    /**
+     * Whether everything on a stream is done.
+     *
+     * @param stream handle
+     * @return true when it is
+     */
+    boolean queryStream(long stream);
+
+    /**
+     * Blocks until everything on a stream is done.
+     *
+     * @param stream handle
+     */
+    void synchronizeStream(long stream);
+
+    /**
+     * Whether what is enqueued on a stream is captured into a graph rather than run.
+     *
+     * @param stream handle
+     * @return false where the device has no capture
+     */
+    default boolean isCapturing(long stream) {
+        return false;
+    }
+
+    /**
+     * Creates an event on the current device.
+     *
+     * @param timing true to allow {@link #elapsedMillis}
+     * @return the handle
+     */
+    long createEvent(boolean timing);
+
+    /**
+     * Destroys an event.
+     *
+     * @param event handle
+     */
+    void destroyEvent(long event);
+
+    /**
+     * Records an event on a stream: it is complete when what was enqueued before is.
+     *
+     * @param event handle
+     * @param stream handle, of the event's device
+     */
+    void recordEvent(long event, long stream);
+
+    /**
+     * Makes what is enqueued later on a stream wait for an event, without blocking the host. The
+     * wait is for the event as recorded now; recording it again does not move the wait.
+     *
+     * @param stream handle
+     * @param event recorded before
+     */
+    void waitEvent(long stream, long event);
+
+    /**
+     * Whether an event is complete.
+     *
+     * @param event recorded before
+     * @return true when it is
+     */
+    boolean queryEvent(long event);
+
+    /**
+     * Blocks until an event is complete.
+     *
+     * @param event recorded before
+     */
+    void synchronizeEvent(long event);
+
+    /**
+     * Time between two events.
+     *
+     * @param start made for timing, complete
+     * @param end made for timing, complete
+     * @return milliseconds
+     */
+    double elapsedMillis(long start, long end);
+
+    /**
+     * Allocates memory on the current device.
+     *
+     * @param bytes size, not 0
+     * @return the address
+     */
+    long allocate(long bytes);
+
+    /**
+     * Frees memory.
+     *
+     * @param address from {@link #allocate}
+     */
+    void free(long address);
+
+    /** Direction of a copy. */
+    enum Copy {
+        /** From host memory to the device. */
+        HOST_TO_DEVICE,
+        /** From the device to host memory. */
+        DEVICE_TO_HOST,
+        /** Within the device. */
+        DEVICE_TO_DEVICE
+    }
+
+    /**
+     * Enqueues a copy. Host memory must stay as it is until the copy is done.
+     *
+     * @param to target address
+     * @param from source address
+     * @param bytes how many
+     * @param direction where both are
+     * @param stream handle
+     */
+    void copy(long to, long from, long bytes, Copy direction, long stream);
+
+    /**
+     * Prepares the calling thread for polling events for its whole life, so that polling does not
+     * disturb a capture on another thread.
+     *
+     * @param device index
+     */
+    default void preparePollingThread(int device) {
+        setDevice(device);
+    }
+}

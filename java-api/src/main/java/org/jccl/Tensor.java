@@ -284,7 +284,7 @@ public final class Tensor implements AutoCloseable {
      *     float16 and bfloat16, {@code byte[]} those of bool, uint8 and float8
      * @return this tensor
      * @throws UsageException when the array does not fit, has another element size, or the tensor
-     *     is closed or not in host memory
+     *     is closed
      */
     public Tensor copyFrom(Object values) {
         long bytes = checkArray(values);

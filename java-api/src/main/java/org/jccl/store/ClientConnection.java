@@ -1,0 +1,202 @@
+package org.jccl.store;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One connection to a server, used by one thread at a time; another thread may close it. Sending,
+ * receiving and connecting all end at a deadline with {@link SocketTimeoutException}. Interrupts do
+ * not end them; the thread's flag stays set.
+ */
+final class ClientConnection implements AutoCloseable {
+
+    private static final int BUFFER_BYTES = 4 << 10;
+
+    private final SocketChannel channel;
+    private final Selector selector;
+    private final SelectionKey key;
+    private final ByteBuffer received =
+            ByteBuffer.allocate(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN).flip();
+    private boolean unanswered;
+
+    private ClientConnection(SocketChannel channel, Selector selector) throws IOException {
+        this.channel = channel;
+        this.selector = selector;
+        channel.configureBlocking(false);
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+        this.key = channel.register(selector, 0);
+    }
+
+    /** Connects and proves to be a client; the server's answer is checked. */
+    static ClientConnection open(InetSocketAddress address, SharedSecret secret, Deadline deadline)
+            throws IOException {
+        SocketChannel channel = SocketChannel.open();
+        Selector selector = null;
+        try {
+            selector = Selector.open();
+            ClientConnection connection = new ClientConnection(channel, selector);
+            connection.connect(address, deadline);
+            connection.handshake(secret, deadline);
+            return connection;
+        } catch (IOException | RuntimeException e) {
+            channel.close();
+            if (selector != null) {
+                selector.close();
+            }
+            throw e;
+        }
+    }
+
+    private void connect(InetSocketAddress address, Deadline deadline) throws IOException {
+        boolean connected = channel.connect(address);
+        while (!connected) {
+            awaitReady(SelectionKey.OP_CONNECT, deadline);
+            connected = channel.finishConnect();
+        }
+    }
+
+    private void handshake(SharedSecret secret, Deadline deadline) throws IOException {
+        int nonce = (int) ProcessHandle.current().pid();
+        WireBuffer hello = WireBuffer.request(Opcode.VALIDATE).putInt(Opcode.MAGIC);
+        try {
+            if (secret != null) {
+                send(hello.putByte(Opcode.AUTHENTICATE.number()), deadline);
+                prove(secret, deadline);
+                hello = new WireBuffer();
+            }
+            send(hello.putByte(Opcode.PING.number()).putInt(nonce), deadline);
+            if (readInt(deadline) != nonce) {
+                throw new HandshakeException("it is not a TCPStore server: wrong answer to PING");
+            }
+        } catch (EOFException e) {
+            throw new HandshakeException(
+                    secret == null
+                            ? "it closed the connection: it is not a TCPStore server, or it wants a secret"
+                            : "it closed the connection: it has another secret or none");
+        }
+    }
+
+    private void prove(SharedSecret secret, Deadline deadline) throws IOException {
+        byte[] serverNonce = readRaw(SharedSecret.NONCE_BYTES, deadline);
+        byte[] clientNonce = SharedSecret.newNonce();
+        send(
+                WireBuffer.request(Opcode.PROVE)
+                        .putRaw(clientNonce)
+                        .putRaw(secret.clientProof(serverNonce, clientNonce)),
+                deadline);
+        byte[] proof = readRaw(SharedSecret.PROOF_BYTES, deadline);
+        if (!SharedSecret.matches(secret.serverProof(serverNonce, clientNonce), proof)) {
+            throw new HandshakeException("it does not know the secret");
+        }
+    }
+
+    /** Whether something was sent that the server may not have looked at yet. */
+    boolean hasUnanswered() {
+        return unanswered;
+    }
+
+    void send(WireBuffer request, Deadline deadline) throws IOException {
+        ByteBuffer bytes = request.finish();
+        unanswered = true;
+        while (bytes.hasRemaining()) {
+            if (channel.write(bytes) == 0) {
+                awaitReady(SelectionKey.OP_WRITE, deadline);
+            }
+        }
+    }
+
+    byte readByte(Deadline deadline) throws IOException {
+        return little(Byte.BYTES, deadline).get();
+    }
+
+    int readInt(Deadline deadline) throws IOException {
+        return little(Integer.BYTES, deadline).getInt();
+    }
+
+    long readLong(Deadline deadline) throws IOException {
+        return little(Long.BYTES, deadline).getLong();
+    }
+
+    /** A length and that many bytes. */
+    byte[] readBytes(Deadline deadline) throws IOException {
+        long length = readLong(deadline);
+        if (length < 0 || length > WireBuffer.MAX_BYTES) {
+            throw new IOException(
+                    "the server announced a value of " + Long.toUnsignedString(length) + " bytes");
+        }
+        return readRaw((int) length, deadline);
+    }
+
+    private ByteBuffer little(int count, Deadline deadline) throws IOException {
+        return ByteBuffer.wrap(readRaw(count, deadline)).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private byte[] readRaw(int count, Deadline deadline) throws IOException {
+        IncomingBytes incoming = new IncomingBytes(count);
+        while (!incoming.fill(received)) {
+            received.clear();
+            int read = channel.read(received);
+            received.flip();
+            if (read < 0) {
+                throw new EOFException("the server closed the connection");
+            }
+            if (read == 0) {
+                awaitReady(SelectionKey.OP_READ, deadline);
+            }
+        }
+        unanswered = false;
+        return incoming.bytes();
+    }
+
+    private void awaitReady(int operation, Deadline deadline) throws IOException {
+        boolean interrupted = false;
+        try {
+            key.interestOps(operation);
+            do {
+                long nanos = deadline.nanosLeft();
+                if (nanos == 0) {
+                    throw new SocketTimeoutException("no answer in time");
+                }
+                long millis = TimeUnit.NANOSECONDS.toMillis(nanos) + 1;
+                selector.select(millis);
+                interrupted |= Thread.interrupted();
+            } while (selector.isOpen() && selector.selectedKeys().isEmpty());
+            selector.selectedKeys().clear();
+        } catch (ClosedSelectorException | CancelledKeyException e) {
+            throw new ClosedChannelException();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+        selector.close();
+    }
+
+    /** The other side is not the server it should be; trying again does not help. */
+    static final class HandshakeException extends IOException {
+
+        private static final long serialVersionUID = 1L;
+
+        HandshakeException(String message) {
+            super(message);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package org.jccl.store;
+
+import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * The connections of one client. Requests that are answered at once share the current connection
+ * one after the other, so the server sees them in the order of the calls. A wait takes the current
+ * connection away for as long as it lasts; only if a request comes meanwhile is an idle one taken
+ * or another one opened. A client whose waits never overlap with anything has one connection.
+ */
+final class Connections implements AutoCloseable {
+
+    /** Something done with a connection. */
+    interface Exchange<T> {
+        T run(ClientConnection connection) throws IOException;
+    }
+
+    private final ServerAddress address;
+
+    /** Held during a whole request; guards {@link #current} and {@link #idle}. */
+    private final Object requests = new Object();
+
+    private final Deque<ClientConnection> idle = new ArrayDeque<>();
+    private ClientConnection current;
+
+    /** All that are open, so that {@link #close} finds those in use. Guards {@link #closed}. */
+    private final Set<ClientConnection> open = new HashSet<>();
+
+    private boolean closed;
+
+    Connections(ServerAddress address, ClientConnection first) {
+        this.address = address;
+        this.current = first;
+        open.add(first);
+    }
+
+    /** Makes a request that the server answers at once, or not at all. */
+    <T> T request(Deadline deadline, Exchange<T> exchange) throws IOException {
+        synchronized (requests) {
+            return run(takeCurrent(deadline), exchange);
+        }
+    }
+
+    /**
+     * Makes a request whose answer may take long.
+     *
+     * @param start sends the request; when it returns the server has looked at all earlier ones
+     * @param rest receives the answer
+     */
+    <T> T await(Deadline deadline, Exchange<Void> start, Exchange<T> rest) throws IOException {
+        ClientConnection connection;
+        synchronized (requests) {
+            connection = takeCurrent(deadline);
+            run(connection, start);
+            current = null;
+        }
+        T result = run(connection, rest);
+        synchronized (requests) {
+            if (current == null) {
+                current = connection;
+            } else {
+                idle.push(connection);
+            }
+        }
+        return result;
+    }
+
+    boolean isClosed() {
+        synchronized (open) {
+            return closed;
+        }
+    }
+
+    private ClientConnection takeCurrent(Deadline deadline) throws IOException {
+        if (current == null) {
+            current = idle.poll();
+        }
+        if (current == null) {
+            ClientConnection fresh = address.connect(deadline);
+            synchronized (open) {
+                if (closed) {
+                    fresh.close();
+                    throw new ClosedChannelException();
+                }
+                open.add(fresh);
+            }
+            current = fresh;
+        }
+        return current;
+    }
+
+    /** After a failure nobody knows what the next byte means, so the connection is given up. */
+    private <T> T run(ClientConnection connection, Exchange<T> exchange) throws IOException {
+        boolean done = false;
+        try {
+            T result = exchange.run(connection);
+            done = true;
+            return result;
+        } finally {
+            if (!done) {
+                discard(connection);
+            }
+        }
+    }
+
+    private void discard(ClientConnection connection) throws IOException {
+        synchronized (requests) {
+            if (current == connection) {
+                current = null;
+            }
+        }
+        synchronized (open) {
+            open.remove(connection);
+        }
+        connection.close();
+    }
+
+    @Override
+    public void close() throws IOException {
+        synchronized (open) {
+            closed = true;
+            for (ClientConnection connection : open) {
+                connection.close();
+            }
+            open.clear();
+        }
+    }
+}

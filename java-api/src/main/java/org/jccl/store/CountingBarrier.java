@@ -1,0 +1,44 @@
+package org.jccl.store;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A barrier made of plain keys, with the names PyTorch gives them: everybody adds 1 to {@code
+ * <key>/num_members}, whoever arrives last sets {@code <key>/last_member}, and all wait for that.
+ */
+final class CountingBarrier {
+
+    private CountingBarrier() {}
+
+    static void await(Store store, String key, int worldSize, Duration timeout) {
+        StoreArguments.key(key);
+        StoreArguments.worldSize(worldSize);
+        StoreArguments.timeout(timeout);
+        String members = key + "/num_members";
+        String last = key + "/last_member";
+        if (store.add(members, 1) == worldSize) {
+            store.set(last, "1".getBytes(StandardCharsets.US_ASCII));
+        }
+        try {
+            store.await(List.of(last), timeout);
+        } catch (StoreTimeoutException e) {
+            throw timeout(store, key, store.add(members, 0), worldSize, timeout, e);
+        }
+    }
+
+    /** The failure of a barrier, saying how many arrived. */
+    static StoreTimeoutException timeout(
+            Store store,
+            String key,
+            long arrived,
+            int worldSize,
+            Duration timeout,
+            Throwable cause) {
+        return new StoreTimeoutException(
+                "Barrier '%s' on %s: %d of %d arrived within %s. Check that the others are alive; a key serves one barrier, so use another for the next try"
+                        .formatted(key, store, arrived, worldSize, Deadline.text(timeout)),
+                cause);
+    }
+}

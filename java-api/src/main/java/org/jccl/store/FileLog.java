@@ -1,0 +1,126 @@
+package org.jccl.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * PyTorch's file of records, each {@code u32 key length, key, u32 value length, value} in
+ * little-endian order, and the content they add up to. A key that starts with {@code -} deletes the
+ * key named by the rest. Keys are kept as Latin-1 text so that any bytes survive.
+ *
+ * <p>Reading needs no lock: records are only ever appended, and one that is still being written is
+ * shorter than it announces, so it is left for the next time.
+ */
+final class FileLog {
+
+    private static final String DELETE = "-";
+
+    private final Path file;
+    private final KeySpace keys = new KeySpace();
+    private long position;
+
+    FileLog(Path file) {
+        this.file = file;
+    }
+
+    KeySpace keys() {
+        return keys;
+    }
+
+    /** Takes in the records that were appended since the last time. */
+    void refresh() throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+            read(channel);
+        }
+    }
+
+    /** Takes in what is new; under the lock nobody is writing, so the last record is whole. */
+    void refreshUnderLock() throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+            if (read(channel) != channel.size()) {
+                throw new IOException(
+                        "its last record is cut short: a process died while writing, or this is not a store file");
+            }
+        }
+    }
+
+    private long read(FileChannel channel) throws IOException {
+        long size = channel.size();
+        if (size < position) {
+            throw new IOException("it became shorter: another job deleted and reused it");
+        }
+        ByteBuffer bytes =
+                ByteBuffer.allocate(Math.toIntExact(size - position))
+                        .order(ByteOrder.LITTLE_ENDIAN);
+        int count = bytes.remaining();
+        while (count > 0 && bytes.hasRemaining()) {
+            count = channel.read(bytes, position + bytes.position());
+        }
+        bytes.flip();
+        for (byte[] key = part(bytes); key != null; key = part(bytes)) {
+            byte[] value = part(bytes);
+            if (value == null) {
+                break;
+            }
+            apply(new String(key, StandardCharsets.ISO_8859_1), value);
+            position += 2L * Integer.BYTES + key.length + value.length;
+        }
+        return position;
+    }
+
+    /** The next length and bytes, or null when not all of them are there. */
+    private static byte[] part(ByteBuffer bytes) {
+        if (bytes.remaining() < Integer.BYTES) {
+            return null;
+        }
+        long length = Integer.toUnsignedLong(bytes.getInt());
+        if (bytes.remaining() < length) {
+            return null;
+        }
+        byte[] part = new byte[(int) length];
+        bytes.get(part);
+        return part;
+    }
+
+    private void apply(String key, byte[] value) {
+        if (key.startsWith(DELETE)) {
+            keys.delete(key.substring(DELETE.length()));
+        } else {
+            keys.set(key, value);
+        }
+    }
+
+    /** Records the value a key has now. The caller holds the lock and has refreshed. */
+    void writeSet(String key) throws IOException {
+        append(key, keys.get(key));
+    }
+
+    /** Records that a key is gone. The caller holds the lock and has refreshed. */
+    void writeDelete(String key) throws IOException {
+        append(DELETE + key, new byte[0]);
+    }
+
+    private void append(String key, byte[] value) throws IOException {
+        byte[] name = key.getBytes(StandardCharsets.ISO_8859_1);
+        ByteBuffer written =
+                ByteBuffer.allocate(2 * Integer.BYTES + name.length + value.length)
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .putInt(name.length)
+                        .put(name)
+                        .putInt(value.length)
+                        .put(value)
+                        .flip();
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {
+            position += written.remaining();
+            while (written.hasRemaining()) {
+                channel.write(written);
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+package org.jccl.store;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.UsageException;
+
+/**
+ * A store in a file that all ranks can open, in the format of PyTorch's FileStore, so Java and
+ * Python processes can share one. For a job on one host, or on a file system whose {@code flock}
+ * works between hosts.
+ *
+ * <p>The file must not exist, or be empty, when the first rank opens it. It grows with every write.
+ * Each open store is counted in the file; the last one to close deletes it, once at least as many
+ * as the world size have closed.
+ *
+ * <p>Waiting looks at the file every 10 ms. Each write takes the file's {@code flock} through the
+ * {@code flock} command of util-linux, a few milliseconds, and throws {@link StoreException} when
+ * that is not installed. PyTorch's FileStore has no queues, so {@link #queuePush}, {@link
+ * #queuePop}, {@link #queuePoll} and {@link #queueLength} throw {@link UsageException}. {@link
+ * #keyCount} includes the counter of open stores.
+ */
+public final class FileStore implements Store {
+
+    private static final String USER_KEYS = "/";
+    private static final String OPEN_STORES = "refcount/";
+    private static final String CLOSED_STORES = "cleanup/";
+    private static final Duration POLL = Duration.ofMillis(10);
+
+    private final Path file;
+    private final int worldSize;
+    private final Duration timeout;
+    private final FileLog log;
+    private boolean closed;
+
+    private FileStore(Path file, int worldSize, Duration timeout) {
+        this.file = file;
+        this.worldSize = worldSize;
+        this.timeout = timeout;
+        this.log = new FileLog(file);
+    }
+
+    /**
+     * Opens a store, creating the file when it is missing.
+     *
+     * @param file path of the file, the same on every rank; its directory must exist
+     * @param worldSize number of ranks that will open the store, at least 1
+     * @param timeout how long blocking methods wait, zero or more; also how long a call waits for
+     *     the lock
+     * @return the store
+     * @throws StoreException when the file can not be created, locked or read
+     * @throws UsageException when an argument is null or out of range
+     */
+    public static FileStore open(Path file, int worldSize, Duration timeout) {
+        if (file == null) {
+            throw StoreArguments.usage("The path of the store file is null; pass one");
+        }
+        StoreArguments.worldSize(worldSize);
+        StoreArguments.timeout(timeout);
+        FileStore store = new FileStore(file, worldSize, timeout);
+        store.write("open", keys -> store.count(OPEN_STORES, 1));
+        return store;
+    }
+
+    @Override
+    public void set(String key, byte[] value) {
+        String name = name(key);
+        StoreArguments.value(key, value);
+        write(
+                "set",
+                keys -> {
+                    keys.set(name, value.clone());
+                    log.writeSet(name);
+                    return null;
+                });
+    }
+
+    @Override
+    public byte[] get(String key) {
+        return multiGet(List.of(StoreArguments.key(key))).get(0);
+    }
+
+    @Override
+    public long add(String key, long delta) {
+        String name = name(key);
+        return write(
+                "add",
+                keys -> {
+                    try {
+                        return count(name, delta);
+                    } catch (NumberFormatException e) {
+                        throw StoreArguments.notANumber(this, key);
+                    }
+                });
+    }
+
+    @Override
+    public boolean check(List<String> keys) {
+        List<String> names = names(keys);
+        return read("check", space -> space.containsAll(names));
+    }
+
+    @Override
+    public boolean deleteKey(String key) {
+        String name = name(key);
+        return write(
+                "deleteKey",
+                keys -> {
+                    boolean existed = keys.delete(name);
+                    if (existed) {
+                        log.writeDelete(name);
+                    }
+                    return existed;
+                });
+    }
+
+    @Override
+    public long keyCount() {
+        return read("keyCount", KeySpace::size);
+    }
+
+    @Override
+    public byte[] compareSet(String key, byte[] expected, byte[] desired) {
+        String name = name(key);
+        StoreArguments.value(key, expected);
+        StoreArguments.value(key, desired);
+        return write(
+                "compareSet",
+                keys -> {
+                    byte[] before = keys.get(name);
+                    byte[] result = keys.compareSet(name, expected, desired.clone());
+                    if (keys.get(name) != before) {
+                        log.writeSet(name);
+                    }
+                    return result.clone();
+                });
+    }
+
+    @Override
+    public void await(List<String> keys, Duration timeout) {
+        StoreArguments.timeout(timeout);
+        Deadline deadline = Deadline.after(timeout);
+        while (!check(keys)) {
+            if (deadline.hasPassed()) {
+                throw MissingKeys.timeout(this, keys, timeout);
+            }
+            deadline.pause(POLL);
+        }
+    }
+
+    @Override
+    public void append(String key, byte[] value) {
+        String name = name(key);
+        StoreArguments.value(key, value);
+        write(
+                "append",
+                keys -> {
+                    if (!keys.append(name, value.clone())) {
+                        throw StoreArguments.tooLong(this, key);
+                    }
+                    log.writeSet(name);
+                    return null;
+                });
+    }
+
+    @Override
+    public List<byte[]> multiGet(List<String> keys) {
+        await(keys);
+        return read(
+                "multiGet",
+                space -> {
+                    List<byte[]> values = new ArrayList<>(keys.size());
+                    for (String name : names(keys)) {
+                        byte[] value = space.get(name);
+                        values.add(value == null ? new byte[0] : value.clone());
+                    }
+                    return values;
+                });
+    }
+
+    @Override
+    public void multiSet(List<String> keys, List<byte[]> values) {
+        StoreArguments.pairs(keys, values);
+        write(
+                "multiSet",
+                space -> {
+                    for (int i = 0; i < keys.size(); i++) {
+                        String name = name(keys.get(i));
+                        space.set(name, values.get(i).clone());
+                        log.writeSet(name);
+                    }
+                    return null;
+                });
+    }
+
+    /**
+     * Not available.
+     *
+     * @throws UsageException always
+     */
+    @Override
+    public void queuePush(String key, byte[] value) {
+        throw noQueues();
+    }
+
+    /**
+     * Not available.
+     *
+     * @throws UsageException always
+     */
+    @Override
+    public byte[] queuePop(String key) {
+        throw noQueues();
+    }
+
+    /**
+     * Not available.
+     *
+     * @throws UsageException always
+     */
+    @Override
+    public Optional<byte[]> queuePoll(String key) {
+        throw noQueues();
+    }
+
+    /**
+     * Not available.
+     *
+     * @throws UsageException always
+     */
+    @Override
+    public long queueLength(String key) {
+        throw noQueues();
+    }
+
+    @Override
+    public List<String> listKeys() {
+        return read(
+                "listKeys",
+                space ->
+                        space.keys().stream()
+                                .filter(name -> name.startsWith(USER_KEYS))
+                                .map(FileStore::key)
+                                .toList());
+    }
+
+    @Override
+    public void barrier(String key, int worldSize, Duration timeout) {
+        CountingBarrier.await(this, key, worldSize, timeout);
+    }
+
+    @Override
+    public Duration timeout() {
+        return timeout;
+    }
+
+    @Override
+    public Store duplicate(Duration timeout) {
+        synchronized (this) {
+            requireOpen();
+        }
+        return open(file, worldSize, timeout);
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        if (Files.exists(file)) {
+            exchange("close", true, keys -> leave());
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "FileStore(" + file + ")";
+    }
+
+    private Void leave() throws IOException {
+        long left = count(CLOSED_STORES, 1);
+        long open = count(OPEN_STORES, -1);
+        if (open == 0 && left >= worldSize) {
+            Files.deleteIfExists(file);
+        }
+        return null;
+    }
+
+    private long count(String name, long delta) throws IOException {
+        long sum = log.keys().add(name, delta);
+        log.writeSet(name);
+        return sum;
+    }
+
+    /** One step on the content of the file. */
+    private interface Step<T> {
+        T run(KeySpace keys) throws IOException;
+    }
+
+    private synchronized <T> T read(String operation, Step<T> step) {
+        requireOpen();
+        return exchange(operation, false, step);
+    }
+
+    private synchronized <T> T write(String operation, Step<T> step) {
+        requireOpen();
+        return exchange(operation, true, step);
+    }
+
+    private synchronized <T> T exchange(String operation, boolean locked, Step<T> step) {
+        try (FileLock lock = locked ? FileLock.acquire(file, Deadline.after(timeout)) : null) {
+            if (lock == null) {
+                log.refresh();
+            } else {
+                log.refreshUnderLock();
+            }
+            return step.run(log.keys());
+        } catch (NoSuchFileException e) {
+            throw new StoreException(
+                    "%s on %s: the file is gone. Give every rank the same path and world size, and do not delete the file while the job runs"
+                            .formatted(operation, this),
+                    e);
+        } catch (IOException | ArithmeticException e) {
+            throw new StoreException(
+                    "%s on %s failed: %s. Use a path that no other job uses, on a file system that all ranks can write to"
+                            .formatted(operation, this, e.getMessage()),
+                    e);
+        }
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw StoreArguments.closed(this);
+        }
+    }
+
+    private UsageException noQueues() {
+        return StoreArguments.usage(
+                this + " has no queues, as PyTorch's FileStore has none; use a TcpStore");
+    }
+
+    /** How a key is named in the file: with a slash, and its UTF-8 bytes as Latin-1 text. */
+    private static String name(String key) {
+        byte[] utf8 = (USER_KEYS + StoreArguments.key(key)).getBytes(StandardCharsets.UTF_8);
+        return new String(utf8, StandardCharsets.ISO_8859_1);
+    }
+
+    private static List<String> names(List<String> keys) {
+        return StoreArguments.keys(keys).stream().map(FileStore::name).toList();
+    }
+
+    private static String key(String name) {
+        byte[] utf8 = name.substring(USER_KEYS.length()).getBytes(StandardCharsets.ISO_8859_1);
+        return new String(utf8, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,185 @@
+package org.jccl.store;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A part of another store: every key gets {@code prefix + "/"} in front. Prefixes nest, the
+ * outermost one stands last before the key. The names are those PyTorch uses, so a Java and a
+ * Python process with the same prefixes meet.
+ */
+public final class PrefixStore implements Store {
+
+    private final String prefix;
+    private final Store underlying;
+    private final boolean ownsUnderlying;
+
+    /**
+     * Creates a view of a store. Closing the view leaves that store open.
+     *
+     * @param prefix what to put in front of each key, before a slash
+     * @param underlying the store that holds the keys; its timeout is used
+     * @throws org.jccl.UsageException when an argument is null
+     */
+    public PrefixStore(String prefix, Store underlying) {
+        this(prefix, underlying, false);
+    }
+
+    private PrefixStore(String prefix, Store underlying, boolean ownsUnderlying) {
+        if (prefix == null || underlying == null) {
+            throw StoreArguments.usage(
+                    "PrefixStore(%s, %s): pass a prefix and a store".formatted(prefix, underlying));
+        }
+        this.prefix = prefix;
+        this.underlying = underlying;
+        this.ownsUnderlying = ownsUnderlying;
+    }
+
+    /**
+     * The store beneath this one prefix.
+     *
+     * @return the store given to the constructor
+     */
+    public Store underlying() {
+        return underlying;
+    }
+
+    /**
+     * The store beneath all prefixes.
+     *
+     * @return the first store that is not a {@code PrefixStore}
+     */
+    public Store root() {
+        return underlying instanceof PrefixStore inner ? inner.root() : underlying;
+    }
+
+    @Override
+    public void set(String key, byte[] value) {
+        underlying.set(full(key), value);
+    }
+
+    @Override
+    public byte[] get(String key) {
+        return underlying.get(full(key));
+    }
+
+    @Override
+    public long add(String key, long delta) {
+        return underlying.add(full(key), delta);
+    }
+
+    @Override
+    public boolean check(List<String> keys) {
+        return underlying.check(full(keys));
+    }
+
+    @Override
+    public boolean deleteKey(String key) {
+        return underlying.deleteKey(full(key));
+    }
+
+    @Override
+    public long keyCount() {
+        return underlying.keyCount();
+    }
+
+    @Override
+    public byte[] compareSet(String key, byte[] expected, byte[] desired) {
+        return underlying.compareSet(full(key), expected, desired);
+    }
+
+    @Override
+    public void await(List<String> keys, Duration timeout) {
+        underlying.await(full(keys), timeout);
+    }
+
+    @Override
+    public void append(String key, byte[] value) {
+        underlying.append(full(key), value);
+    }
+
+    @Override
+    public List<byte[]> multiGet(List<String> keys) {
+        return underlying.multiGet(full(keys));
+    }
+
+    @Override
+    public void multiSet(List<String> keys, List<byte[]> values) {
+        underlying.multiSet(full(keys), values);
+    }
+
+    @Override
+    public void queuePush(String key, byte[] value) {
+        underlying.queuePush(full(key), value);
+    }
+
+    @Override
+    public byte[] queuePop(String key) {
+        return underlying.queuePop(full(key));
+    }
+
+    @Override
+    public Optional<byte[]> queuePoll(String key) {
+        return underlying.queuePoll(full(key));
+    }
+
+    @Override
+    public long queueLength(String key) {
+        return underlying.queueLength(full(key));
+    }
+
+    /**
+     * The keys of this prefix, without it.
+     *
+     * @return the keys, in no order
+     */
+    @Override
+    public List<String> listKeys() {
+        String start = prefix + "/";
+        return underlying.listKeys().stream()
+                .filter(key -> key.startsWith(start))
+                .map(key -> key.substring(start.length()))
+                .toList();
+    }
+
+    /**
+     * Counts arrivals in plain keys, also where the store beneath has a barrier of its own: PyTorch
+     * does so, and both must use the same keys to meet.
+     */
+    @Override
+    public void barrier(String key, int worldSize, Duration timeout) {
+        CountingBarrier.await(this, key, worldSize, timeout);
+    }
+
+    @Override
+    public Duration timeout() {
+        return underlying.timeout();
+    }
+
+    @Override
+    public Store duplicate(Duration timeout) {
+        return new PrefixStore(prefix, underlying.duplicate(timeout), true);
+    }
+
+    /** Closes the store beneath only if {@link #duplicate} made it. */
+    @Override
+    public void close() {
+        if (ownsUnderlying) {
+            underlying.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "PrefixStore(" + prefix + ", " + underlying + ")";
+    }
+
+    private String full(String key) {
+        return prefix + "/" + StoreArguments.key(key);
+    }
+
+    private List<String> full(List<String> keys) {
+        return StoreArguments.keys(keys).stream().map(this::full).toList();
+    }
+}

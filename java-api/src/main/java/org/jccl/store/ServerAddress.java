@@ -1,0 +1,78 @@
+package org.jccl.store;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Where a server is and how to connect to it.
+ *
+ * @param host name or address
+ * @param port TCP port
+ * @param secret what both sides know, or null for none
+ */
+record ServerAddress(String host, int port, SharedSecret secret) {
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
+
+    /**
+     * Connects, trying again with growing pauses until the deadline: the rank that serves the store
+     * may start later than this one. The name is resolved each time, for it may appear later too.
+     */
+    ClientConnection connectWithRetry(Duration timeout) {
+        Deadline deadline = Deadline.after(timeout);
+        Duration pause = FIRST_PAUSE;
+        while (true) {
+            try {
+                return connect(deadline);
+            } catch (ClientConnection.HandshakeException e) {
+                throw failure(timeout, e);
+            } catch (IOException e) {
+                if (deadline.hasPassed()) {
+                    throw failure(timeout, e);
+                }
+            }
+            deadline.pause(
+                    pause.multipliedBy(ThreadLocalRandom.current().nextInt(50, 151))
+                            .dividedBy(100));
+            Duration next = pause.multipliedBy(3).dividedBy(2);
+            pause = next.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : next;
+        }
+    }
+
+    /** Tries each address of the host once. */
+    ClientConnection connect(Deadline deadline) throws IOException {
+        IOException failure = null;
+        for (InetAddress address : InetAddress.getAllByName(host)) {
+            try {
+                return ClientConnection.open(
+                        new InetSocketAddress(address, port), secret, deadline);
+            } catch (IOException e) {
+                if (failure != null) {
+                    e.addSuppressed(failure);
+                }
+                failure = e;
+            }
+        }
+        throw failure;
+    }
+
+    private StoreException failure(Duration timeout, IOException cause) {
+        String why =
+                cause instanceof java.net.UnknownHostException
+                        ? "unknown host " + host
+                        : cause.getMessage();
+        return new StoreException(
+                "Can not connect to the store at %s within %s: %s. Check that the rank or launcher that serves the store runs, that host and port are right, and that no firewall is between"
+                        .formatted(this, Deadline.text(timeout), why),
+                cause);
+    }
+
+    @Override
+    public String toString() {
+        return host + ":" + port;
+    }
+}

@@ -1,0 +1,116 @@
+package org.jccl.store;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/**
+ * Checks of what callers pass, the same for every kind of store, so that a program that works with
+ * one works with another. The limits are those of PyTorch's server.
+ */
+final class StoreArguments {
+
+    /** Longest key in UTF-8, the slash in front of it included. */
+    static final int MAX_KEY_BYTES = 8192;
+
+    /** Longest value. */
+    static final int MAX_VALUE_BYTES = 8 << 20;
+
+    /** Most keys in one call. */
+    static final int MAX_KEYS = 131_072;
+
+    private static final int MAX_BYTES_PER_CHAR = 3;
+
+    private StoreArguments() {}
+
+    static String key(String key) {
+        if (key == null) {
+            throw usage("The key is null; pass a name");
+        }
+        if (key.length() >= MAX_KEY_BYTES / MAX_BYTES_PER_CHAR
+                && key.getBytes(StandardCharsets.UTF_8).length >= MAX_KEY_BYTES) {
+            throw usage(
+                    "The key '%s...' has more than %d bytes; use a shorter one"
+                            .formatted(key.substring(0, 40), MAX_KEY_BYTES - 1));
+        }
+        return key;
+    }
+
+    static byte[] value(String key, byte[] value) {
+        if (value == null) {
+            throw usage("The value for key '%s' is null; pass an empty array".formatted(key));
+        }
+        if (value.length > MAX_VALUE_BYTES) {
+            throw usage(
+                    "The value for key '%s' has %d bytes, more than %d; a store is for addresses and ids, send bulk data through the group"
+                            .formatted(key, value.length, MAX_VALUE_BYTES));
+        }
+        return value;
+    }
+
+    static List<String> keys(List<String> keys) {
+        if (keys == null) {
+            throw usage("The list of keys is null; pass an empty one");
+        }
+        if (keys.size() > MAX_KEYS) {
+            throw usage(
+                    "The list has %d keys, more than %d; make several calls"
+                            .formatted(keys.size(), MAX_KEYS));
+        }
+        keys.forEach(StoreArguments::key);
+        return keys;
+    }
+
+    static void pairs(List<String> keys, List<byte[]> values) {
+        keys(keys);
+        if (values == null || values.size() != keys.size()) {
+            throw usage(
+                    "There are %d keys and %s values; pass one value a key"
+                            .formatted(keys.size(), values == null ? "null" : values.size()));
+        }
+        for (int i = 0; i < keys.size(); i++) {
+            value(keys.get(i), values.get(i));
+        }
+    }
+
+    static Duration timeout(Duration timeout) {
+        if (timeout == null || timeout.isNegative()) {
+            throw usage("The timeout is %s; pass a duration of zero or more".formatted(timeout));
+        }
+        return timeout;
+    }
+
+    static int worldSize(int worldSize) {
+        if (worldSize < 1) {
+            throw usage(
+                    "The world size is %d; it counts the ranks, so it is at least 1"
+                            .formatted(worldSize));
+        }
+        return worldSize;
+    }
+
+    static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, message);
+    }
+
+    /** What a call on a store gets that its own program has closed. */
+    static UsageException closed(Store store) {
+        return usage(store + " is closed; keep it open until every thread is done with it");
+    }
+
+    /** What {@code add} gets when the value is no number. */
+    static UsageException notANumber(Store store, String key) {
+        return usage(
+                "add(\"%s\") on %s: the value there is not a decimal number; use another key for the counter"
+                        .formatted(key, store));
+    }
+
+    /** What {@code append} gets when the value would grow beyond the limit. */
+    static UsageException tooLong(Store store, String key) {
+        return usage(
+                "append(\"%s\") on %s: the value would have more than %d bytes; start another key"
+                        .formatted(key, store, MAX_VALUE_BYTES));
+    }
+}

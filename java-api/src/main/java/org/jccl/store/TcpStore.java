@@ -1,0 +1,459 @@
+package org.jccl.store;
+
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.nio.BufferOverflowException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A client of a {@link TcpStoreServer} or of PyTorch's TCPStore (as of PyTorch 2.13, the libuv
+ * server that is its default).
+ *
+ * <p>Calls of several threads go through one connection in turn. A call that waits for something
+ * does not hold up the others: while it waits, they use another connection, opened when needed.
+ *
+ * <p>{@link #set}, {@link #append}, {@link #multiSet} and {@link #queuePush} return when the
+ * request is sent; the server does not answer them. If it refuses one, a later call throws. All
+ * requests of one object reach the server in the order of the calls.
+ *
+ * <p>A server that does not answer a request that needs no waiting within {@link #timeout()}, or
+ * within 10 seconds where that is longer, causes a {@link StoreTimeoutException}. When the server
+ * dies every call throws {@link StoreException}, at once. Interrupting a thread does not end its
+ * call; closing the store from another thread does, with {@link org.jccl.UsageException}.
+ */
+public final class TcpStore implements Store {
+
+    private static final String USER_KEYS = "/";
+    private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
+    private static final Duration POLL = Duration.ofMillis(10);
+    private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
+    private static final int LAST_PORT = 65_535;
+
+    private final ServerAddress address;
+    private final Duration timeout;
+    private final Connections connections;
+
+    private TcpStore(ServerAddress address, Duration timeout) {
+        this.address = address;
+        this.timeout = StoreArguments.timeout(timeout);
+        this.connections = new Connections(address, address.connectWithRetry(timeout));
+    }
+
+    /**
+     * Connects to a server that wants no secret. Tries again with growing pauses until the timeout,
+     * for the server may start later.
+     *
+     * @param host name or address of the server
+     * @param port its port, 1 to 65535
+     * @param timeout how long to try, and how long blocking methods wait later
+     * @return the connected store
+     * @throws StoreException when there is no connection in time, or when what answers is no
+     *     TCPStore server without a secret
+     * @throws org.jccl.UsageException when an argument is null or out of range
+     */
+    public static TcpStore connect(String host, int port, Duration timeout) {
+        return new TcpStore(address(host, port, null), timeout);
+    }
+
+    /**
+     * Connects to a {@link TcpStoreServer} that has a secret.
+     *
+     * @param host name or address of the server
+     * @param port its port, 1 to 65535
+     * @param timeout how long to try, and how long blocking methods wait later
+     * @param secret what the server was started with; copied
+     * @return the connected store
+     * @throws StoreException when there is no connection in time, or when the server has another
+     *     secret or none
+     * @throws org.jccl.UsageException when an argument is null, empty or out of range
+     */
+    public static TcpStore connect(String host, int port, Duration timeout, byte[] secret) {
+        return new TcpStore(address(host, port, new SharedSecret(secret)), timeout);
+    }
+
+    private static ServerAddress address(String host, int port, SharedSecret secret) {
+        if (host == null || host.isEmpty() || port < 1 || port > LAST_PORT) {
+            throw StoreArguments.usage(
+                    "The store's address is '%s', port %d; pass a host and a port from 1 to %d"
+                            .formatted(host, port, LAST_PORT));
+        }
+        return new ServerAddress(host, port, secret);
+    }
+
+    /**
+     * The server's host, as given.
+     *
+     * @return name or address
+     */
+    public String host() {
+        return address.host();
+    }
+
+    /**
+     * The server's port.
+     *
+     * @return the port
+     */
+    public int port() {
+        return address.port();
+    }
+
+    /**
+     * Counts this process as one of the workers that {@link #awaitWorkers} waits for. PyTorch's
+     * clients do so when they are given a world size. Call it once a process.
+     *
+     * @return how many have joined, this one included
+     */
+    public long joinWorkers() {
+        return countWorkers(1);
+    }
+
+    /**
+     * Waits until all workers have joined. The process that serves the store calls it, as PyTorch's
+     * rank 0 does.
+     *
+     * @param worldSize number of workers, at least 1
+     * @param timeout how long at most
+     * @throws StoreTimeoutException when not all join in time; the message says how many did
+     */
+    public void awaitWorkers(int worldSize, Duration timeout) {
+        StoreArguments.worldSize(worldSize);
+        Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
+        for (long joined = countWorkers(0); joined < worldSize; joined = countWorkers(0)) {
+            if (deadline.hasPassed()) {
+                throw new StoreTimeoutException(
+                        "Timed out after %s waiting for clients. %d/%d clients joined. Store: %s. Check that the other ranks were started and can reach it"
+                                .formatted(Deadline.text(timeout), joined, worldSize, address),
+                        null);
+            }
+            deadline.pause(POLL);
+        }
+    }
+
+    private long countWorkers(long delta) {
+        return call(
+                "joining the workers",
+                WireBuffer.request(Opcode.ADD).putBytes(WORKERS).putLong(delta),
+                ClientConnection::readLong);
+    }
+
+    @Override
+    public void set(String key, byte[] value) {
+        post("set", request(Opcode.SET, key).putBytes(StoreArguments.value(key, value)));
+    }
+
+    @Override
+    public byte[] get(String key) {
+        await(List.of(StoreArguments.key(key)));
+        return call("get", request(Opcode.GET, key), ClientConnection::readBytes);
+    }
+
+    @Override
+    public long add(String key, long delta) {
+        return call("add", request(Opcode.ADD, key).putLong(delta), ClientConnection::readLong);
+    }
+
+    @Override
+    public boolean check(List<String> keys) {
+        return call("check", request(Opcode.CHECK, keys), ClientConnection::readByte)
+                == Opcode.READY;
+    }
+
+    @Override
+    public boolean deleteKey(String key) {
+        return call("deleteKey", request(Opcode.DELETE_KEY, key), ClientConnection::readLong) == 1;
+    }
+
+    @Override
+    public long keyCount() {
+        return call("keyCount", WireBuffer.request(Opcode.GETNUMKEYS), ClientConnection::readLong);
+    }
+
+    @Override
+    public byte[] compareSet(String key, byte[] expected, byte[] desired) {
+        return call(
+                "compareSet",
+                request(Opcode.COMPARE_SET, key)
+                        .putBytes(StoreArguments.value(key, expected))
+                        .putBytes(StoreArguments.value(key, desired)),
+                ClientConnection::readBytes);
+    }
+
+    @Override
+    public void await(List<String> keys, Duration timeout) {
+        WireBuffer request = request(Opcode.WAIT, keys);
+        Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
+        if (!released("await", request, deadline)) {
+            throw MissingKeys.timeout(this, keys, timeout);
+        }
+    }
+
+    @Override
+    public void append(String key, byte[] value) {
+        post("append", request(Opcode.APPEND, key).putBytes(StoreArguments.value(key, value)));
+    }
+
+    @Override
+    public List<byte[]> multiGet(List<String> keys) {
+        await(keys);
+        return call(
+                "multiGet",
+                request(Opcode.MULTI_GET, keys),
+                (connection, deadline) -> {
+                    List<byte[]> values = new ArrayList<>(keys.size());
+                    for (int i = 0; i < keys.size(); i++) {
+                        values.add(connection.readBytes(deadline));
+                    }
+                    return values;
+                });
+    }
+
+    @Override
+    public void multiSet(List<String> keys, List<byte[]> values) {
+        StoreArguments.pairs(keys, values);
+        WireBuffer request = WireBuffer.request(Opcode.MULTI_SET);
+        try {
+            request.putLong(keys.size());
+            for (int i = 0; i < keys.size(); i++) {
+                request.putBytes(wireKey(keys.get(i))).putBytes(values.get(i));
+            }
+        } catch (BufferOverflowException e) {
+            throw StoreArguments.usage(
+                    "multiSet of %d keys on %s: more than %d bytes; make several calls"
+                            .formatted(keys.size(), this, WireBuffer.MAX_BYTES));
+        }
+        post("multiSet", request);
+    }
+
+    @Override
+    public void queuePush(String key, byte[] value) {
+        post(
+                "queuePush",
+                request(Opcode.QUEUE_PUSH, key).putBytes(StoreArguments.value(key, value)));
+    }
+
+    @Override
+    public byte[] queuePop(String key) {
+        StoreArguments.key(key);
+        Deadline deadline = Deadline.after(timeout);
+        while (released("queuePop", request(Opcode.WAIT, List.of(key)), deadline)) {
+            Optional<byte[]> value = queuePoll(key);
+            if (value.isPresent()) {
+                return value.get();
+            }
+            // Another client was faster, or a plain key of this name ends each wait at once.
+            deadline.pause(POLL);
+        }
+        throw MissingKeys.timeout(this, List.of(key), timeout);
+    }
+
+    @Override
+    public Optional<byte[]> queuePoll(String key) {
+        return call(
+                "queuePoll",
+                request(Opcode.QUEUE_POP, key),
+                (connection, deadline) ->
+                        connection.readLong(deadline) > 0
+                                ? Optional.of(connection.readBytes(deadline))
+                                : Optional.empty());
+    }
+
+    @Override
+    public long queueLength(String key) {
+        return call("queueLength", request(Opcode.QUEUE_LEN, key), ClientConnection::readLong);
+    }
+
+    /**
+     * All keys that clients have set, without queues and without the server's internal counter of
+     * workers.
+     *
+     * @return the keys, in no order
+     */
+    @Override
+    public List<String> listKeys() {
+        return call(
+                "listKeys",
+                WireBuffer.request(Opcode.LIST_KEYS),
+                (connection, deadline) -> {
+                    List<String> keys = new ArrayList<>();
+                    for (long left = connection.readLong(deadline); left > 0; left--) {
+                        byte[] utf8 = connection.readBytes(deadline);
+                        String key = new String(utf8, StandardCharsets.UTF_8);
+                        if (key.startsWith(USER_KEYS)) {
+                            keys.add(key.substring(USER_KEYS.length()));
+                        }
+                    }
+                    return keys;
+                });
+    }
+
+    @Override
+    public void barrier(String key, int worldSize, Duration timeout) {
+        WireBuffer request =
+                request(Opcode.BARRIER, key).putLong(StoreArguments.worldSize(worldSize));
+        Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
+        if (!released("barrier", request, deadline)) {
+            throw CountingBarrier.timeout(this, key, add(key, 0), worldSize, timeout, null);
+        }
+    }
+
+    @Override
+    public Duration timeout() {
+        return timeout;
+    }
+
+    @Override
+    public TcpStore duplicate(Duration timeout) {
+        if (connections.isClosed()) {
+            throw StoreArguments.closed(this);
+        }
+        return new TcpStore(address, timeout);
+    }
+
+    /** Closes the connections. Calls of other threads end with {@link org.jccl.UsageException}. */
+    @Override
+    public void close() {
+        try {
+            connections.close();
+        } catch (IOException e) {
+            throw new StoreException("Closing the connection to " + this + " failed", e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "TcpStore(" + address + ")";
+    }
+
+    private static byte[] wireKey(String key) {
+        return (USER_KEYS + StoreArguments.key(key)).getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static WireBuffer request(Opcode opcode, String key) {
+        return WireBuffer.request(opcode).putBytes(wireKey(key));
+    }
+
+    private WireBuffer request(Opcode opcode, List<String> keys) {
+        List<byte[]> names = StoreArguments.keys(keys).stream().map(TcpStore::wireKey).toList();
+        try {
+            return WireBuffer.request(opcode).putList(names);
+        } catch (BufferOverflowException e) {
+            throw StoreArguments.usage(
+                    "The %d keys for %s have more than %d bytes; make several calls"
+                            .formatted(keys.size(), this, WireBuffer.MAX_BYTES));
+        }
+    }
+
+    /** Reads the answer to a request. */
+    private interface Answer<T> {
+        T read(ClientConnection connection, Deadline deadline) throws IOException;
+    }
+
+    /** Something that talks to the server. */
+    private interface Talk<T> {
+        T run() throws IOException;
+    }
+
+    private void post(String operation, WireBuffer request) {
+        call(operation, request, (connection, deadline) -> null);
+    }
+
+    private <T> T call(String operation, WireBuffer request, Answer<T> answer) {
+        Deadline deadline = answerDeadline();
+        return talk(
+                operation,
+                () ->
+                        connections.request(
+                                deadline,
+                                connection -> {
+                                    connection.send(request, deadline);
+                                    return answer.read(connection, deadline);
+                                }));
+    }
+
+    /** Sends WAIT or BARRIER; returns whether the server released it before the deadline. */
+    private boolean released(String operation, WireBuffer request, Deadline deadline) {
+        return talk(
+                operation,
+                () ->
+                        connections.await(
+                                answerDeadline(),
+                                connection -> startWait(connection, request),
+                                connection -> endWait(connection, deadline)));
+    }
+
+    /**
+     * Before other threads may use another connection, the server must have seen what was sent on
+     * this one, or it could serve them in the wrong order. So a PING goes in front if needed.
+     */
+    private Void startWait(ClientConnection connection, WireBuffer request) throws IOException {
+        Deadline deadline = answerDeadline();
+        boolean ping = connection.hasUnanswered();
+        if (ping) {
+            connection.send(WireBuffer.request(Opcode.PING).putInt(0), deadline);
+        }
+        connection.send(request, deadline);
+        if (ping) {
+            connection.readInt(deadline);
+        }
+        return null;
+    }
+
+    /** After a cancel a late release may still come before the answer to the cancel. */
+    private boolean endWait(ClientConnection connection, Deadline deadline) throws IOException {
+        try {
+            requireAnswer(Opcode.STOP_WAITING, connection.readByte(deadline));
+            return true;
+        } catch (SocketTimeoutException e) {
+            Deadline cancelled = answerDeadline();
+            connection.send(WireBuffer.request(Opcode.CANCEL_WAIT), cancelled);
+            boolean released = connection.readByte(cancelled) == Opcode.STOP_WAITING;
+            if (released) {
+                requireAnswer(Opcode.WAIT_CANCELED, connection.readByte(cancelled));
+            }
+            return released;
+        }
+    }
+
+    private static void requireAnswer(byte expected, byte answer) throws IOException {
+        if (answer != expected) {
+            throw new IOException(
+                    "the server answered %d instead of %d".formatted(answer, expected));
+        }
+    }
+
+    private Deadline answerDeadline() {
+        return Deadline.after(timeout.compareTo(SHORTEST_ANSWER) > 0 ? timeout : SHORTEST_ANSWER);
+    }
+
+    private <T> T talk(String operation, Talk<T> talk) {
+        if (connections.isClosed()) {
+            throw StoreArguments.closed(this);
+        }
+        try {
+            return talk.run();
+        } catch (IOException e) {
+            if (connections.isClosed()) {
+                throw StoreArguments.closed(this);
+            }
+            throw failure(operation, e);
+        }
+    }
+
+    private StoreException failure(String operation, IOException cause) {
+        if (cause instanceof SocketTimeoutException) {
+            return new StoreTimeoutException(
+                    "%s on the store at %s: the server did not answer. Check that its process is not stopped and that the network works"
+                            .formatted(operation, address),
+                    cause);
+        }
+        return new StoreException(
+                "%s on the store at %s failed: %s. The process that serves the store ended, or it refused this or an earlier request; look at its log, keep it running until all ranks are done, and connect again"
+                        .formatted(operation, address, cause.getMessage()),
+                cause);
+    }
+}

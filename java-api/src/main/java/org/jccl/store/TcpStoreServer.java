@@ -1,0 +1,337 @@
+package org.jccl.store;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jccl.store.ServerConnection.Stage;
+
+/**
+ * A server of PyTorch's TCPStore protocol (as of PyTorch 2.13). {@link TcpStore} and PyTorch
+ * clients can use it together. One daemon thread serves all connections, thousands of them.
+ *
+ * <p>Anybody who can reach the port can read and change the store, as with PyTorch's. Bind to an
+ * interface that only the job's hosts can reach, or give a secret: then clients must prove that
+ * they know it (HMAC-SHA256 over random numbers of both sides, in two extra opcodes 160 and 161;
+ * the secret itself is never sent), and PyTorch clients are refused. The secret keeps strangers
+ * out; it does not encrypt.
+ *
+ * <p>A connection is closed, and nothing else happens, when its client does not start with
+ * PyTorch's VALIDATE message within 30 seconds, sends garbage or an unknown opcode, announces a key
+ * of more than 8192 bytes, a value of more than 8 MiB or a list of more than 131,072 keys, adds to
+ * a value that is not a number, or does not read its answers while more than 16 MiB of them wait.
+ *
+ * <p>Keep the server open until all clients are done. Safe for use by several threads.
+ */
+public final class TcpStoreServer implements AutoCloseable {
+
+    private static final System.Logger LOG = System.getLogger(TcpStoreServer.class.getName());
+
+    private static final int PENDING_CONNECTIONS = 4096;
+    private static final int READ_BYTES = 64 << 10;
+    private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(30);
+
+    /** How long to accept nobody after the process ran out of file descriptors. */
+    private static final Duration ACCEPT_PAUSE = Duration.ofMillis(100);
+
+    /** A connection that has not got through its handshake. */
+    private record Newcomer(ServerConnection connection, Deadline deadline) {}
+
+    private final ServerSocketChannel listener;
+    private final Selector selector;
+    private final InetSocketAddress address;
+    private final Duration handshakeTimeout;
+    private final RequestHandler handler;
+    private final Thread thread;
+    private final Deque<Newcomer> newcomers = new ArrayDeque<>();
+    private final ByteBuffer received = ByteBuffer.allocateDirect(READ_BYTES);
+    private Deadline acceptAgain;
+    private volatile boolean closed;
+
+    private TcpStoreServer(
+            ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout)
+            throws IOException {
+        this.listener = listener;
+        this.handshakeTimeout = handshakeTimeout;
+        this.address = (InetSocketAddress) listener.getLocalAddress();
+        this.handler = new RequestHandler(secret, this::drop);
+        this.selector = Selector.open();
+        listener.configureBlocking(false);
+        listener.register(selector, SelectionKey.OP_ACCEPT);
+        this.thread = new Thread(this::run, "jccl-store-" + address.getPort());
+        thread.setDaemon(true);
+    }
+
+    /**
+     * Starts a server that any TCPStore client may use.
+     *
+     * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
+     * @return the running server
+     * @throws StoreException when the address can not be bound
+     * @throws org.jccl.UsageException when the address is null
+     */
+    public static TcpStoreServer bind(InetSocketAddress address) {
+        return start(listen(address), null, HANDSHAKE_TIMEOUT);
+    }
+
+    /**
+     * Starts a server for {@link TcpStore} clients that know a secret.
+     *
+     * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
+     * @param secret at least one byte, better 16 random ones; copied
+     * @return the running server
+     * @throws StoreException when the address can not be bound
+     * @throws org.jccl.UsageException when the address is null or the secret null or empty
+     */
+    public static TcpStoreServer bind(InetSocketAddress address, byte[] secret) {
+        SharedSecret shared = new SharedSecret(secret);
+        return start(listen(address), shared, HANDSHAKE_TIMEOUT);
+    }
+
+    /**
+     * Starts a server on a channel that is already listening, so that a port can be chosen and
+     * published before the server exists.
+     *
+     * @param listener a bound channel; the server owns it from now on
+     * @return the running server
+     * @throws StoreException when the channel can not be used
+     * @throws org.jccl.UsageException when the channel is null or not bound
+     */
+    public static TcpStoreServer adopt(ServerSocketChannel listener) {
+        return start(requireBound(listener), null, HANDSHAKE_TIMEOUT);
+    }
+
+    /**
+     * Starts a server for clients that know a secret, on a channel that is already listening.
+     *
+     * @param listener a bound channel; the server owns it from now on
+     * @param secret at least one byte, better 16 random ones; copied
+     * @return the running server
+     * @throws StoreException when the channel can not be used
+     * @throws org.jccl.UsageException when the channel is null or not bound, or the secret null or
+     *     empty
+     */
+    public static TcpStoreServer adopt(ServerSocketChannel listener, byte[] secret) {
+        SharedSecret shared = new SharedSecret(secret);
+        return start(requireBound(listener), shared, HANDSHAKE_TIMEOUT);
+    }
+
+    static TcpStoreServer start(
+            ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout) {
+        try {
+            TcpStoreServer server = new TcpStoreServer(listener, secret, handshakeTimeout);
+            server.thread.start();
+            return server;
+        } catch (IOException e) {
+            closeQuietly(listener);
+            throw new StoreException(
+                    "Can not serve a store on %s: %s. Check the process's limit of open files"
+                            .formatted(listener, e.getMessage()),
+                    e);
+        }
+    }
+
+    static ServerSocketChannel listen(InetSocketAddress address) {
+        if (address == null) {
+            throw StoreArguments.usage(
+                    "The address to listen on is null; pass an interface and a port, 0 for a free one");
+        }
+        ServerSocketChannel listener = null;
+        try {
+            if (address.isUnresolved()) {
+                throw new IOException("unknown host");
+            }
+            listener = ServerSocketChannel.open();
+            return listener.bind(address, PENDING_CONNECTIONS);
+        } catch (IOException e) {
+            closeQuietly(listener);
+            throw new StoreException(
+                    "Can not serve a store on %s:%d: %s. Choose a free port (0 takes any) and an address of this host"
+                            .formatted(address.getHostString(), address.getPort(), e.getMessage()),
+                    e);
+        }
+    }
+
+    private static ServerSocketChannel requireBound(ServerSocketChannel listener) {
+        if (listener == null || !listener.isOpen() || !listener.socket().isBound()) {
+            throw StoreArguments.usage(
+                    "The channel to adopt is %s; pass an open one that is bound"
+                            .formatted(listener));
+        }
+        return listener;
+    }
+
+    /**
+     * The port the server listens on.
+     *
+     * @return the port, also where 0 was asked for
+     */
+    public int port() {
+        return address.getPort();
+    }
+
+    /**
+     * The address the server listens on.
+     *
+     * @return interface and port
+     */
+    public InetSocketAddress address() {
+        return address;
+    }
+
+    /**
+     * Stops the server and closes all connections; what was stored is gone. Clients get a {@link
+     * StoreException}. Returns when the thread has ended. Closing twice is harmless.
+     */
+    @Override
+    public void close() {
+        closed = true;
+        selector.wakeup();
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "TcpStoreServer(" + address.getHostString() + ":" + address.getPort() + ")";
+    }
+
+    private void run() {
+        try {
+            while (!closed) {
+                selector.select(this::ready, pauseMillis());
+                dropLateNewcomers();
+                resumeAccepting();
+            }
+        } catch (IOException | RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, this + " ends after a failure", e);
+        } finally {
+            selector.keys().forEach(key -> closeQuietly(key.channel()));
+            closeQuietly(selector);
+        }
+    }
+
+    /** How long to wait for something to happen; 0 is for ever. */
+    private long pauseMillis() {
+        return newcomers.isEmpty() && acceptAgain == null ? 0 : ACCEPT_PAUSE.toMillis();
+    }
+
+    private void resumeAccepting() {
+        if (acceptAgain != null && acceptAgain.hasPassed()) {
+            acceptAgain = null;
+            listener.keyFor(selector).interestOps(SelectionKey.OP_ACCEPT);
+        }
+    }
+
+    private void ready(SelectionKey key) {
+        if (key.channel() == listener) {
+            accept(key);
+            return;
+        }
+        ServerConnection client = (ServerConnection) key.attachment();
+        try {
+            if (key.isValid() && key.isWritable()) {
+                client.flush();
+            }
+            if (key.isValid() && key.isReadable()) {
+                read(client);
+            }
+        } catch (IOException e) {
+            drop(client, e);
+        } catch (RuntimeException e) {
+            drop(client, new IOException("the request could not be served", e));
+        }
+    }
+
+    private void read(ServerConnection client) throws IOException {
+        received.clear();
+        if (client.channel.read(received) < 0) {
+            throw new IOException("closed by the client");
+        }
+        received.flip();
+        for (Request request = client.decoder.next(received);
+                request != null && client.channel.isOpen();
+                request = client.decoder.next(received)) {
+            handler.handle(client, request);
+        }
+    }
+
+    private void accept(SelectionKey key) {
+        try {
+            for (SocketChannel channel = listener.accept();
+                    channel != null;
+                    channel = listener.accept()) {
+                welcome(channel);
+            }
+        } catch (IOException e) {
+            LOG.log(System.Logger.Level.WARNING, this + " can not accept a client for now", e);
+            key.interestOps(0);
+            acceptAgain = Deadline.after(ACCEPT_PAUSE);
+        }
+    }
+
+    private void welcome(SocketChannel channel) {
+        try {
+            channel.configureBlocking(false);
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
+            ServerConnection client = new ServerConnection(channel, key);
+            key.attach(client);
+            newcomers.add(new Newcomer(client, Deadline.after(handshakeTimeout)));
+        } catch (IOException e) {
+            closeQuietly(channel);
+            LOG.log(System.Logger.Level.DEBUG, this + " lost a client that just connected", e);
+        }
+    }
+
+    private void dropLateNewcomers() {
+        while (!newcomers.isEmpty()) {
+            Newcomer oldest = newcomers.peek();
+            ServerConnection client = oldest.connection();
+            boolean pending = client.channel.isOpen() && client.stage != Stage.SERVED;
+            if (pending && !oldest.deadline().hasPassed()) {
+                return;
+            }
+            if (pending) {
+                drop(client, new IOException("no complete handshake in time"));
+            }
+            newcomers.remove();
+        }
+    }
+
+    private void drop(ServerConnection client, IOException why) {
+        LOG.log(
+                System.Logger.Level.DEBUG,
+                () -> "%s closes the connection of %s: %s".formatted(this, client, why));
+        handler.disconnected(client);
+        closeQuietly(client.channel);
+    }
+
+    private static void closeQuietly(Closeable resource) {
+        if (resource != null) {
+            try {
+                resource.close();
+            } catch (IOException e) {
+                LOG.log(System.Logger.Level.DEBUG, "Closing " + resource + " failed", e);
+            }
+        }
+    }
+}

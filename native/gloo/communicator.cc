@@ -66,11 +66,13 @@ void copy(void* to, const void* from, size_t bytes) {
   }
 }
 
-// Up to this much received per rank, an all-reduce exchanges everything at once.
-constexpr size_t kExchangeBytes = 64 * 1024;
+// Up to this much received by a rank, an all-reduce exchanges everything at once. Measured on loopback with 2 and 4
+// ranks: the exchange takes a quarter to a half of the ring's time at 64 KiB, and as much at 1 MiB.
+constexpr size_t kExchangeBytes = 512 * 1024;
 
-// Up to this total size, a reduce-scatter sends each part straight to its rank.
-constexpr size_t kDirectReduceScatterBytes = 1024 * 1024;
+// Up to this total size, a reduce-scatter sends each part straight to its rank. Measured on loopback with 2 ranks: a
+// third faster than the ring at 1 MiB, as fast at 4 MiB; the ring needs no memory in proportion to the message.
+constexpr size_t kDirectReduceScatterBytes = 2 * 1024 * 1024;
 
 constexpr size_t kSegmentBytes = 1024 * 1024;
 
@@ -476,6 +478,7 @@ void Communicator::reduceScatterV(
   const void* source = in;
   size_t reserved = 0;
   if (kind == kPremulSum) {
+    // Room for what the algorithms ask for too, since growing would move the scaled input.
     void* scaled = size_ == 1 ? out : scratch(parts.total() + kRingBytes + parts.bytes(rank_) * size_);
     multiplyOf(type)(scaled, in, count, factor);
     source = scaled;
@@ -615,7 +618,9 @@ void Communicator::allToAllV(
     return;
   }
   Operation op(*this, Signature(kAllToAllOp, type));
-  const auto slot = [&](size_t bytes) { return op.slot(Signature(kAllToAllOp, type).add(bytes).bits24()); };
+  const auto slot = [&](size_t bytes) {
+    return slotOf(kPairwise, op.tag, Signature(kAllToAllOp, type).add(bytes).bits24());
+  };
   auto incoming = op.mesh.transfer(out, receives.total());
   auto outgoing = op.mesh.transfer(in, sends.total());
   for (int i = 1; i < size_; i++) {

@@ -75,13 +75,9 @@ JCCL_INLINE Half narrowToHalf(float value) {
   return Half{static_cast<uint16_t>(sign | result)};
 }
 
-// Arithmetic happens in Wide<T>: float for the 16-bit types, unsigned for integers so that overflow wraps.
-template <typename T, typename = void>
-struct Wide {
-  using Type = T;
-};
+// What arithmetic happens in: float for the 16-bit types.
 template <typename T>
-struct Wide<T, std::enable_if_t<std::is_integral<T>::value>> {
+struct Wide {
   using Type = T;
 };
 template <>
@@ -111,6 +107,7 @@ JCCL_INLINE T store(W value) {
   }
 }
 
+// Integers go through unsigned arithmetic, where overflow wraps.
 struct Sum {
   template <typename W>
   JCCL_INLINE static W apply(W a, W b) {
@@ -185,10 +182,6 @@ struct Divide {
 // A byte that is true when it is not zero; results are 0 or 1.
 struct Truth {
   uint8_t byte;
-};
-template <>
-struct Wide<Truth> {
-  using Type = uint8_t;
 };
 JCCL_INLINE uint8_t load(Truth value) { return value.byte != 0; }
 template <>

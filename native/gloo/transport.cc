@@ -276,14 +276,15 @@ std::string Mesh::otherOperation() {
   for (const auto& pending : pendingOperations_) {
     const uint64_t kind = pending.slot >> 56;
     const uint32_t theirs = static_cast<uint32_t>(pending.slot >> 24);
-    const bool samePosition = (mine & 0xff) == (theirs & 0xff);
-    if (kind == 0 || kind == kPointToPoint || !samePosition || theirs == mine) {
+    if (kind == kPointToPoint || (theirs & 0xff) != (mine & 0xff) || (theirs == mine && kind != kPairwise)) {
       continue;
     }
     const auto& ranks = pending.getSendList().empty() ? pending.getRecvList() : pending.getSendList();
     if (!ranks.empty()) {
       return "rank " + std::to_string(ranks.front()) +
-             " issued another operation at this position: kind, count, data type, reduce op or root differ";
+             (theirs == mine ? " sends or receives another number of elements than this rank expects"
+                             : " issued another operation at this position: kind, count, data type, reduce op or "
+                               "root differ");
     }
   }
   return "";

@@ -47,6 +47,8 @@ class Failure final : public std::runtime_error {
 // use kinds 0x01 to 0x08.
 constexpr uint64_t kPointToPoint = 0x10;
 constexpr uint64_t kOwnCollective = 0x11;
+// Collectives whose step is a hash of what one pair of ranks exchanges; they start all transfers before they wait.
+constexpr uint64_t kPairwise = 0x12;
 
 inline uint64_t slotOf(uint64_t kind, uint32_t tag, uint32_t step) {
   return kind << 56 | static_cast<uint64_t>(tag) << 24 | (step & 0xffffff);

@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -29,14 +30,14 @@ final class GlooCommunicator implements Communicator {
         this.timeout = timeout;
     }
 
-    static GlooCommunicator connect(CommunicatorConfig config) {
+    static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
         Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
         long millis = Math.max(1, timeout.toMillis());
         long handle = GlooNative.create(config.rank(), config.size(), millis);
         GlooCommunicator communicator = new GlooCommunicator(handle, timeout);
         try {
             if (config.size() > 1) {
-                new Rendezvous(config, timeout, communicator).connect();
+                new Rendezvous(config, timeout, communicator).connect(whenChosen);
             }
             return communicator;
         } catch (RuntimeException | Error e) {

@@ -3,6 +3,7 @@ package org.jccl.gloo;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
@@ -19,6 +20,8 @@ public final class GlooProvider implements BackendProvider {
 
     static final String NAME = "gloo";
 
+    private static final System.Logger LOG = System.getLogger(GlooProvider.class.getName());
+
     private static final String FOLDER = "linux-x86_64/";
 
     /** In the order in which they need one another. */
@@ -32,6 +35,9 @@ public final class GlooProvider implements BackendProvider {
                     "lib" + GlooNative.LIBRARY + ".so");
 
     private Availability availability;
+
+    /** Choices of address that were logged. */
+    private final Set<LocalAddress> logged = ConcurrentHashMap.newKeySet();
 
     /** Creates the provider; nothing is loaded yet. */
     public GlooProvider() {}
@@ -81,6 +87,16 @@ public final class GlooProvider implements BackendProvider {
             throw new BackendUnavailableException(
                     FailureContext.ofGroup(config.groupName(), config.rank()), missing.reason());
         }
-        return GlooCommunicator.connect(config);
+        return GlooCommunicator.connect(config, this::log);
+    }
+
+    private void log(LocalAddress chosen) {
+        if (logged.add(chosen)) {
+            LOG.log(
+                    System.Logger.Level.INFO,
+                    "gloo listens on {0}: {1}",
+                    chosen.address().getHostAddress(),
+                    chosen.reason());
+        }
     }
 }

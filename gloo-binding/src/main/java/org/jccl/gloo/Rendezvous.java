@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
@@ -25,7 +26,6 @@ import org.jccl.store.StoreTimeoutException;
  */
 final class Rendezvous {
 
-    private static final System.Logger LOG = System.getLogger(Rendezvous.class.getName());
     private static final int LONGEST_ADDRESS = 1024;
 
     private final CommunicatorConfig config;
@@ -42,7 +42,7 @@ final class Rendezvous {
         this.context = FailureContext.ofGroup(config.groupName(), config.rank());
     }
 
-    void connect() {
+    void connect(Consumer<LocalAddress> whenChosen) {
         Store store =
                 config.store()
                         .orElseThrow(
@@ -52,13 +52,7 @@ final class Rendezvous {
                                                 "Gloo needs a store to exchange addresses"));
         LocalAddress local =
                 LocalAddress.choose(config.options().map(this::options), System.getenv());
-        LOG.log(
-                System.Logger.Level.INFO,
-                "gloo: group ''{0}'' rank {1} listens on {2} ({3})",
-                config.groupName(),
-                config.rank(),
-                local.address().getHostAddress(),
-                local.reason());
+        whenChosen.accept(local);
         communicator.listen(local.address().getHostAddress());
         store.set(key(config.rank()), announce(local.address()).encode());
         List<Announcement> all = readAll(store);

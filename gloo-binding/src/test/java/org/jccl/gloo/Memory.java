@@ -26,15 +26,9 @@ final class Memory {
         return new Memory(ByteBuffer.allocateDirect(size));
     }
 
-    static Memory floats(float... values) {
-        Memory memory = bytes(values.length * Float.BYTES);
-        memory.bytes.asFloatBuffer().put(values);
-        return memory;
-    }
-
-    float[] floats() {
-        float[] values = new float[bytes.capacity() / Float.BYTES];
-        bytes.asFloatBuffer().get(values);
+    int[] ints() {
+        int[] values = new int[bytes.capacity() / Integer.BYTES];
+        bytes.duplicate().order(ByteOrder.nativeOrder()).clear().asIntBuffer().get(values);
         return values;
     }
 }

@@ -197,6 +197,11 @@ Mesh::Mesh(std::shared_ptr<tcp::Device> device, int rank, int size, Milliseconds
   setTimeout(timeout);
 }
 
+Mesh::~Mesh() {
+  // Here and not in the base class, since the loop thread may call from a pair into this object until it is closed.
+  pairs_.clear();
+}
+
 std::unique_ptr<::gloo::transport::Pair>& Mesh::createPair(int rank) {
   pairs_[rank].reset(new Peer(this, device_.get(), rank, getTimeout()));
   return pairs_[rank];

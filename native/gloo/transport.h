@@ -109,6 +109,7 @@ class Peer final : public tcp::Pair {
 class Mesh final : public tcp::Context {
  public:
   Mesh(std::shared_ptr<tcp::Device> device, int rank, int size, Milliseconds timeout);
+  ~Mesh() override;
 
   std::unique_ptr<::gloo::transport::Pair>& createPair(int rank) override;
   std::unique_ptr<::gloo::transport::UnboundBuffer> createUnboundBuffer(void* memory, size_t bytes) override;

@@ -21,6 +21,8 @@ final class Ranks {
 
     static final Duration TIMEOUT = Duration.ofSeconds(60);
 
+    private static final GlooProvider PROVIDER = new GlooProvider();
+
     private Ranks() {}
 
     interface Body<T> {
@@ -39,7 +41,7 @@ final class Ranks {
                 Callable<T> work =
                         () -> {
                             try (Communicator communicator =
-                                    new GlooProvider().create(config(rank, size, store, timeout))) {
+                                    PROVIDER.create(config(rank, size, store, timeout))) {
                                 return body.run(rank, communicator);
                             }
                         };

@@ -635,7 +635,16 @@ void Communicator::allToAllV(
   }
 }
 
+void Communicator::checkPeer(int peer) const {
+  if (size_ == 1 || peer == rank_ || peer >= size_) {
+    throw Failure(
+        kInvalid, "rank " + std::to_string(rank_) + " of " + std::to_string(size_) + " has no peer " +
+                      std::to_string(peer));
+  }
+}
+
 int64_t Communicator::send(const void* data, size_t count, int type, int peer, int tag) {
+  checkPeer(peer);
   auto transfer = mesh_->transfer(data, count * sizeOf(type), Clock::time_point::max());
   const uint32_t shape = Signature(kPointToPointOp, type).add(count).bits24();
   transfer->send(peer, slotOf(kPointToPoint, tag, shape), 0, count * sizeOf(type));
@@ -643,6 +652,7 @@ int64_t Communicator::send(const void* data, size_t count, int type, int peer, i
 }
 
 int64_t Communicator::recv(void* data, size_t count, int type, int peer, int tag) {
+  checkPeer(peer);
   auto transfer = mesh_->transfer(data, count * sizeOf(type), Clock::time_point::max());
   const uint64_t slot = slotOf(kPointToPoint, tag, Signature(kPointToPointOp, type).add(count).bits24());
   if (peer >= 0) {

@@ -74,6 +74,7 @@ class Communicator final {
   int fail(const std::exception_ptr& cause) noexcept;
   int64_t keep(std::unique_ptr<Transfer> transfer, bool receive);
   std::shared_ptr<Request> find(int64_t request);
+  void checkPeer(int peer) const;
   void* scratch(size_t bytes);
 
   void meet(const Operation& op);

@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.DatagramSocket;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -20,8 +21,9 @@ import org.jccl.UsageException;
  *
  * @param address numeric
  * @param reason why this one
+ * @param asked whether the user asked for this very address or its interface
  */
-record LocalAddress(InetAddress address, String reason) {
+record LocalAddress(InetAddress address, String reason, boolean asked) {
 
     /** Any port does: connecting a datagram socket only asks for the route. */
     private static final int ROUTE_PORT = 9;
@@ -49,22 +51,24 @@ record LocalAddress(InetAddress address, String reason) {
                 probe.connect(new InetSocketAddress(InetAddress.getByName(master), ROUTE_PORT));
                 if (!probe.getLocalAddress().isAnyLocalAddress()) {
                     return new LocalAddress(
-                            probe.getLocalAddress(), "route to MASTER_ADDR=" + master);
+                            probe.getLocalAddress(), "route to MASTER_ADDR=" + master, false);
                 }
-            } catch (IOException | java.io.UncheckedIOException e) {
+            } catch (IOException | UncheckedIOException e) {
                 // No route or no such name: the next way may still do.
             }
         }
         try {
             InetAddress own = InetAddress.getLocalHost();
             if (isBindable(own)) {
-                return new LocalAddress(own, "address of host name " + own.getHostName());
+                return new LocalAddress(own, "address of host name " + own.getHostName(), false);
             }
         } catch (UnknownHostException e) {
             // A container's own name often does not resolve.
         }
         return new LocalAddress(
-                InetAddress.getLoopbackAddress(), "loopback, since the host's name has no address");
+                InetAddress.getLoopbackAddress(),
+                "loopback, since the host's name has no address",
+                false);
     }
 
     private static LocalAddress ofInterface(String name, String reason) {
@@ -87,7 +91,7 @@ record LocalAddress(InetAddress address, String reason) {
             if (best == null) {
                 throw usage(reason + ": the interface has no address");
             }
-            return new LocalAddress(best, reason);
+            return new LocalAddress(best, reason, true);
         } catch (SocketException e) {
             throw usage(reason + ": " + e.getMessage());
         }
@@ -100,7 +104,7 @@ record LocalAddress(InetAddress address, String reason) {
                 throw usage(
                         "host " + host + " of the options is " + address + ", not this machine");
             }
-            return new LocalAddress(address, "host " + host + " of the options");
+            return new LocalAddress(address, "host " + host + " of the options", true);
         } catch (UnknownHostException e) {
             throw usage("host " + host + " of the options has no address");
         }

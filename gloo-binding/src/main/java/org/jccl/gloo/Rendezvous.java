@@ -1,7 +1,6 @@
 package org.jccl.gloo;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
@@ -54,7 +54,7 @@ final class Rendezvous {
                 LocalAddress.choose(config.options().map(this::options), System.getenv());
         whenChosen.accept(local);
         communicator.listen(local.address().getHostAddress());
-        store.set(key(config.rank()), announce(local.address()).encode());
+        store.set(key(config.rank()), announce(local).encode());
         List<Announcement> all = readAll(store);
         checkReachable(all);
         for (int peer = 0; peer < config.size(); peer++) {
@@ -65,7 +65,7 @@ final class Rendezvous {
         }
     }
 
-    private GlooOptions options(org.jccl.BackendOptions options) {
+    private GlooOptions options(BackendOptions options) {
         if (options instanceof GlooOptions gloo) {
             return gloo;
         }
@@ -73,7 +73,7 @@ final class Rendezvous {
                 context, "Gloo takes GlooOptions, not " + options.getClass().getName());
     }
 
-    private Announcement announce(InetAddress local) {
+    private Announcement announce(LocalAddress local) {
         byte[][] addresses = new byte[config.size()][];
         byte[] buffer = new byte[LONGEST_ADDRESS];
         int length = 0;
@@ -90,7 +90,10 @@ final class Rendezvous {
             }
         }
         return new Announcement(
-                hostName(), local.getHostAddress(), local.isLoopbackAddress(), ports.array());
+                hostName(),
+                local.address().getHostAddress(),
+                local.address().isLoopbackAddress() && !local.asked(),
+                ports.array());
     }
 
     private List<Announcement> readAll(Store store) {
@@ -121,14 +124,14 @@ final class Rendezvous {
         return all;
     }
 
-    /** A loopback address is of no use to another host. */
+    /** A loopback address is of no use to another host, unless the user knows better. */
     private void checkReachable(List<Announcement> all) {
         Announcement mine = all.get(config.rank());
         for (int peer = 0; peer < all.size(); peer++) {
             Announcement theirs = all.get(peer);
             boolean sameHost = mine.host().equals(theirs.host());
-            if (!sameHost && (mine.loopback() || theirs.loopback())) {
-                int local = mine.loopback() ? config.rank() : peer;
+            if (!sameHost && (mine.onlyLocal() || theirs.onlyLocal())) {
+                int local = mine.onlyLocal() ? config.rank() : peer;
                 throw new UsageException(
                         context,
                         "gloo: rank "
@@ -167,11 +170,12 @@ final class Rendezvous {
     }
 
     /** What a rank publishes: one line of text, then gloo's own form of one address a peer. */
-    private record Announcement(String host, String address, boolean loopback, byte[] ports) {
+    private record Announcement(String host, String address, boolean onlyLocal, byte[] ports) {
 
         byte[] encode() {
             byte[] line =
-                    (host + " " + address + " " + loopback + "\n").getBytes(StandardCharsets.UTF_8);
+                    (host + " " + address + " " + onlyLocal + "\n")
+                            .getBytes(StandardCharsets.UTF_8);
             return ByteBuffer.allocate(line.length + ports.length).put(line).put(ports).array();
         }
 

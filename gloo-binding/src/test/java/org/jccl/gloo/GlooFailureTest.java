@@ -19,7 +19,6 @@ import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
-import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
@@ -27,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class GlooFailureTest {
 
@@ -232,23 +232,11 @@ class GlooFailureTest {
                 .hasMessageContaining("ranks [0, 2, 3] of 4");
     }
 
-    @Test
-    void anInterfaceThatDoesNotExistIsNamed(@TempDir Path directory) {
-        assertThatThrownBy(
-                        () ->
-                                LocalAddress.choose(
-                                        java.util.Optional.of(GlooOptions.onInterface("nic9")),
-                                        java.util.Map.of()))
-                .isInstanceOf(UsageException.class)
-                .hasMessageContaining("nic9")
-                .hasMessageContaining("lo");
-    }
-
     /**
      * The peer is a process that is killed while bytes flow from here to it, or from it to here.
      */
     @ParameterizedTest
-    @org.junit.jupiter.params.provider.ValueSource(booleans = {true, false})
+    @ValueSource(booleans = {true, false})
     void aKilledPeerIsNoticedInTheMiddleOfABigTransfer(boolean sends, @TempDir Path directory)
             throws Exception {
         Process child =

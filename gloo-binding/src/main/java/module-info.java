@@ -1,0 +1,14 @@
+/**
+ * The Gloo backend: collectives on host memory over TCP.
+ *
+ * @provides org.jccl.spi.BackendProvider Gloo
+ */
+module org.jccl.gloo {
+    requires org.bytedeco.javacpp;
+    requires transitive org.jccl.api;
+
+    exports org.jccl.gloo;
+
+    provides org.jccl.spi.BackendProvider with
+            org.jccl.gloo.GlooProvider;
+}

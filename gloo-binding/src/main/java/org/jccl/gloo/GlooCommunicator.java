@@ -1,0 +1,267 @@
+package org.jccl.gloo;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.NativeException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+
+/** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
+final class GlooCommunicator implements Communicator {
+
+    private static final Duration LONGEST = Duration.ofHours(24);
+    private static final int MESSAGE_BYTES = 4096;
+
+    private final long handle;
+    private final Duration timeout;
+
+    private GlooCommunicator(long handle, Duration timeout) {
+        this.handle = handle;
+        this.timeout = timeout;
+    }
+
+    static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
+        Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
+        long millis = Math.max(1, timeout.toMillis());
+        long handle = GlooNative.create(config.rank(), config.size(), millis);
+        GlooCommunicator communicator = new GlooCommunicator(handle, timeout);
+        try {
+            if (config.size() > 1) {
+                new Rendezvous(config, timeout, communicator).connect(whenChosen);
+            }
+            return communicator;
+        } catch (RuntimeException | Error e) {
+            communicator.close();
+            throw e;
+        }
+    }
+
+    void listen(String address) {
+        check(GlooNative.listen(handle, address));
+    }
+
+    int address(int peer, byte[] out) {
+        int length = GlooNative.address(handle, peer, out, out.length);
+        if (length < 0) {
+            throw failure(-length);
+        }
+        return length;
+    }
+
+    void connect(int peer, byte[] address, Duration within) {
+        long millis = Math.max(1, within.toMillis());
+        check(GlooNative.connect(handle, peer, address, address.length, millis));
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return op.supports(type) && !type.isFloat8();
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        return check(GlooNative.broadcast(handle, address, count, type.ordinal(), root));
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return check(
+                GlooNative.allReduce(
+                        handle,
+                        input,
+                        output,
+                        count,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor()));
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        return check(
+                GlooNative.reduce(
+                        handle,
+                        input,
+                        output,
+                        count,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor(),
+                        root));
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        return check(GlooNative.allGather(handle, input, output, count, type.ordinal()));
+    }
+
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        return check(GlooNative.allGatherV(handle, input, output, counts, type.ordinal()));
+    }
+
+    @Override
+    public long gather(
+            long input, long output, long[] counts, DataType type, int root, long stream) {
+        return check(GlooNative.gather(handle, input, output, counts, type.ordinal(), root));
+    }
+
+    @Override
+    public long scatter(
+            long input, long output, long[] counts, DataType type, int root, long stream) {
+        return check(GlooNative.scatter(handle, input, output, counts, type.ordinal(), root));
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return check(
+                GlooNative.reduceScatter(
+                        handle,
+                        input,
+                        output,
+                        count,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor()));
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        return check(
+                GlooNative.reduceScatterV(
+                        handle,
+                        input,
+                        output,
+                        counts,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor()));
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        return check(GlooNative.allToAll(handle, input, output, count, type.ordinal()));
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        return check(
+                GlooNative.allToAllV(
+                        handle, input, output, inputCounts, outputCounts, type.ordinal()));
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        return started(GlooNative.send(handle, address, count, type.ordinal(), peer, tag), stream);
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        return started(GlooNative.recv(handle, address, count, type.ordinal(), peer, tag), stream);
+    }
+
+    private long started(long request, long stream) {
+        if (request < 0) {
+            throw failure((int) -request);
+        }
+        if (stream == NONBLOCKING) {
+            return request;
+        }
+        await(request);
+        return 0;
+    }
+
+    @Override
+    public long barrier(long stream) {
+        return check(GlooNative.barrier(handle));
+    }
+
+    @Override
+    public boolean test(long request) {
+        return GlooNative.test(handle, request) != 0; // after a failure await throws at once
+    }
+
+    @Override
+    public int await(long request) {
+        int result = GlooNative.await(handle, request);
+        if (result < 0) {
+            throw failure(-result);
+        }
+        return result - 1;
+    }
+
+    @Override
+    public void abort() {
+        GlooNative.abort(handle);
+    }
+
+    @Override
+    public void close() {
+        GlooNative.close(handle);
+    }
+
+    private long check(int status) {
+        if (status != GlooNative.OK) {
+            throw failure(status);
+        }
+        return 0;
+    }
+
+    private JcclException failure(int status) {
+        byte[] text = new byte[MESSAGE_BYTES];
+        int length = GlooNative.message(handle, text, text.length);
+        String message = "gloo: " + new String(text, 0, length, StandardCharsets.UTF_8);
+        FailureContext context = FailureContext.NONE; // the engine knows better
+        return switch (status) {
+            case GlooNative.TIMEOUT ->
+                    new OperationTimeoutException(
+                            context,
+                            message
+                                    + " within "
+                                    + timeout
+                                    + "; a rank is late, gone, or sends and receives something"
+                                    + " else: look at its log, or raise the group's timeout");
+            case GlooNative.PEER_LOST ->
+                    new PeerLostException(
+                            context,
+                            message
+                                    + "; look at that rank's log, close the group and build a new"
+                                    + " one on the ranks that are left");
+            case GlooNative.INVALID -> new UsageException(context, message);
+            case GlooNative.ABORTED -> new GroupAbortedException(context, message);
+            case GlooNative.MISMATCH ->
+                    new MismatchException(
+                            context,
+                            message
+                                    + "; make every rank issue the same operations in the same"
+                                    + " order with the same arguments");
+            default -> new NativeException(context, "libgloo", status, message);
+        };
+    }
+}

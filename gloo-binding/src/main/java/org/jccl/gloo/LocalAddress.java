@@ -1,0 +1,128 @@
+package org.jccl.gloo;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.DatagramSocket;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.ServerSocket;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/**
+ * The address of this host that peers connect to, always one that can be bound.
+ *
+ * @param address numeric
+ * @param reason why this one
+ * @param asked whether the user asked for this very address or its interface
+ */
+record LocalAddress(InetAddress address, String reason, boolean asked) {
+
+    /** Any port does: connecting a datagram socket only asks for the route. */
+    private static final int ROUTE_PORT = 9;
+
+    /**
+     * Chooses: what the options say, else {@code GLOO_SOCKET_IFNAME}, else the route to {@code
+     * MASTER_ADDR}, else the host's own name, else loopback.
+     */
+    static LocalAddress choose(Optional<GlooOptions> options, Map<String, String> environment) {
+        Optional<String> name = options.flatMap(GlooOptions::networkInterface);
+        if (name.isPresent()) {
+            return ofInterface(name.get(), "network interface " + name.get() + " of the options");
+        }
+        Optional<String> host = options.flatMap(GlooOptions::host);
+        if (host.isPresent()) {
+            return ofHost(host.get());
+        }
+        String variable = environment.getOrDefault("GLOO_SOCKET_IFNAME", "");
+        if (!variable.isEmpty()) {
+            return ofInterface(variable.split(",")[0], "GLOO_SOCKET_IFNAME=" + variable);
+        }
+        String master = environment.getOrDefault("MASTER_ADDR", "");
+        if (!master.isEmpty()) {
+            try (DatagramSocket probe = new DatagramSocket()) {
+                probe.connect(new InetSocketAddress(InetAddress.getByName(master), ROUTE_PORT));
+                if (!probe.getLocalAddress().isAnyLocalAddress()) {
+                    return new LocalAddress(
+                            probe.getLocalAddress(), "route to MASTER_ADDR=" + master, false);
+                }
+            } catch (IOException | UncheckedIOException e) {
+                // No route or no such name: the next way may still do.
+            }
+        }
+        try {
+            InetAddress own = InetAddress.getLocalHost();
+            if (isBindable(own)) {
+                return new LocalAddress(own, "address of host name " + own.getHostName(), false);
+            }
+        } catch (UnknownHostException e) {
+            // A container's own name often does not resolve.
+        }
+        return new LocalAddress(
+                InetAddress.getLoopbackAddress(),
+                "loopback, since the host's name has no address",
+                false);
+    }
+
+    private static LocalAddress ofInterface(String name, String reason) {
+        try {
+            NetworkInterface found = NetworkInterface.getByName(name);
+            if (found == null) {
+                throw usage(
+                        reason
+                                + ": there is no such network interface; this host has "
+                                + NetworkInterface.networkInterfaces()
+                                        .map(NetworkInterface::getName)
+                                        .toList());
+            }
+            InetAddress best = null;
+            for (InetAddress address : Collections.list(found.getInetAddresses())) {
+                if (best == null || (address instanceof Inet4Address && !isIpv4(best))) {
+                    best = address;
+                }
+            }
+            if (best == null) {
+                throw usage(reason + ": the interface has no address");
+            }
+            return new LocalAddress(best, reason, true);
+        } catch (SocketException e) {
+            throw usage(reason + ": " + e.getMessage());
+        }
+    }
+
+    private static LocalAddress ofHost(String host) {
+        try {
+            InetAddress address = InetAddress.getByName(host);
+            if (!isBindable(address)) {
+                throw usage(
+                        "host " + host + " of the options is " + address + ", not this machine");
+            }
+            return new LocalAddress(address, "host " + host + " of the options", true);
+        } catch (UnknownHostException e) {
+            throw usage("host " + host + " of the options has no address");
+        }
+    }
+
+    private static boolean isIpv4(InetAddress address) {
+        return address instanceof Inet4Address;
+    }
+
+    private static boolean isBindable(InetAddress address) {
+        try (ServerSocket socket = new ServerSocket(0, 1, address)) {
+            return socket.isBound();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, "gloo: " + message);
+    }
+}

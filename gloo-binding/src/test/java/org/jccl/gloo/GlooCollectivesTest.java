@@ -1,0 +1,304 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.spi.Communicator.BLOCKING;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jccl.Availability;
+import org.jccl.DataType;
+import org.jccl.ReduceOp;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Element i of rank r is {@code r * 1_000_000 + i}, so that each result tells where it is from. */
+class GlooCollectivesTest {
+
+    private static final DataType TYPE = DataType.INT32;
+
+    /** Nothing, less than a rank each, odd, and more than one segment of the rings. */
+    private static final int[] COUNTS = {0, 1, 7, 1000, 300_001};
+
+    private static Memory numbers(int rank, int count) {
+        Memory memory = Memory.bytes(count * Integer.BYTES);
+        for (int i = 0; i < count; i++) {
+            memory.bytes.putInt(i * Integer.BYTES, rank * 1_000_000 + i);
+        }
+        return memory;
+    }
+
+    private static int[] part(int rank, int from, int count) {
+        return IntStream.range(from, from + count).map(i -> rank * 1_000_000 + i).toArray();
+    }
+
+    private static int[] sum(int size, int from, int count) {
+        int ranks = size * (size - 1) / 2 * 1_000_000;
+        return IntStream.range(from, from + count).map(i -> ranks + size * i).toArray();
+    }
+
+    private static int[] concat(int size, java.util.function.IntFunction<int[]> parts) {
+        return IntStream.range(0, size).mapToObj(parts).flatMapToInt(Arrays::stream).toArray();
+    }
+
+    /** Different for each rank, one of them nothing. */
+    private static long[] uneven(int size, int count) {
+        return IntStream.range(0, size).mapToLong(r -> r == 1 ? 0 : count + r).toArray();
+    }
+
+    private static int total(long[] counts) {
+        return (int) Arrays.stream(counts).sum();
+    }
+
+    private static int offset(long[] counts, int rank) {
+        return (int) Arrays.stream(counts).limit(rank).sum();
+    }
+
+    @Test
+    void isAvailableWithVersionAndPath() {
+        assertThat(new GlooProvider().availability())
+                .isInstanceOfSatisfying(
+                        Availability.Available.class,
+                        found -> {
+                            assertThat(found.version()).isEqualTo("0.5.0");
+                            assertThat(found.path()).endsWith("libgloo.so.0");
+                        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void allReduce(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int count : COUNTS) {
+                        Memory in = numbers(rank, count);
+                        Memory out = Memory.bytes(count * Integer.BYTES);
+                        communicator.allReduce(
+                                in.address, out.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                        assertThat(out.ints()).isEqualTo(sum(size, 0, count));
+                        assertThat(in.ints()).isEqualTo(part(rank, 0, count));
+                        communicator.allReduce(
+                                in.address, in.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                        assertThat(in.ints()).isEqualTo(sum(size, 0, count));
+                    }
+                    return null;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void rootedOperations(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int count : COUNTS) {
+                        for (int root = 0; root < size; root++) {
+                            Memory data = numbers(rank, count);
+                            communicator.broadcast(data.address, count, TYPE, root, BLOCKING);
+                            assertThat(data.ints()).isEqualTo(part(root, 0, count));
+
+                            Memory in = numbers(rank, count);
+                            Memory out = Memory.bytes(count * Integer.BYTES);
+                            communicator.reduce(
+                                    in.address,
+                                    rank == root ? out.address : 0,
+                                    count,
+                                    TYPE,
+                                    ReduceOp.SUM,
+                                    root,
+                                    BLOCKING);
+                            assertThat(in.ints()).isEqualTo(part(rank, 0, count));
+                            if (rank == root) {
+                                assertThat(out.ints()).isEqualTo(sum(size, 0, count));
+                            }
+                            communicator.reduce(
+                                    in.address,
+                                    rank == root ? in.address : 0,
+                                    count,
+                                    TYPE,
+                                    ReduceOp.SUM,
+                                    root,
+                                    BLOCKING);
+                            assertThat(in.ints())
+                                    .isEqualTo(
+                                            rank == root
+                                                    ? sum(size, 0, count)
+                                                    : part(rank, 0, count));
+                        }
+                    }
+                    return null;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void gatherAndScatter(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int count : COUNTS) {
+                        long[] counts = uneven(size, count);
+                        int mine = (int) counts[rank];
+                        int[] whole = concat(size, r -> part(r, 0, (int) counts[r]));
+                        for (int root = 0; root < size; root++) {
+                            Memory in = numbers(rank, mine);
+                            Memory all = Memory.bytes(total(counts) * Integer.BYTES);
+                            communicator.gather(
+                                    in.address,
+                                    rank == root ? all.address : 0,
+                                    counts,
+                                    TYPE,
+                                    root,
+                                    BLOCKING);
+                            if (rank == root) {
+                                assertThat(all.ints()).isEqualTo(whole);
+                            }
+                            Memory back = Memory.bytes(mine * Integer.BYTES);
+                            communicator.scatter(
+                                    rank == root ? all.address : 0,
+                                    back.address,
+                                    counts,
+                                    TYPE,
+                                    root,
+                                    BLOCKING);
+                            assertThat(back.ints()).isEqualTo(part(rank, 0, mine));
+                        }
+                    }
+                    return null;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void allGather(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int count : COUNTS) {
+                        Memory in = numbers(rank, count);
+                        Memory out = Memory.bytes(count * size * Integer.BYTES);
+                        communicator.allGather(in.address, out.address, count, TYPE, BLOCKING);
+                        assertThat(out.ints()).isEqualTo(concat(size, r -> part(r, 0, count)));
+
+                        long[] counts = uneven(size, count);
+                        Memory some = Memory.bytes(total(counts) * Integer.BYTES);
+                        long place = some.address + offset(counts, rank) * (long) Integer.BYTES;
+                        int[] mine = part(rank, 0, (int) counts[rank]);
+                        some.bytes
+                                .position(offset(counts, rank) * Integer.BYTES)
+                                .asIntBuffer()
+                                .put(mine);
+                        communicator.allGatherV(place, some.address, counts, TYPE, BLOCKING);
+                        assertThat(some.ints())
+                                .isEqualTo(concat(size, r -> part(r, 0, (int) counts[r])));
+                    }
+                    return null;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void reduceScatter(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int count : COUNTS) {
+                        Memory in = numbers(rank, count * size);
+                        Memory out = Memory.bytes(count * Integer.BYTES);
+                        communicator.reduceScatter(
+                                in.address, out.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                        assertThat(out.ints()).isEqualTo(sum(size, rank * count, count));
+                        assertThat(in.ints()).isEqualTo(part(rank, 0, count * size));
+
+                        long[] counts = uneven(size, count);
+                        Memory whole = numbers(rank, total(counts));
+                        Memory mine = Memory.bytes((int) counts[rank] * Integer.BYTES);
+                        communicator.reduceScatterV(
+                                whole.address, mine.address, counts, TYPE, ReduceOp.SUM, BLOCKING);
+                        assertThat(mine.ints())
+                                .isEqualTo(sum(size, offset(counts, rank), (int) counts[rank]));
+                    }
+                    return null;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void reduceScatterInSeveralSegments(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    long[] counts = IntStream.range(0, size).mapToLong(r -> 900_000 - r).toArray();
+                    Memory in = numbers(rank, total(counts));
+                    Memory out = Memory.bytes((int) counts[rank] * Integer.BYTES);
+                    communicator.reduceScatterV(
+                            in.address, out.address, counts, TYPE, ReduceOp.SUM, BLOCKING);
+                    assertThat(out.ints())
+                            .isEqualTo(sum(size, offset(counts, rank), (int) counts[rank]));
+                    return null;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5})
+    void allToAll(int size) throws Exception {
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int count : COUNTS) {
+                        Memory in = numbers(rank, count * size);
+                        Memory out = Memory.bytes(count * size * Integer.BYTES);
+                        communicator.allToAll(in.address, out.address, count, TYPE, BLOCKING);
+                        assertThat(out.ints())
+                                .isEqualTo(concat(size, r -> part(r, rank * count, count)));
+
+                        // rank i sends count + j - i elements, or none, to rank j
+                        long[] sends = splits(size, count, rank, 1);
+                        long[] receives = splits(size, count, rank, -1);
+                        Memory from = numbers(rank, total(sends));
+                        Memory to = Memory.bytes(total(receives) * Integer.BYTES);
+                        communicator.allToAllV(
+                                from.address, to.address, sends, receives, TYPE, BLOCKING);
+                        assertThat(to.ints())
+                                .isEqualTo(
+                                        concat(
+                                                size,
+                                                r -> {
+                                                    long[] theirs = splits(size, count, r, 1);
+                                                    return part(
+                                                            r,
+                                                            offset(theirs, rank),
+                                                            (int) theirs[rank]);
+                                                }));
+                    }
+                    return null;
+                });
+    }
+
+    private static long[] splits(int size, int count, int rank, int sign) {
+        return IntStream.range(0, size)
+                .mapToLong(peer -> Math.max(0, count + sign * (peer - rank)))
+                .toArray();
+    }
+
+    @Test
+    void manySmallOperationsInARow() throws Exception {
+        List<Integer> results =
+                Ranks.run(
+                        2,
+                        (rank, communicator) -> {
+                            Memory x = numbers(0, 1);
+                            for (int i = 0; i < 20_000; i++) {
+                                x.bytes.putInt(0, i + rank);
+                                communicator.allReduce(
+                                        x.address, x.address, 1, TYPE, ReduceOp.MAX, BLOCKING);
+                                assertThat(x.bytes.getInt(0)).isEqualTo(i + 1);
+                                communicator.barrier(BLOCKING);
+                            }
+                            return x.bytes.getInt(0);
+                        });
+        assertThat(results).containsOnly(20_000);
+    }
+}

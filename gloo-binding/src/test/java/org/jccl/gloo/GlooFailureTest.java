@@ -1,0 +1,311 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.jccl.spi.Communicator.BLOCKING;
+import static org.jccl.spi.Communicator.NONBLOCKING;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.jccl.DataType;
+import org.jccl.GroupAbortedException;
+import org.jccl.MismatchException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+import org.jccl.ReduceOp;
+import org.jccl.spi.Communicator;
+import org.jccl.store.Store;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class GlooFailureTest {
+
+    private static final DataType TYPE = DataType.FLOAT32;
+    private static final int BIG = 64 << 20;
+
+    interface Call {
+        void on(Communicator communicator, Memory memory);
+    }
+
+    private static Arguments differ(String what, Call first, Call second) {
+        return Arguments.of(what, first, second);
+    }
+
+    private static Call allReduce(int count, DataType type, ReduceOp op) {
+        return (c, m) -> c.allReduce(m.address, m.address, count, type, op, BLOCKING);
+    }
+
+    static Stream<Arguments> disagreements() {
+        return Stream.of(
+                differ(
+                        "count",
+                        allReduce(10, TYPE, ReduceOp.SUM),
+                        allReduce(11, TYPE, ReduceOp.SUM)),
+                differ(
+                        "big count",
+                        allReduce(4_000_000, TYPE, ReduceOp.SUM),
+                        allReduce(5_000_000, TYPE, ReduceOp.SUM)),
+                differ(
+                        "nothing here, something there",
+                        allReduce(0, TYPE, ReduceOp.SUM),
+                        allReduce(8, TYPE, ReduceOp.SUM)),
+                differ(
+                        "types of one size",
+                        allReduce(10, TYPE, ReduceOp.SUM),
+                        allReduce(10, DataType.INT32, ReduceOp.SUM)),
+                differ(
+                        "reduce op",
+                        allReduce(10, TYPE, ReduceOp.SUM),
+                        allReduce(10, TYPE, ReduceOp.MAX)),
+                differ(
+                        "factor",
+                        allReduce(10, TYPE, ReduceOp.premulSum(2)),
+                        allReduce(10, TYPE, ReduceOp.premulSum(3))),
+                differ(
+                        "operation",
+                        allReduce(10, TYPE, ReduceOp.SUM),
+                        (c, m) -> c.broadcast(m.address, 10, TYPE, 0, BLOCKING)),
+                differ(
+                        "root",
+                        (c, m) -> c.broadcast(m.address, 10, TYPE, 0, BLOCKING),
+                        (c, m) -> c.broadcast(m.address, 10, TYPE, 1, BLOCKING)),
+                differ(
+                        "barrier",
+                        (c, m) -> c.barrier(BLOCKING),
+                        (c, m) -> c.allGather(m.address, m.address, 2, TYPE, BLOCKING)),
+                differ(
+                        "what one pair exchanges",
+                        (c, m) ->
+                                c.allToAllV(
+                                        m.address,
+                                        m.address + 512,
+                                        new long[] {1, 2},
+                                        new long[] {1, 3},
+                                        TYPE,
+                                        BLOCKING),
+                        (c, m) ->
+                                c.allToAllV(
+                                        m.address,
+                                        m.address + 512,
+                                        new long[] {3, 1},
+                                        new long[] {1, 1},
+                                        TYPE,
+                                        BLOCKING)));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("disagreements")
+    void disagreementIsAnExceptionOnEveryRank(String what, Call first, Call second)
+            throws Exception {
+        List<Throwable> failures =
+                Ranks.run(
+                        2,
+                        (rank, communicator) -> {
+                            Memory memory = Memory.bytes(20_000_000);
+                            communicator.barrier(BLOCKING);
+                            return catchThrowable(
+                                    () -> (rank == 0 ? first : second).on(communicator, memory));
+                        });
+        assertThat(failures)
+                .allSatisfy(
+                        failure ->
+                                assertThat(failure)
+                                        .isInstanceOfAny(
+                                                MismatchException.class, PeerLostException.class))
+                .anySatisfy(
+                        failure ->
+                                assertThat(failure)
+                                        .isInstanceOf(MismatchException.class)
+                                        .hasMessageContaining("another"));
+    }
+
+    @Test
+    void abortWakesABigBroadcastAndRefusesLaterCalls() throws Exception {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(1);
+        Communicator[] first = new Communicator[1];
+        List<Future<Throwable>> results =
+                Ranks.start(
+                        2,
+                        Ranks.TIMEOUT,
+                        (rank, communicator) -> {
+                            if (rank == 1) {
+                                done.await();
+                                return null;
+                            }
+                            first[0] = communicator;
+                            Memory memory = Memory.bytes(BIG);
+                            entered.countDown();
+                            Throwable failure =
+                                    catchThrowable(
+                                            () ->
+                                                    communicator.broadcast(
+                                                            memory.address,
+                                                            BIG / 4,
+                                                            TYPE,
+                                                            0,
+                                                            BLOCKING));
+                            assertThatThrownBy(() -> communicator.barrier(BLOCKING))
+                                    .isInstanceOf(GroupAbortedException.class);
+                            return failure;
+                        });
+        entered.await();
+        first[0].abort();
+        first[0].abort();
+        assertThat(results.get(0).get())
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("aborted");
+        done.countDown();
+        results.get(1).get();
+    }
+
+    @Test
+    void abortWakesWhoReceivesFromAnybody() throws Exception {
+        CountDownLatch entered = new CountDownLatch(2);
+        Communicator[] all = new Communicator[2];
+        List<Future<Throwable>> results =
+                Ranks.start(
+                        2,
+                        Ranks.TIMEOUT,
+                        (rank, communicator) -> {
+                            all[rank] = communicator;
+                            Memory memory = Memory.bytes(4);
+                            long request =
+                                    communicator.recv(
+                                            memory.address,
+                                            1,
+                                            TYPE,
+                                            Communicator.ANY_SOURCE,
+                                            0,
+                                            NONBLOCKING);
+                            entered.countDown();
+                            return catchThrowable(() -> communicator.await(request));
+                        });
+        entered.await();
+        all[0].abort();
+        all[1].abort();
+        for (Future<Throwable> result : results) {
+            assertThat(result.get()).isInstanceOf(GroupAbortedException.class);
+        }
+    }
+
+    @Test
+    void aLateRankIsATimeout() throws Exception {
+        CountDownLatch done = new CountDownLatch(1);
+        List<Future<Throwable>> results =
+                Ranks.start(
+                        2,
+                        Duration.ofMillis(1500),
+                        (rank, communicator) -> {
+                            if (rank == 1) {
+                                done.await();
+                                return null;
+                            }
+                            return catchThrowable(() -> communicator.barrier(BLOCKING));
+                        });
+        assertThat(results.get(0).get())
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("timed out")
+                .hasMessageContaining("PT1.5S");
+        done.countDown();
+        results.get(1).get();
+    }
+
+    @Test
+    void missingRanksAreNamed(@TempDir Path directory) {
+        Store store = DirectoryStore.in(directory);
+        assertThatThrownBy(
+                        () ->
+                                new GlooProvider()
+                                        .create(Ranks.config(1, 4, store, Duration.ofMillis(200))))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("ranks [0, 2, 3] of 4");
+    }
+
+    /**
+     * The peer is a process that is killed while bytes flow from here to it, or from it to here.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aKilledPeerIsNoticedInTheMiddleOfABigTransfer(boolean sends, @TempDir Path directory)
+            throws Exception {
+        Process child =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "--add-opens",
+                                "java.base/java.nio=ALL-UNNAMED",
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                Victim.class.getName(),
+                                directory.toString(),
+                                Boolean.toString(sends))
+                        .redirectErrorStream(true)
+                        .redirectOutput(directory.resolve("child.log").toFile())
+                        .start();
+        try (Communicator communicator =
+                new GlooProvider()
+                        .create(Ranks.config(0, 2, DirectoryStore.in(directory), Ranks.TIMEOUT))) {
+            Memory memory = Memory.bytes(Victim.BYTES);
+            memory.bytes.put(0, (byte) (sends ? 0 : 1));
+            long request =
+                    sends
+                            ? communicator.recv(
+                                    memory.address, Victim.BYTES, DataType.INT8, 1, 0, NONBLOCKING)
+                            : communicator.send(
+                                    memory.address, Victim.BYTES, DataType.INT8, 1, 0, NONBLOCKING);
+            Path flowing = directory.resolve("flowing");
+            while (sends ? memory.bytes.get(0) == 0 : !Files.exists(flowing)) {
+                assertThat(child.isAlive()).as("the peer").isTrue();
+                Thread.onSpinWait();
+            }
+            child.destroyForcibly();
+            long start = System.nanoTime();
+            assertThatThrownBy(() -> communicator.await(request))
+                    .isInstanceOf(PeerLostException.class)
+                    .hasMessageContaining("rank 1");
+            assertThat(Duration.ofNanos(System.nanoTime() - start))
+                    .isLessThan(Ranks.TIMEOUT.dividedBy(2));
+        } finally {
+            child.destroyForcibly().waitFor();
+        }
+    }
+
+    /** The other end of the transfer: starts it, tells when bytes arrive, then waits to die. */
+    static final class Victim {
+
+        static final int BYTES = 1 << 30;
+
+        private Victim() {}
+
+        public static void main(String[] args) throws Exception {
+            Path directory = Path.of(args[0]);
+            Communicator communicator =
+                    new GlooProvider()
+                            .create(
+                                    Ranks.config(
+                                            1, 2, DirectoryStore.in(directory), Ranks.TIMEOUT));
+            Memory memory = Memory.bytes(BYTES);
+            if (Boolean.parseBoolean(args[1])) {
+                memory.bytes.put(0, (byte) 1);
+                communicator.send(memory.address, BYTES, DataType.INT8, 0, 0, BLOCKING);
+            } else {
+                communicator.recv(memory.address, BYTES, DataType.INT8, 0, 0, NONBLOCKING);
+                while (memory.bytes.get(0) == 0) {
+                    Thread.onSpinWait();
+                }
+                Files.createFile(directory.resolve("flowing"));
+            }
+            Thread.sleep(Ranks.TIMEOUT.toMillis()); // until it is killed
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package org.jccl.gloo;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jccl.Device;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.Store;
+
+/** Runs the ranks of a group as threads of this JVM. */
+final class Ranks {
+
+    static final Duration TIMEOUT = Duration.ofSeconds(60);
+
+    private static final GlooProvider PROVIDER = new GlooProvider();
+
+    private Ranks() {}
+
+    interface Body<T> {
+        T run(int rank, Communicator communicator) throws Exception;
+    }
+
+    /** Every rank's result, or what it threw. */
+    static <T> List<Future<T>> start(int size, Duration timeout, Body<T> body) {
+        try {
+            Path directory = Files.createTempDirectory("store");
+            Store store = DirectoryStore.in(directory);
+            ExecutorService threads = Executors.newFixedThreadPool(size);
+            List<Future<T>> results = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                int rank = i;
+                Callable<T> work =
+                        () -> {
+                            try (Communicator communicator =
+                                    PROVIDER.create(config(rank, size, store, timeout))) {
+                                return body.run(rank, communicator);
+                            }
+                        };
+                results.add(threads.submit(work));
+            }
+            threads.shutdown();
+            return results;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    static <T> List<T> run(int size, Body<T> body) throws Exception {
+        List<T> values = new ArrayList<>();
+        for (Future<T> result : start(size, TIMEOUT, body)) {
+            values.add(result.get());
+        }
+        return values;
+    }
+
+    static CommunicatorConfig config(int rank, int size, Store store, Duration timeout) {
+        return new CommunicatorConfig(
+                "test",
+                rank,
+                size,
+                Optional.of(store),
+                timeout,
+                Device.CPU,
+                Optional.of(GlooOptions.onHost("127.0.0.1")),
+                Optional.empty(),
+                List.of());
+    }
+}

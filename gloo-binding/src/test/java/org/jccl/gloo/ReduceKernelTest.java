@@ -1,0 +1,162 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.jccl.spi.Communicator.BLOCKING;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jccl.DataType;
+import org.jccl.ReduceOp;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Every operation on every type, on random bits and on the values where rounding and order bite.
+ */
+class ReduceKernelTest {
+
+    private static final long SEED = 20261121;
+
+    /** Vector widths, one off them, and more than one step of the ring. */
+    private static final int[] COUNTS = {1, 8, 9, 31, 1037, 40_003};
+
+    private static final List<ReduceOp> OPS =
+            List.of(
+                    ReduceOp.SUM,
+                    ReduceOp.AVG,
+                    ReduceOp.PRODUCT,
+                    ReduceOp.MIN,
+                    ReduceOp.MAX,
+                    ReduceOp.BAND,
+                    ReduceOp.BOR,
+                    ReduceOp.BXOR,
+                    ReduceOp.premulSum(0.3));
+
+    @ParameterizedTest
+    @EnumSource
+    void matchesTheReference(DataType type) throws Exception {
+        List<List<Memory>> results =
+                Ranks.run(
+                        2,
+                        (rank, communicator) -> {
+                            List<Memory> outputs = new ArrayList<>();
+                            for (ReduceOp op : OPS) {
+                                boolean expected = op.supports(type) && !type.isFloat8();
+                                assertThat(communicator.reduces(op, type)).isEqualTo(expected);
+                                for (int count : COUNTS) {
+                                    if (expected) {
+                                        Memory in = input(type, rank, count);
+                                        Memory out = Memory.bytes(count * type.size() + 1);
+                                        communicator.allReduce(
+                                                in.address, out.address, count, type, op, BLOCKING);
+                                        assertThat(in.bytes)
+                                                .isEqualTo(input(type, rank, count).bytes);
+                                        outputs.add(out);
+                                    }
+                                }
+                            }
+                            return outputs;
+                        });
+        int next = 0;
+        for (ReduceOp op : OPS) {
+            if (!op.supports(type) || type.isFloat8()) {
+                continue;
+            }
+            for (int count : COUNTS) {
+                Memory left = input(type, 0, count);
+                Memory right = input(type, 1, count);
+                Memory got = results.get(0).get(next);
+                assertThat(results.get(1).get(next).bytes)
+                        .as("rank 1 has the bits of rank 0")
+                        .isEqualTo(got.bytes);
+                next++;
+                for (int i = 0; i < count; i++) {
+                    long a = Reference.read(type, left.bytes, i);
+                    long b = Reference.read(type, right.bytes, i);
+                    long wanted = Reference.combine(type, op, a, b);
+                    long found = Reference.read(type, got.bytes, i);
+                    boolean same =
+                            wanted == found
+                                    || (Reference.isNan(type, wanted)
+                                            && Reference.isNan(type, found))
+                                    || isZeroOfEitherSign(type, op, wanted, found);
+                    assertThat(same)
+                            .as(
+                                    "%s %s [%d of %d]: %x and %x give %x, not %x",
+                                    op, type, i, count, a, b, found, wanted)
+                            .isTrue();
+                }
+                assertThat(got.bytes.get(count * type.size())).as("byte after the end").isZero();
+            }
+        }
+    }
+
+    /** Which zero is the smaller one is left open. */
+    private static boolean isZeroOfEitherSign(DataType type, ReduceOp op, long a, long b) {
+        return type.isFloatingPoint()
+                && (op.kind() == ReduceOp.Kind.MIN || op.kind() == ReduceOp.Kind.MAX)
+                && Reference.decode(type, a) == 0
+                && Reference.decode(type, b) == 0;
+    }
+
+    private static Memory input(DataType type, int rank, int count) {
+        Random random = new Random(SEED + rank + count * 31L);
+        Memory memory = Memory.bytes(count * type.size());
+        long[] specials = specials(type);
+        for (int i = 0; i < count; i++) {
+            long bits =
+                    switch (random.nextInt(4)) {
+                        case 0 -> specials[random.nextInt(specials.length)];
+                        case 1 -> moderate(type, random);
+                        default -> random.nextLong();
+                    };
+            Reference.write(type, memory.bytes, i, type == DataType.BOOL ? bits & 1 : bits);
+        }
+        return memory;
+    }
+
+    /** Floating point values whose sums are neither one operand nor infinite. */
+    private static long moderate(DataType type, Random random) {
+        double value = random.nextGaussian();
+        return switch (type) {
+            case FLOAT64 -> Double.doubleToLongBits(value);
+            case FLOAT32 -> Float.floatToIntBits((float) value);
+            case BFLOAT16 -> Float.floatToIntBits((float) value) >>> 16;
+            case FLOAT16 -> 0x3000 + random.nextInt(0x1800) | random.nextInt(2) << 15;
+            default -> random.nextInt(100);
+        };
+    }
+
+    /** Zeros, the smallest and largest of each kind, infinities and NaNs. */
+    private static long[] specials(DataType type) {
+        return switch (type) {
+            case FLOAT16 ->
+                    new long[] {
+                        0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00,
+                        0x3c00, 0x3c01
+                    };
+            case BFLOAT16 ->
+                    new long[] {
+                        0, 0x8000, 1, 0x8001, 0x7f, 0x80, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0,
+                        0x3f80, 0x3f81
+                    };
+            case FLOAT32 ->
+                    new long[] {
+                        0, 0x80000000L, 1, 0x7fffff, 0x7f7fffff, 0x7f800000, 0xff800000L, 0x7fc00000
+                    };
+            case FLOAT64 ->
+                    new long[] {
+                        0,
+                        Long.MIN_VALUE,
+                        1,
+                        Double.doubleToLongBits(Double.MAX_VALUE),
+                        Double.doubleToLongBits(Double.POSITIVE_INFINITY),
+                        Double.doubleToLongBits(Double.NEGATIVE_INFINITY),
+                        Double.doubleToLongBits(Double.NaN)
+                    };
+            default ->
+                    new long[] {0, 1, -1, 0x7f, 0x80, 0x7fff, 0x8000, Long.MIN_VALUE >>> 32, -128};
+        };
+    }
+}

@@ -1,0 +1,212 @@
+package org.jccl.spi;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.jccl.BackendUnavailableException;
+import org.jccl.FailureContext;
+
+/**
+ * Loads the native libraries that a binding carries in its jar.
+ *
+ * <p>They are written to {@code <cache>/<sha256 of all of them>/}, so that another version never
+ * meets this one's files. A file appears there complete or not at all, and is compared with the
+ * jar's before each use, so any number of JVMs may start at once on an empty cache. The cache is
+ * the first that works of: the system property {@value #CACHE_PROPERTY}; {@code
+ * $XDG_CACHE_HOME/jccl}; {@code ~/.cache/jccl}; {@code jccl-<user>} in the directory for temporary
+ * files. With the property set, the others are not tried.
+ *
+ * <p>Stateless and safe for use by several threads.
+ */
+public final class NativeLibraries {
+
+    /** Names the directory to use instead of the user's cache. */
+    public static final String CACHE_PROPERTY = "org.jccl.cache";
+
+    private NativeLibraries() {}
+
+    /**
+     * Extracts libraries and loads them in the given order. Loading what this class loader has
+     * loaded before changes nothing.
+     *
+     * @param resources where the files are, for instance {@code name ->
+     *     Binding.class.getResourceAsStream("linux-x86_64/" + name)}; gives null for a missing one
+     * @param names file names, each library after those it needs
+     * @param loader is given the absolute path of each; pass {@code System::load} from the class
+     *     that has the native methods, since a library belongs to the class loader of its caller
+     * @return the directory they were loaded from
+     * @throws BackendUnavailableException when a file is missing or no directory works; its message
+     *     and its suppressed exceptions say what was tried
+     */
+    public static Path load(Resources resources, List<String> names, Consumer<String> loader) {
+        Map<String, byte[]> files = read(resources, names);
+        String digest = digest(files);
+        List<Exception> attempts = new ArrayList<>();
+        for (Path cache : caches()) {
+            Path directory = cache.resolve(digest);
+            int loaded = 0;
+            try {
+                extract(directory, files);
+                for (String name : names) {
+                    loader.accept(directory.resolve(name).toAbsolutePath().toString());
+                    loaded++;
+                }
+                return directory;
+            } catch (IOException | UnsupportedOperationException e) {
+                attempts.add(new IOException("cannot write to " + directory + ": " + e, e));
+            } catch (UnsatisfiedLinkError e) {
+                String name = names.get(loaded);
+                attempts.add(new IOException(explain(directory.resolve(name), e), e));
+                if (loaded > 0) {
+                    break; // a second copy of those already loaded would only confuse the linker
+                }
+            }
+        }
+        StringBuilder text = new StringBuilder("native libraries can not be loaded:");
+        attempts.forEach(attempt -> text.append("\n  ").append(attempt.getMessage()));
+        text.append("\nSet -D")
+                .append(CACHE_PROPERTY)
+                .append("=DIR to a directory that is writable and allows executable files.");
+        BackendUnavailableException failure =
+                new BackendUnavailableException(FailureContext.NONE, text.toString());
+        attempts.forEach(failure::addSuppressed);
+        throw failure;
+    }
+
+    /** Where the libraries come from. */
+    @FunctionalInterface
+    public interface Resources {
+
+        /**
+         * Opens a file.
+         *
+         * @param name its name
+         * @return its content, closed by the caller, or null when there is none
+         */
+        InputStream open(String name);
+    }
+
+    private static Map<String, byte[]> read(Resources resources, List<String> names) {
+        Map<String, byte[]> files = new LinkedHashMap<>();
+        for (String name : names) {
+            try (InputStream in = resources.open(name)) {
+                if (in == null) {
+                    throw new BackendUnavailableException(
+                            FailureContext.NONE,
+                            "the jar has no "
+                                    + name
+                                    + " for "
+                                    + System.getProperty("os.name")
+                                    + " on "
+                                    + System.getProperty("os.arch")
+                                    + "; use a platform that the backend supports, or the complete"
+                                    + " jar");
+                }
+                files.put(name, in.readAllBytes());
+            } catch (IOException e) {
+                throw new BackendUnavailableException(
+                        FailureContext.NONE, "cannot read " + name + " from the jar", e);
+            }
+        }
+        return files;
+    }
+
+    private static String digest(Map<String, byte[]> files) {
+        try {
+            MessageDigest sha = MessageDigest.getInstance("SHA-256");
+            files.forEach(
+                    (name, content) -> {
+                        sha.update((name + "\n" + content.length + "\n").getBytes());
+                        sha.update(content);
+                    });
+            return HexFormat.of().formatHex(sha.digest());
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+
+    private static Set<Path> caches() {
+        String chosen = System.getProperty(CACHE_PROPERTY);
+        if (chosen != null && !chosen.isEmpty()) {
+            return Set.of(Path.of(chosen));
+        }
+        Set<Path> caches = new LinkedHashSet<>();
+        String xdg = System.getenv("XDG_CACHE_HOME");
+        if (xdg != null && !xdg.isEmpty()) {
+            caches.add(Path.of(xdg, "jccl"));
+        }
+        caches.add(Path.of(System.getProperty("user.home"), ".cache", "jccl"));
+        caches.add(
+                Path.of(
+                        System.getProperty("java.io.tmpdir"),
+                        "jccl-" + System.getProperty("user.name")));
+        return caches;
+    }
+
+    private static void extract(Path directory, Map<String, byte[]> files) throws IOException {
+        Files.createDirectories(
+                directory,
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(directory);
+        if (permissions.contains(PosixFilePermission.OTHERS_WRITE)
+                || permissions.contains(PosixFilePermission.GROUP_WRITE)) {
+            throw new IOException("others may write to it, so its files can not be trusted");
+        }
+        for (Map.Entry<String, byte[]> file : files.entrySet()) {
+            Path target = directory.resolve(file.getKey());
+            if (!isIntact(target, file.getValue())) {
+                write(target, file.getValue());
+            }
+        }
+    }
+
+    private static boolean isIntact(Path target, byte[] content) throws IOException {
+        return Files.isRegularFile(target)
+                && Files.size(target) == content.length
+                && Arrays.equals(Files.readAllBytes(target), content);
+    }
+
+    private static void write(Path target, byte[] content) throws IOException {
+        Path temporary = target.resolveSibling(target.getFileName() + "." + UUID.randomUUID());
+        try {
+            try (FileChannel out =
+                    FileChannel.open(
+                            temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                ByteBuffer bytes = ByteBuffer.wrap(content);
+                while (bytes.hasRemaining()) {
+                    out.write(bytes);
+                }
+                out.force(true);
+            }
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(temporary);
+        }
+    }
+
+    private static String explain(Path library, UnsatisfiedLinkError error) {
+        String text = "cannot load " + library + ": " + error.getMessage();
+        return text.contains("failed to map segment")
+                ? text + " (its file system does not allow executable files: noexec)"
+                : text;
+    }
+}

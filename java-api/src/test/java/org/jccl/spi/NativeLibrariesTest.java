@@ -1,0 +1,129 @@
+package org.jccl.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jccl.BackendUnavailableException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Resources;
+
+@ResourceLock(Resources.SYSTEM_PROPERTIES)
+class NativeLibrariesTest {
+
+    private static final List<String> NAMES = List.of("libone.so.1", "libtwo.so");
+
+    @TempDir private Path cache;
+
+    private final List<String> loaded = new ArrayList<>();
+    private String before;
+
+    @BeforeEach
+    void useTheCache() {
+        before = System.setProperty(NativeLibraries.CACHE_PROPERTY, cache.toString());
+    }
+
+    @AfterEach
+    void restore() {
+        if (before == null) {
+            System.clearProperty(NativeLibraries.CACHE_PROPERTY);
+        } else {
+            System.setProperty(NativeLibraries.CACHE_PROPERTY, before);
+        }
+    }
+
+    private static NativeLibraries.Resources version(String version) {
+        return name -> new ByteArrayInputStream((version + name).getBytes(StandardCharsets.UTF_8));
+    }
+
+    private Path load(String version) {
+        return NativeLibraries.load(version(version), NAMES, loaded::add);
+    }
+
+    @Test
+    void loadsFromOneDirectoryInTheOrderGiven() throws IOException {
+        Path directory = load("1 ");
+        assertThat(directory.getParent()).isEqualTo(cache);
+        assertThat(loaded)
+                .containsExactly(
+                        directory.resolve("libone.so.1").toString(),
+                        directory.resolve("libtwo.so").toString());
+        assertThat(directory.resolve("libtwo.so")).hasContent("1 libtwo.so");
+        try (Stream<Path> files = Files.list(directory)) {
+            assertThat(files.map(Path::getFileName).map(Path::toString))
+                    .containsExactlyInAnyOrderElementsOf(NAMES);
+        }
+    }
+
+    @Test
+    void anotherVersionHasAnotherDirectory() {
+        assertThat(load("1 ")).isNotEqualTo(load("2 "));
+        assertThat(load("1 ")).isEqualTo(load("1 "));
+    }
+
+    @Test
+    void repairsWhatWasCutOffAndWhatWasChanged() throws IOException {
+        Path directory = load("1 ");
+        Files.writeString(directory.resolve("libone.so.1"), "1");
+        Files.writeString(directory.resolve("libtwo.so"), "X libtwo.so");
+        load("1 ");
+        assertThat(directory.resolve("libone.so.1")).hasContent("1 libone.so.1");
+        assertThat(directory.resolve("libtwo.so")).hasContent("1 libtwo.so");
+    }
+
+    @Test
+    void aFileThatTheJarLacksIsNamed() {
+        assertThatThrownBy(() -> NativeLibraries.load(name -> null, NAMES, loaded::add))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("libone.so.1")
+                .hasMessageContaining(System.getProperty("os.arch"));
+    }
+
+    @Test
+    void tellsWhyTheLinkerRefusedAndWhatToSet() {
+        assertThatThrownBy(
+                        () ->
+                                NativeLibraries.load(
+                                        version("1 "),
+                                        NAMES,
+                                        path -> {
+                                            throw new UnsatisfiedLinkError(
+                                                    path + ": failed to map segment");
+                                        }))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining(cache.toString())
+                .hasMessageContaining("noexec")
+                .hasMessageContaining("-D" + NativeLibraries.CACHE_PROPERTY)
+                .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+    }
+
+    @Test
+    void doesNotLoadFromADirectoryThatOthersMayWriteTo() throws IOException {
+        Path directory = load("1 ");
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        assertThatThrownBy(() -> load("1 "))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("others may write");
+    }
+
+    @Test
+    void aCacheThatIsAFileIsReported() throws IOException {
+        Path file = Files.createFile(cache.resolve("file"));
+        System.setProperty(NativeLibraries.CACHE_PROPERTY, file.toString());
+        assertThatThrownBy(() -> load("1 "))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining(file.toString());
+    }
+}

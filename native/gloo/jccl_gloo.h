@@ -1,0 +1,65 @@
+// The flat boundary to Java. Handles are numbers that are looked up, so a stale one is an error and not a crash, and a
+// communicator lives as long as a call is inside it. Functions return a Status; jccl_gloo_message tells the reason.
+// No exception leaves these functions.
+#pragma once
+
+#include <cstdint>
+
+#define JCCL_GLOO_CALL extern "C" __attribute__((visibility("hidden")))
+
+// "0.5.0"
+JCCL_GLOO_CALL const char* jccl_gloo_version() noexcept;
+
+// A communicator without connections. Its operations fail after the timeout.
+JCCL_GLOO_CALL int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis) noexcept;
+
+// Opens a port for each peer on a numeric address of this host.
+JCCL_GLOO_CALL int jccl_gloo_listen(int64_t handle, const char* address) noexcept;
+
+// Where a peer must connect to. Returns the number of bytes written, or -Status.
+JCCL_GLOO_CALL int jccl_gloo_address(int64_t handle, int peer, signed char* out, int capacity) noexcept;
+
+// Connects to a peer that published this address for us.
+JCCL_GLOO_CALL int jccl_gloo_connect(
+    int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept;
+
+JCCL_GLOO_CALL int jccl_gloo_barrier(int64_t handle) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_broadcast(int64_t handle, int64_t data, int64_t count, int type, int root) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_all_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_all_gather(int64_t handle, int64_t in, int64_t out, int64_t count, int type) noexcept;
+// Counts are one number a rank.
+JCCL_GLOO_CALL int jccl_gloo_all_gather_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_gather(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int root) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_scatter(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int root) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_reduce_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_reduce_scatter_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_all_to_all(int64_t handle, int64_t in, int64_t out, int64_t count, int type) noexcept;
+JCCL_GLOO_CALL int jccl_gloo_all_to_all_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type) noexcept;
+
+// Return a request above 0, or -Status. Peer -1 receives from any rank.
+JCCL_GLOO_CALL int64_t jccl_gloo_send(
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag) noexcept;
+JCCL_GLOO_CALL int64_t jccl_gloo_recv(
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag) noexcept;
+// 1 when jccl_gloo_await would return at once, 0 when not, or -Status.
+JCCL_GLOO_CALL int jccl_gloo_test(int64_t handle, int64_t request) noexcept;
+// The sender's rank plus 1 for a receive, 0 for a send, or -Status. Frees the request.
+JCCL_GLOO_CALL int jccl_gloo_await(int64_t handle, int64_t request) noexcept;
+
+// Wakes the calls that are inside with kAborted and refuses later ones. Safe from any thread.
+JCCL_GLOO_CALL void jccl_gloo_abort(int64_t handle) noexcept;
+
+// Forgets the handle. What it stands for is freed when the last call that is inside returns.
+JCCL_GLOO_CALL void jccl_gloo_close(int64_t handle) noexcept;
+
+// Writes why the communicator failed, as UTF-8 without a zero at the end. Returns the number of bytes.
+JCCL_GLOO_CALL int jccl_gloo_message(int64_t handle, signed char* out, int capacity) noexcept;

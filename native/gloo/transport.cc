@@ -1,0 +1,321 @@
+#include "transport.h"
+
+#include <map>
+#include <utility>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+#include <gloo/common/error.h>
+
+namespace jccl {
+
+namespace {
+
+// The loop thread only moves bytes for callers that wait: as a batch thread it does not preempt them.
+void prepareLoopThread() {
+  thread_local bool prepared = false;
+  if (!prepared) {
+    prepared = true;
+    sched_param parameters{};
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &parameters);
+    pthread_setname_np(pthread_self(), "gloo-loop");
+  }
+}
+
+}  // namespace
+
+std::string plainMessage(const std::exception_ptr& cause) {
+  std::string text;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception& e) {
+    text = e.what();
+  } catch (...) {
+    text = "unknown exception";
+  }
+  const auto end = text.find("] ");
+  return !text.empty() && text[0] == '[' && end != std::string::npos ? text.substr(end + 2) : text;
+}
+
+Transfer::Transfer(const std::shared_ptr<Mesh>& mesh, void* memory, size_t bytes, Clock::time_point deadline)
+    : tcp::UnboundBuffer(mesh, memory, bytes), mesh_(*mesh), deadline_(deadline) {}
+
+bool Transfer::waitRecv(int* rank, Milliseconds) {
+  wait(recvCv_, recvCompletions_, "receive");
+  if (rank != nullptr) {
+    *rank = recvRank_;
+  }
+  return true;
+}
+
+bool Transfer::waitSend(int* rank, Milliseconds) {
+  wait(sendCv_, sendCompletions_, "send");
+  if (rank != nullptr) {
+    *rank = sendRank_;
+  }
+  return true;
+}
+
+void Transfer::wait(std::condition_variable& condition, int& completions, const char* what) {
+  std::unique_lock<std::mutex> lock(m_);
+  Milliseconds pause(50);
+  while (completions == 0) {
+    throwIfException();
+    const auto now = Clock::now();
+    if (now >= deadline_) {
+      throw Failure(kTimeout, std::string("timed out in a ") + what + " of " + std::to_string(size) + " bytes");
+    }
+    const auto until = std::min<Clock::time_point>(deadline_, now + pause);
+    const bool woken = condition.wait_until(lock, until, [&] { return completions > 0 || ex_ != nullptr; });
+    if (!woken) {
+      lock.unlock();
+      const std::string other = mesh_.otherOperation();
+      if (!other.empty()) {
+        throw Failure(kMismatch, other);
+      }
+      lock.lock();
+      pause = std::min(pause * 2, Milliseconds(1000));
+    }
+  }
+  completions--;
+}
+
+bool Transfer::settled(bool receive) {
+  std::lock_guard<std::mutex> lock(m_);
+  return ex_ != nullptr || (receive ? recvCompletions_ : sendCompletions_) > 0;
+}
+
+Peer::Peer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout)
+    : tcp::Pair(mesh, device, rank, timeout), mesh_(*mesh) {
+  mesh_.open_++;
+}
+
+Peer::~Peer() {
+  // Closed here and not in the base class, so that the loop thread can not call into it in between.
+  std::lock_guard<std::mutex> lock(m_);
+  if (state_ != CLOSED) {
+    changeState(CLOSED);
+  }
+}
+
+void Peer::handleEvents(int events) {
+  prepareLoopThread();
+  std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
+  if (!lock) {
+    // The holder may itself wait for this thread to come round, so blocking here could deadlock.
+    sched_yield();
+    return;
+  }
+  try {
+    switch (state_) {
+      case LISTENING:
+        handleListening();
+        break;
+      case CONNECTING:
+        handleConnecting();
+        break;
+      case CONNECTED:
+        handleReadWrite(events);
+        break;
+      default:
+        break;
+    }
+  } catch (const std::exception&) {
+    const std::string text = plainMessage(std::current_exception());
+    if (ex_ == nullptr) {
+      signalException(std::make_exception_ptr(
+          Failure(kMismatch, "data from rank " + std::to_string(rank_) + " does not fit the operation: " + text)));
+    }
+  }
+  if (state_ == CLOSED) {
+    mesh_.peerClosed(rank_);
+  }
+}
+
+void Peer::changeState(state next) noexcept {
+  if (next == CLOSED && state_ != CLOSED) {
+    mesh_.open_--;
+    if (ex_ != nullptr) {
+      wakeLocked(ex_);
+      if (!givenUp_) {
+        mesh_.peerFailed(rank_, ex_);
+      }
+    }
+  }
+  tcp::Pair::changeState(next);
+}
+
+void Peer::waitUntilConnected(std::unique_lock<std::mutex>& lock, bool) {
+  const bool done = cv_.wait_until(lock, mesh_.deadline(), [&] {
+    throwIfException();
+    return state_ >= CONNECTED;
+  });
+  if (!done) {
+    signalAndThrowException(std::make_exception_ptr(Failure(
+        kTimeout,
+        "no connection between " + self_.str() + " and rank " + std::to_string(rank_) + " at " + peer_.str())));
+  }
+}
+
+void Peer::wake(const std::exception_ptr& cause) {
+  std::lock_guard<std::mutex> lock(m_);
+  wakeLocked(cause);
+}
+
+void Peer::fail(const std::exception_ptr& cause) {
+  std::lock_guard<std::mutex> lock(m_);
+  if (ex_ == nullptr && state_ != CLOSED) {
+    givenUp_ = true;
+    signalException(cause);
+  }
+}
+
+void Peer::wakeLocked(const std::exception_ptr& cause) {
+  const auto wakeOne = [&](const ::gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& weak) {
+    ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(weak);
+    if (buffer) {
+      static_cast<Transfer*>(buffer.get())->fail(cause);
+    }
+  };
+  wakeOne(rx_.ubuf);
+  for (const auto& op : tx_) {
+    wakeOne(op.ubuf);
+  }
+  for (const auto* queues : {&localPendingSend_, &localPendingRecv_}) {
+    for (const auto& queue : *queues) {
+      for (const auto& op : queue.second) {
+        wakeOne(std::get<0>(op));
+      }
+    }
+  }
+}
+
+Mesh::Mesh(std::shared_ptr<tcp::Device> device, int rank, int size, Milliseconds timeout)
+    : tcp::Context(std::move(device), rank, size) {
+  setTimeout(timeout);
+}
+
+Mesh::~Mesh() {
+  // Here and not in the base class, since the loop thread may call from a pair into this object until it is closed.
+  pairs_.clear();
+}
+
+std::unique_ptr<::gloo::transport::Pair>& Mesh::createPair(int rank) {
+  pairs_[rank].reset(new Peer(this, device_.get(), rank, getTimeout()));
+  return pairs_[rank];
+}
+
+std::unique_ptr<::gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* memory, size_t bytes) {
+  return transfer(memory, bytes);
+}
+
+std::unique_ptr<Transfer> Mesh::transfer(const void* memory, size_t bytes) {
+  return transfer(memory, bytes, deadline_);
+}
+
+std::unique_ptr<Transfer> Mesh::transfer(const void* memory, size_t bytes, Clock::time_point deadline) {
+  return std::unique_ptr<Transfer>(new Transfer(
+      std::static_pointer_cast<Mesh>(shared_from_this()), const_cast<void*>(memory), bytes, deadline));
+}
+
+void Mesh::enter(uint32_t tag, Clock::time_point deadline) {
+  tag_ = tag;
+  deadline_ = deadline;
+}
+
+void Mesh::fail(const std::exception_ptr& cause) {
+  // Closing a connection takes up to a tick of the loop thread, so everybody is woken first.
+  for (int i = 0; i < size; i++) {
+    if (peer(i) != nullptr) {
+      peer(i)->wake(cause);
+    }
+  }
+  wakeReceiversFromAny(cause);
+  for (int i = 0; i < size; i++) {
+    if (peer(i) != nullptr) {
+      peer(i)->fail(cause);
+    }
+  }
+}
+
+void Mesh::wakeReceiversFromAny(const std::exception_ptr& cause) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& queue : pendingRecv_) {
+    for (const auto& op : queue.second) {
+      ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(std::get<0>(op));
+      if (buffer) {
+        static_cast<Transfer*>(buffer.get())->fail(cause);
+      }
+    }
+  }
+}
+
+void Mesh::peerFailed(int rank, const std::exception_ptr& cause) {
+  std::lock_guard<std::mutex> lock(failureMutex_);
+  if (lostPeer_.empty()) {
+    lostPeer_ = "rank " + std::to_string(rank) + ": " + plainMessage(cause);
+  }
+}
+
+// Called by the loop thread, which holds the pair's lock. Who receives from any rank is not in a queue of the pair.
+void Mesh::peerClosed(int rank) {
+  if (open_ == 0) {
+    wakeReceiversFromAny(std::make_exception_ptr(::gloo::IoException(
+        "all peers have closed their connections, rank " + std::to_string(rank) + " as the last")));
+  }
+}
+
+std::string Mesh::lostPeer() {
+  std::lock_guard<std::mutex> lock(failureMutex_);
+  return lostPeer_;
+}
+
+std::string Mesh::otherOperation() {
+  const uint64_t mine = tag_;
+  if (mine == kNoTag) {
+    return "";
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& pending : pendingOperations_) {
+    const uint64_t kind = pending.slot >> 56;
+    const uint32_t theirs = static_cast<uint32_t>(pending.slot >> 24);
+    if (kind == kPointToPoint || (theirs & 0xff) != (mine & 0xff) || (theirs == mine && kind != kPairwise)) {
+      continue;
+    }
+    const auto& ranks = pending.getSendList().empty() ? pending.getRecvList() : pending.getSendList();
+    if (!ranks.empty()) {
+      return "rank " + std::to_string(ranks.front()) +
+             (theirs == mine ? " sends or receives another number of elements than this rank expects"
+                             : " issued another operation at this position: kind, count, data type, reduce op or "
+                               "root differ");
+    }
+  }
+  return "";
+}
+
+Context::Context(std::shared_ptr<tcp::Device> device, std::shared_ptr<Mesh> mesh, Milliseconds timeout)
+    : ::gloo::Context(mesh->rank, mesh->size) {
+  device_ = std::move(device);
+  transportContext_ = std::move(mesh);
+  setTimeout(timeout);
+}
+
+std::shared_ptr<tcp::Device> deviceAt(const std::string& address) {
+  // Never destroyed: communicators may outlive static destruction when the process exits.
+  static auto& mutex = *new std::mutex();
+  static auto& devices = *new std::map<std::string, std::weak_ptr<tcp::Device>>();
+  std::lock_guard<std::mutex> lock(mutex);
+  auto device = devices[address].lock();
+  if (device == nullptr) {
+    tcp::attr attributes;
+    attributes.hostname = address;
+    attributes.ai_family = address.find(':') == std::string::npos ? AF_INET : AF_INET6;
+    device = std::static_pointer_cast<tcp::Device>(tcp::CreateDevice(attributes));
+    devices[address] = device;
+  }
+  return device;
+}
+
+}  // namespace jccl

@@ -1,0 +1,162 @@
+// gloo's TCP transport with four changes, made by overriding its virtual functions:
+//   - an exception in the loop thread becomes a failure of the pair instead of std::terminate,
+//   - a failing pair wakes the transfer that is being read or written too, not only the queued ones,
+//   - waits have an end-to-end deadline and notice that a peer is in another operation,
+//   - the loop thread yields when a caller holds the pair, instead of spinning through its time slice.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include <gloo/context.h>
+#include <gloo/transport/tcp/context.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/pair.h>
+#include <gloo/transport/tcp/unbound_buffer.h>
+
+namespace jccl {
+
+namespace tcp = ::gloo::transport::tcp;
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+// The kinds of failure that Java tells apart; GlooNative has the same numbers.
+enum Status : int {
+  kOk = 0,
+  kTimeout = 1,
+  kPeerLost = 2,
+  kInvalid = 3,
+  kAborted = 4,
+  kMismatch = 5,
+  kInternal = 6,
+};
+
+class Failure final : public std::runtime_error {
+ public:
+  Failure(Status status, const std::string& message) : std::runtime_error(message), status(status) {}
+  const Status status;
+};
+
+// Slots are gloo's 64-bit message tags: one byte of kind, 32 bits of tag, 24 bits of step. gloo's own collectives
+// use kinds 0x01 to 0x08.
+constexpr uint64_t kPointToPoint = 0x10;
+constexpr uint64_t kOwnCollective = 0x11;
+// Collectives whose step is a hash of what one pair of ranks exchanges; they start all transfers before they wait.
+constexpr uint64_t kPairwise = 0x12;
+
+inline uint64_t slotOf(uint64_t kind, uint32_t tag, uint32_t step) {
+  return kind << 56 | static_cast<uint64_t>(tag) << 24 | (step & 0xffffff);
+}
+
+class Mesh;
+
+// A piece of memory that is being sent or received. Must be destroyed by the thread that waits for it.
+class Transfer final : public tcp::UnboundBuffer {
+ public:
+  Transfer(const std::shared_ptr<Mesh>& mesh, void* memory, size_t bytes, Clock::time_point deadline);
+
+  // gloo's collectives call these two. Their timeout is replaced by the deadline, which covers the whole operation.
+  bool waitRecv(int* rank, Milliseconds timeout) override;
+  bool waitSend(int* rank, Milliseconds timeout) override;
+
+  void waitRecv() { waitRecv(nullptr, Milliseconds(0)); }
+  void waitSend() { waitSend(nullptr, Milliseconds(0)); }
+  void setDeadline(Clock::time_point deadline) { deadline_ = deadline; }
+
+  // Whether the next wait returns or throws at once.
+  bool settled(bool receive);
+
+  void fail(const std::exception_ptr& cause) { signalException(cause); }
+
+ private:
+  void wait(std::condition_variable& condition, int& completions, const char* what);
+
+  Mesh& mesh_;
+  Clock::time_point deadline_;
+};
+
+// The connection to one peer.
+class Peer final : public tcp::Pair {
+ public:
+  Peer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout);
+  ~Peer() override;
+
+  void handleEvents(int events) override;
+
+  // Wakes what waits for this peer.
+  void wake(const std::exception_ptr& cause);
+  // Wakes what waits for this peer and closes the connection.
+  void fail(const std::exception_ptr& cause);
+
+ protected:
+  void changeState(state next) noexcept override;
+  void waitUntilConnected(std::unique_lock<std::mutex>& lock, bool useTimeout) override;
+
+ private:
+  void wakeLocked(const std::exception_ptr& cause);
+
+  Mesh& mesh_;
+  bool givenUp_ = false;  // closed by this side, not because of the peer
+};
+
+// All connections of one communicator.
+class Mesh final : public tcp::Context {
+ public:
+  Mesh(std::shared_ptr<tcp::Device> device, int rank, int size, Milliseconds timeout);
+  ~Mesh() override;
+
+  std::unique_ptr<::gloo::transport::Pair>& createPair(int rank) override;
+  std::unique_ptr<::gloo::transport::UnboundBuffer> createUnboundBuffer(void* memory, size_t bytes) override;
+
+  // For a transfer of a collective.
+  std::unique_ptr<Transfer> transfer(const void* memory, size_t bytes);
+  // For a transfer with a deadline of its own.
+  std::unique_ptr<Transfer> transfer(const void* memory, size_t bytes, Clock::time_point deadline);
+
+  // The collective that begins now; transfers made until it leaves belong to it.
+  void enter(uint32_t tag, Clock::time_point deadline);
+  void leave() { tag_ = kNoTag; }
+  Clock::time_point deadline() const { return deadline_; }
+
+  // Wakes every waiting thread and closes every connection. Safe from any thread.
+  void fail(const std::exception_ptr& cause);
+
+  // The first connection that failed by itself: "rank 3: Connection closed by peer", or empty.
+  std::string lostPeer();
+  // A peer that wants to exchange messages of another operation at this position, or empty.
+  std::string otherOperation();
+
+ private:
+  friend class Peer;
+  void peerFailed(int rank, const std::exception_ptr& cause);
+  void peerClosed(int rank);
+  void wakeReceiversFromAny(const std::exception_ptr& cause);
+  Peer* peer(int rank) { return static_cast<Peer*>(pairs_[rank].get()); }
+
+  static constexpr uint64_t kNoTag = ~uint64_t{0};
+  std::atomic<uint64_t> tag_{kNoTag};
+  Clock::time_point deadline_;
+  std::mutex failureMutex_;
+  std::string lostPeer_;
+  std::atomic<int> open_{0};
+};
+
+// What gloo's collectives run on.
+class Context final : public ::gloo::Context {
+ public:
+  Context(std::shared_ptr<tcp::Device> device, std::shared_ptr<Mesh> mesh, Milliseconds timeout);
+};
+
+// The process's device that is bound to a numeric address; shared by all communicators that use it.
+std::shared_ptr<tcp::Device> deviceAt(const std::string& address);
+
+// A message without the path of a source file that gloo puts in front.
+std::string plainMessage(const std::exception_ptr& cause);
+
+}  // namespace jccl

@@ -420,51 +420,51 @@ void Communicator::allGatherV(const void* in, void* out, const int64_t* counts, 
   ::gloo::allgatherv(options);
 }
 
-void Communicator::gather(const void* in, void* out, const int64_t* counts, int type, int root) {
-  const Parts parts(counts, size_, sizeOf(type));
+void Communicator::gather(const void* in, void* out, int64_t count, int type, int root) {
+  const size_t part = count * sizeOf(type);
   if (size_ == 1) {
-    return copy(out, in, parts.total());
+    return copy(out, in, part);
   }
-  Operation op(*this, Signature(kGatherOp, type).add(counts, size_).add(root));
-  if (parts.total() == 0) {
+  Operation op(*this, Signature(kGatherOp, type).add(static_cast<uint64_t>(count)).add(root));
+  if (part == 0) {
     return meet(op);
   }
   if (rank_ != root) {
-    auto sent = op.mesh.transfer(in, parts.bytes(rank_));
-    sent->send(root, op.slot(0), 0, parts.bytes(rank_));
+    auto sent = op.mesh.transfer(in, part);
+    sent->send(root, op.slot(0), 0, part);
     return sent->waitSend();
   }
-  auto received = op.mesh.transfer(out, parts.total());
+  auto received = op.mesh.transfer(out, part * size_);
   for (int i = 1; i < size_; i++) {
     const int from = (rank_ + i) % size_;
-    received->recv(from, op.slot(0), parts.offset(from), parts.bytes(from));
+    received->recv(from, op.slot(0), from * part, part);
   }
-  copy(at(out, parts.offset(rank_)), in, parts.bytes(rank_));
+  copy(at(out, rank_ * part), in, part);
   for (int i = 1; i < size_; i++) {
     received->waitRecv();
   }
 }
 
-void Communicator::scatter(const void* in, void* out, const int64_t* counts, int type, int root) {
-  const Parts parts(counts, size_, sizeOf(type));
+void Communicator::scatter(const void* in, void* out, int64_t count, int type, int root) {
+  const size_t part = count * sizeOf(type);
   if (size_ == 1) {
-    return copy(out, in, parts.total());
+    return copy(out, in, part);
   }
-  Operation op(*this, Signature(kScatterOp, type).add(counts, size_).add(root));
-  if (parts.total() == 0) {
+  Operation op(*this, Signature(kScatterOp, type).add(static_cast<uint64_t>(count)).add(root));
+  if (part == 0) {
     return meet(op);
   }
   if (rank_ != root) {
-    auto received = op.mesh.transfer(out, parts.bytes(rank_));
-    received->recv(root, op.slot(0), 0, parts.bytes(rank_));
+    auto received = op.mesh.transfer(out, part);
+    received->recv(root, op.slot(0), 0, part);
     return received->waitRecv();
   }
-  auto sent = op.mesh.transfer(in, parts.total());
+  auto sent = op.mesh.transfer(in, part * size_);
   for (int i = 1; i < size_; i++) {
     const int to = (rank_ + i) % size_;
-    sent->send(to, op.slot(0), parts.offset(to), parts.bytes(to));
+    sent->send(to, op.slot(0), to * part, part);
   }
-  copy(out, at(in, parts.offset(rank_)), parts.bytes(rank_));
+  copy(out, at(in, rank_ * part), part);
   for (int i = 1; i < size_; i++) {
     sent->waitSend();
   }

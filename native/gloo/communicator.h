@@ -31,8 +31,8 @@ class Communicator final {
   void reduce(const void* in, void* out, size_t count, int type, int kind, double factor, int root);
   void allGather(const void* in, void* out, size_t count, int type);
   void allGatherV(const void* in, void* out, const int64_t* counts, int type);
-  void gather(const void* in, void* out, const int64_t* counts, int type, int root);
-  void scatter(const void* in, void* out, const int64_t* counts, int type, int root);
+  void gather(const void* in, void* out, int64_t count, int type, int root);
+  void scatter(const void* in, void* out, int64_t count, int type, int root);
   void reduceScatterV(const void* in, void* out, const int64_t* counts, int type, int kind, double factor);
   void allToAllV(const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type);
 

@@ -120,13 +120,13 @@ int jccl_gloo_all_gather_v(int64_t handle, int64_t in, int64_t out, const int64_
 }
 
 int jccl_gloo_gather(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int root) noexcept {
-  return guarded(handle, [&](Communicator& c) { c.gather(memory(in), memory(out), counts, type, root); });
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept {
+  return guarded(handle, [&](Communicator& c) { c.gather(memory(in), memory(out), count, type, root); });
 }
 
 int jccl_gloo_scatter(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int root) noexcept {
-  return guarded(handle, [&](Communicator& c) { c.scatter(memory(in), memory(out), counts, type, root); });
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept {
+  return guarded(handle, [&](Communicator& c) { c.scatter(memory(in), memory(out), count, type, root); });
 }
 
 int jccl_gloo_reduce_scatter(

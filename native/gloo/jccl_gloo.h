@@ -34,9 +34,9 @@ JCCL_GLOO_CALL int jccl_gloo_all_gather(int64_t handle, int64_t in, int64_t out,
 JCCL_GLOO_CALL int jccl_gloo_all_gather_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_gather(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int root) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_scatter(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int root) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_reduce_scatter(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_reduce_scatter_v(

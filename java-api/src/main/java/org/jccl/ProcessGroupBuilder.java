@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Group;
@@ -24,8 +25,8 @@ public final class ProcessGroupBuilder {
     private Optional<String> backend = Optional.empty();
     private Optional<String> initMethod = Optional.empty();
     private Optional<Store> store = Optional.empty();
-    private Optional<Integer> rank = Optional.empty();
-    private Optional<Integer> worldSize = Optional.empty();
+    private OptionalInt rank = OptionalInt.empty();
+    private OptionalInt worldSize = OptionalInt.empty();
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
@@ -74,7 +75,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder rank(int value) {
-        rank = Optional.of(value);
+        rank = OptionalInt.of(value);
         return this;
     }
 
@@ -85,7 +86,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder worldSize(int value) {
-        worldSize = Optional.of(value);
+        worldSize = OptionalInt.of(value);
         return this;
     }
 
@@ -140,7 +141,7 @@ public final class ProcessGroupBuilder {
         List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         Rendezvous rendezvous =
                 store.isPresent()
-                        ? Rendezvous.ofStore(store.get(), rank, worldSize)
+                        ? Rendezvous.over(store.get(), rank, worldSize)
                         : Rendezvous.join(
                                 initMethod.orElse("env://"),
                                 rank,

@@ -120,14 +120,14 @@ final class GlooCommunicator implements Communicator {
 
     @Override
     public long gather(
-            long input, long output, long[] counts, DataType type, int root, long stream) {
-        return check(GlooNative.gather(handle, input, output, counts, type.ordinal(), root));
+            long input, long output, long count, DataType type, int root, long stream) {
+        return check(GlooNative.gather(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
     public long scatter(
-            long input, long output, long[] counts, DataType type, int root, long stream) {
-        return check(GlooNative.scatter(handle, input, output, counts, type.ordinal(), root));
+            long input, long output, long count, DataType type, int root, long stream) {
+        return check(GlooNative.scatter(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override

@@ -87,7 +87,7 @@ final class GlooNative {
             long handle,
             long in,
             long out,
-            @Cast("const int64_t*") long[] counts,
+            long count,
             int type,
             int root);
 
@@ -96,7 +96,7 @@ final class GlooNative {
             long handle,
             long in,
             long out,
-            @Cast("const int64_t*") long[] counts,
+            long count,
             int type,
             int root);
 

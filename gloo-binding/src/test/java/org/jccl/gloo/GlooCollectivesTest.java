@@ -139,31 +139,29 @@ class GlooCollectivesTest {
                 size,
                 (rank, communicator) -> {
                     for (int count : COUNTS) {
-                        long[] counts = uneven(size, count);
-                        int mine = (int) counts[rank];
-                        int[] whole = concat(size, r -> part(r, 0, (int) counts[r]));
+                        int[] whole = concat(size, r -> part(r, 0, count));
                         for (int root = 0; root < size; root++) {
-                            Memory in = numbers(rank, mine);
-                            Memory all = Memory.bytes(total(counts) * Integer.BYTES);
+                            Memory in = numbers(rank, count);
+                            Memory all = Memory.bytes(size * count * Integer.BYTES);
                             communicator.gather(
                                     in.address,
                                     rank == root ? all.address : 0,
-                                    counts,
+                                    count,
                                     TYPE,
                                     root,
                                     BLOCKING);
                             if (rank == root) {
                                 assertThat(all.ints()).isEqualTo(whole);
                             }
-                            Memory back = Memory.bytes(mine * Integer.BYTES);
+                            Memory back = Memory.bytes(count * Integer.BYTES);
                             communicator.scatter(
                                     rank == root ? all.address : 0,
                                     back.address,
-                                    counts,
+                                    count,
                                     TYPE,
                                     root,
                                     BLOCKING);
-                            assertThat(back.ints()).isEqualTo(part(rank, 0, mine));
+                            assertThat(back.ints()).isEqualTo(part(rank, 0, count));
                         }
                     }
                     return null;

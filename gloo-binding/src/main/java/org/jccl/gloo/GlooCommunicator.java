@@ -20,6 +20,7 @@ import org.jccl.spi.CommunicatorConfig;
 final class GlooCommunicator implements Communicator {
 
     private static final Duration LONGEST = Duration.ofHours(24);
+    private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int MESSAGE_BYTES = 4096;
 
     private final long handle;
@@ -32,7 +33,8 @@ final class GlooCommunicator implements Communicator {
 
     static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
         Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
-        long millis = Math.max(1, timeout.toMillis());
+        // The engine's deadline comes first: its message says where the other ranks are.
+        long millis = timeout.plus(ENGINE_FIRST).toMillis();
         long handle = GlooNative.create(config.rank(), config.size(), millis);
         GlooCommunicator communicator = new GlooCommunicator(handle, timeout);
         try {
@@ -119,14 +121,12 @@ final class GlooCommunicator implements Communicator {
     }
 
     @Override
-    public long gather(
-            long input, long output, long count, DataType type, int root, long stream) {
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
         return check(GlooNative.gather(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
-    public long scatter(
-            long input, long output, long count, DataType type, int root, long stream) {
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
         return check(GlooNative.scatter(handle, input, output, count, type.ordinal(), root));
     }
 

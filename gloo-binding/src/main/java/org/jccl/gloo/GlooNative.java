@@ -83,22 +83,10 @@ final class GlooNative {
             long handle, long in, long out, @Cast("const int64_t*") long[] counts, int type);
 
     @Name("jccl_gloo_gather")
-    static native int gather(
-            long handle,
-            long in,
-            long out,
-            long count,
-            int type,
-            int root);
+    static native int gather(long handle, long in, long out, long count, int type, int root);
 
     @Name("jccl_gloo_scatter")
-    static native int scatter(
-            long handle,
-            long in,
-            long out,
-            long count,
-            int type,
-            int root);
+    static native int scatter(long handle, long in, long out, long count, int type, int root);
 
     @Name("jccl_gloo_reduce_scatter")
     static native int reduceScatter(

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -29,32 +30,46 @@ public final class DesyncDetector {
     private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
     private static final String FAILURE = "failure";
     private static final int RANKS_NAMED = 16;
+    private static final int EXPLAIN_TRIES = 10;
+    private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
 
     /**
      * A stuck operation.
      *
-     * @param key names the operation in the store, the same on every rank that takes part
-     * @param text what this rank does there
-     * @param position text for {@link #describePositions}, empty for messages
+     * @param key names the operation in the store, the same on every rank that takes part; empty
+     *     when that is not known
+     * @param title the key in words
+     * @param text what must be equal on all of them
+     * @param context what this rank does
      */
-    record Suspect(String key, String text, String position) {
+    record Suspect(String key, String title, String text, FailureContext context) {
 
-        static Suspect of(Operation operation, int rank) {
-            String text = operation.describe();
+        static Suspect of(Operation operation, FailureContext context) {
             if (operation.kind.isCollective()) {
                 return new Suspect(
-                        "operation/" + operation.sequence, text, operation.sequence + " " + text);
+                        "operation/" + operation.sequence,
+                        "as operation " + operation.sequence,
+                        context.operation(),
+                        context);
             }
             if (operation.peer == Communicator.ANY_SOURCE) {
-                return new Suspect("", text, "");
+                return new Suspect("", "", "", context);
             }
             boolean sends = operation.kind == OperationKind.SEND;
-            int from = sends ? rank : operation.peer;
-            int to = sends ? operation.peer : rank;
+            int from = sends ? context.rank() : operation.peer;
+            int to = sends ? operation.peer : context.rank();
             return new Suspect(
                     "message/" + from + "-" + to + "-" + operation.tag + "/" + operation.sequence,
+                    "in message "
+                            + operation.sequence
+                            + " from rank "
+                            + from
+                            + " to rank "
+                            + to
+                            + " with tag "
+                            + operation.tag,
                     operation.type + " x " + operation.count,
-                    "");
+                    context);
         }
     }
 
@@ -127,9 +142,8 @@ public final class DesyncDetector {
         if (suspect.key().isEmpty() || !written.add(suspect.key())) {
             return Optional.empty();
         }
-        if (!suspect.position().isEmpty()) {
-            store.get().set("position/" + rank, bytes(suspect.position()));
-        }
+        FailureContext context = suspect.context();
+        store.get().set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
         String mine = rank + "\n" + suspect.text();
         String first = text(store.get().compareSet(suspect.key(), new byte[0], bytes(mine)));
         int end = first.indexOf('\n');
@@ -139,18 +153,44 @@ public final class DesyncDetector {
         }
         return Optional.of(
                 new MismatchException(
-                        FailureContext.NONE,
+                        context,
                         "rank "
                                 + rank
-                                + " calls "
+                                + " has "
                                 + suspect.text()
                                 + " where rank "
                                 + first.substring(0, end)
-                                + " calls "
+                                + " has "
                                 + theirs
-                                + " ("
-                                + suspect.key().replace('/', ' ')
-                                + "); all ranks must issue the same operations in the same order"));
+                                + ", "
+                                + suspect.title()
+                                + "; all ranks must issue the same operations in the same order"));
+    }
+
+    /**
+     * Finds the cause behind a lost peer: one that failed says so in the store before it goes.
+     *
+     * @return the peer's failure, or the given one when nothing is known after a moment
+     */
+    JcclException explain(PeerLostException lost) {
+        for (int i = 0; i < EXPLAIN_TRIES; i++) {
+            synchronized (this) {
+                if (store.isEmpty() || storeLost) {
+                    return lost;
+                }
+                try {
+                    Optional<JcclException> cause = failureOfAnother();
+                    if (cause.isPresent()) {
+                        cause.get().addSuppressed(lost);
+                        return cause.get();
+                    }
+                } catch (StoreException e) {
+                    storeLost = true;
+                }
+            }
+            LockSupport.parkNanos(EXPLAIN_PAUSE_NANOS);
+        }
+        return lost;
     }
 
     private Optional<JcclException> failureOfAnother() {
@@ -158,6 +198,9 @@ public final class DesyncDetector {
             return Optional.empty();
         }
         String[] parts = text(store.get().get(FAILURE)).split("\n", 3);
+        if (Integer.parseInt(parts[0]) == rank) {
+            return Optional.empty();
+        }
         String reason = "rank " + parts[0] + " reported: " + parts[2];
         return Optional.of(
                 switch (parts[1]) {

@@ -7,6 +7,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
@@ -129,20 +130,26 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
             fail(noticed.at(context));
         }
         completeUnawaited();
-        RunningOperations.Overdue overdue = running.overdue(now, timeout.toNanos(), context.rank());
+        RunningOperations.Overdue overdue = running.overdue(now, timeout.toNanos(), context);
         if (overdue.expired() != null) {
-            fail(
+            publishAndFail(
                     new OperationTimeoutException(
-                            new FailureContext(
-                                    context.group(),
-                                    context.rank(),
-                                    overdue.expired(),
-                                    overdue.expiredSequence()),
+                            overdue.expired(),
                             "not complete after " + timeout + "; " + detector.describePositions()));
         } else if (!failure.isSet()) {
-            detector.examine(overdue.suspects()).ifPresent(cause -> fail(cause.at(context)));
+            detector.examine(overdue.suspects())
+                    .ifPresent(cause -> publishAndFail(cause.at(context)));
         }
         detector.publish();
+    }
+
+    /** Tells the others before they notice that the connection is gone. */
+    private void publishAndFail(JcclException cause) {
+        if (!failure.isSet()) {
+            detector.noteFailure(cause);
+            detector.publish();
+        }
+        fail(cause);
     }
 
     /** Throws when the group can not take another operation, letting the operation's memory go. */
@@ -159,17 +166,21 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      * Turns what a communicator threw into the failure of the group and returns its first cause.
      */
     final JcclException failed(Throwable thrown, Operation operation) {
-        JcclException cause =
-                thrown instanceof JcclException known
-                        ? known
-                        : new GroupAbortedException(
-                                FailureContext.NONE, "unexpected failure: " + thrown, thrown);
-        fail(cause.at(contextOf(operation)));
+        fail(causeOf(thrown).at(contextOf(operation)));
         return failure.get();
     }
 
+    private JcclException causeOf(Throwable thrown) {
+        if (thrown instanceof PeerLostException lost && !failure.isSet()) {
+            return detector.explain(lost);
+        }
+        return thrown instanceof JcclException known
+                ? known
+                : new GroupAbortedException(
+                        FailureContext.NONE, "unexpected failure: " + thrown, thrown);
+    }
+
     final FailureContext contextOf(Operation operation) {
-        return new FailureContext(
-                context.group(), context.rank(), operation.describe(), operation.sequence);
+        return operation.context(context);
     }
 }

@@ -2,6 +2,7 @@ package org.jccl.internal;
 
 import java.util.Arrays;
 import org.jccl.DataType;
+import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Communicator;
 
@@ -147,6 +148,11 @@ public class Operation {
             case SEND -> communicator.send(input, count, type, peer, tag, stream);
             case RECV -> communicator.recv(output, count, type, peer, tag, stream);
         };
+    }
+
+    /** Where a failure of this operation happened. */
+    final FailureContext context(FailureContext group) {
+        return new FailureContext(group.group(), group.rank(), describe(), sequence);
     }
 
     /**

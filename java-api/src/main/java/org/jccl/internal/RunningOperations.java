@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jccl.FailureContext;
 import org.jccl.spi.Communicator;
 
 /** The operations an engine has in the library's hands, and a pool of objects for new ones. */
@@ -76,25 +77,22 @@ final class RunningOperations {
      * Operations that take long.
      *
      * @param suspects those that may be stuck, for comparing ranks
-     * @param expired one that is over its deadline, described, or null
-     * @param expiredSequence its number
+     * @param expired one that is over its deadline, or null
      */
-    record Overdue(List<DesyncDetector.Suspect> suspects, String expired, long expiredSequence) {}
+    record Overdue(List<DesyncDetector.Suspect> suspects, FailureContext expired) {}
 
-    synchronized Overdue overdue(long now, long timeoutNanos, int rank) {
+    synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
         List<DesyncDetector.Suspect> suspects = new ArrayList<>();
-        String expired = null;
-        long expiredSequence = -1;
+        FailureContext expired = null;
         // Described under the lock: a synchronous call's object is reused once it has ended.
         for (Operation operation : running) {
             long age = now - operation.startNanos;
             if (age > timeoutNanos) {
-                expired = operation.describe();
-                expiredSequence = operation.sequence;
+                expired = operation.context(group);
             } else if (age > DIAGNOSE_AFTER_NANOS) {
-                suspects.add(DesyncDetector.Suspect.of(operation, rank));
+                suspects.add(DesyncDetector.Suspect.of(operation, operation.context(group)));
             }
         }
-        return new Overdue(suspects, expired, expiredSequence);
+        return new Overdue(suspects, expired);
     }
 }

@@ -1,9 +1,43 @@
 package org.jccl.bootstrap;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.Map;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
 
-/** Reads one launcher's environment variables. */
-public interface ClusterEnvironment {
+/**
+ * Reads one launcher's environment variables. There is one class a launcher; {@link #detect(Map)
+ * detect} and {@link #read} look at nothing but the map they are given, so all of this is safe for
+ * use by several threads.
+ */
+public sealed interface ClusterEnvironment
+        permits JcclRunEnvironment,
+                TorchrunEnvironment,
+                OpenMpiEnvironment,
+                HydraEnvironment,
+                SlurmEnvironment,
+                KubeflowEnvironment,
+                AscendEnvironment,
+                SophgoEnvironment,
+                PlainEnvironment {
+
+    /**
+     * Every launcher that is understood, in the order in which they are tried. A launcher that is
+     * often started by another one comes first: under Slurm, {@code mpirun} knows the rank better.
+     */
+    List<ClusterEnvironment> KNOWN =
+            List.of(
+                    new JcclRunEnvironment(),
+                    new TorchrunEnvironment(),
+                    new OpenMpiEnvironment(),
+                    new HydraEnvironment(),
+                    new SlurmEnvironment(),
+                    new KubeflowEnvironment(),
+                    new AscendEnvironment(),
+                    new SophgoEnvironment(),
+                    new PlainEnvironment());
 
     /**
      * Name of the launcher.
@@ -26,8 +60,36 @@ public interface ClusterEnvironment {
      *
      * @param environment the process's variables
      * @return this process's place
-     * @throws org.jccl.BootstrapException when variables are missing, malformed or contradict each
-     *     other; the message names them
+     * @throws BootstrapException when variables are missing, malformed or contradict each other;
+     *     the message names them, their values and what to set
      */
     Membership read(Map<String, String> environment);
+
+    /**
+     * Reads the variables of the first launcher of {@link #KNOWN} that started this process, and
+     * logs which one that is.
+     *
+     * @param environment the process's variables, usually {@link System#getenv()}
+     * @return this process's place
+     * @throws BootstrapException when no launcher is recognised, or when the recognised one's
+     *     variables are missing, malformed or contradict each other
+     */
+    static Membership readFirst(Map<String, String> environment) {
+        for (ClusterEnvironment launcher : KNOWN) {
+            if (launcher.detect(environment)) {
+                Membership membership = launcher.read(environment);
+                Logger logger = System.getLogger(ClusterEnvironment.class.getName());
+                logger.log(Level.INFO, "started by {0}: {1}", launcher.name(), membership);
+                return membership;
+            }
+        }
+        throw new BootstrapException(
+                FailureContext.NONE,
+                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set,"
+                        + " nor a variable of "
+                        + String.join(", ", KNOWN.stream().map(ClusterEnvironment::name).toList())
+                        + ". Start the program with 'jccl run --nproc-per-node N -- java ...', set"
+                        + " these four variables, or give an init method with rank and world size,"
+                        + " for instance tcp://host:29500?rank=0&world_size=2");
+    }
 }

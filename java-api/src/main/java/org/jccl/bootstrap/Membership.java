@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
 import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /**
  * This process's place in a job.
@@ -22,4 +24,32 @@ public record Membership(
         int localWorldSize,
         Optional<String> masterAddress,
         Optional<Integer> masterPort,
-        boolean storeIsHosted) {}
+        boolean storeIsHosted) {
+
+    /**
+     * Checks that the rank lies in the world.
+     *
+     * @param source what said so
+     * @param rank rank in the world
+     * @param worldSize number of ranks
+     * @param localRank rank on this host, or -1
+     * @param localWorldSize number of ranks on this host, or -1
+     * @param masterAddress host of the store
+     * @param masterPort port of the store
+     * @param storeIsHosted whether the launcher serves the store
+     * @throws UsageException when the rank does not exist
+     */
+    public Membership {
+        if (worldSize < 1 || rank < 0 || rank >= worldSize) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "rank "
+                            + rank
+                            + " of world size "
+                            + worldSize
+                            + ", as given by "
+                            + source
+                            + ", does not exist: ranks go from 0 to world size - 1");
+        }
+    }
+}

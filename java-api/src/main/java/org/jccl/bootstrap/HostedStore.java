@@ -1,0 +1,162 @@
+package org.jccl.bootstrap;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.store.StoreException;
+import org.jccl.store.TcpStore;
+import org.jccl.store.TcpStoreServer;
+
+/** A client of a TCP store, and the server where this process serves it. */
+final class HostedStore implements AutoCloseable {
+
+    private final TcpStoreServer server;
+    private final TcpStore client;
+    private final int port;
+
+    private HostedStore(TcpStoreServer server, TcpStore client, int port) {
+        this.server = server;
+        this.client = client;
+        this.port = port;
+    }
+
+    /**
+     * Serves a store and connects to it.
+     *
+     * @param host the name by which the other ranks know this host
+     * @param port the port, 0 for any free one
+     * @param timeout for the name, the connection and the client's blocking calls
+     * @throws BootstrapException when the name is unknown or the port can not be had
+     */
+    static HostedStore serve(String host, int port, Duration timeout) {
+        InetAddress bound = interfaceFor(host, resolve(host, port, timeout));
+        TcpStoreServer server;
+        try {
+            server = TcpStoreServer.bind(new InetSocketAddress(bound, port));
+        } catch (StoreException e) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "this process has to serve the store at "
+                            + host
+                            + ":"
+                            + port
+                            + ", but can not: "
+                            + e.getMessage()
+                            + ". If another job of this host uses the port, give each its own",
+                    e);
+        }
+        try {
+            String reachable = bound.isAnyLocalAddress() ? "127.0.0.1" : bound.getHostAddress();
+            TcpStore client = TcpStore.connect(reachable, server.port(), timeout);
+            return new HostedStore(server, client, server.port());
+        } catch (RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Connects to a store that another process serves, or will soon.
+     *
+     * @throws BootstrapException when the name is unknown
+     * @throws StoreException when the store can not be reached in time
+     */
+    static HostedStore connect(String host, int port, Duration timeout) {
+        resolve(host, port, timeout);
+        return new HostedStore(null, TcpStore.connect(host, port, timeout), port);
+    }
+
+    /** Asks the name server within a time limit, which the platform's own call does not have. */
+    private static InetAddress resolve(String host, int port, Duration timeout) {
+        CompletableFuture<InetAddress> answer = new CompletableFuture<>();
+        Thread asker =
+                new Thread(
+                        () -> {
+                            try {
+                                answer.complete(InetAddress.getByName(host));
+                            } catch (IOException e) {
+                                answer.completeExceptionally(e);
+                            }
+                        },
+                        "jccl-resolve-" + host);
+        asker.setDaemon(true);
+        asker.start();
+        try {
+            return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw unknownHost(host, port, e.getCause().toString(), e.getCause());
+        } catch (TimeoutException e) {
+            throw unknownHost(host, port, "no answer to its name within " + timeout, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw unknownHost(host, port, "interrupted while its name was looked up", e);
+        }
+    }
+
+    private static BootstrapException unknownHost(
+            String host, int port, String why, Throwable cause) {
+        return new BootstrapException(
+                FailureContext.NONE,
+                "the store's host "
+                        + host
+                        + " (port "
+                        + port
+                        + ") can not be found: "
+                        + why
+                        + ". Set MASTER_ADDR, or the host of the init method, to a name or address"
+                        + " that every rank can reach",
+                cause);
+    }
+
+    /**
+     * The narrowest interface that serves everybody who knows this host by that name. A name that
+     * this host itself resolves to loopback (as Debian's /etc/hosts does) or to no address of its
+     * own (behind a service or NAT) means another interface to others, so all are listened on.
+     */
+    private static InetAddress interfaceFor(String host, InetAddress address) {
+        boolean saysLoopback = host.equals("localhost") || host.equals(address.getHostAddress());
+        if (address.isLoopbackAddress() ? saysLoopback : isOwn(address)) {
+            return address;
+        }
+        InetAddress all = new InetSocketAddress(0).getAddress();
+        System.getLogger(HostedStore.class.getName())
+                .log(
+                        Level.WARNING,
+                        "the store listens on all interfaces, as {0} is not an address of this host",
+                        host);
+        return all;
+    }
+
+    private static boolean isOwn(InetAddress address) {
+        try {
+            return NetworkInterface.getByInetAddress(address) != null;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    TcpStore client() {
+        return client;
+    }
+
+    int port() {
+        return port;
+    }
+
+    @Override
+    public void close() {
+        client.close();
+        if (server != null) {
+            server.close();
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package org.jccl.bootstrap;
+
+import java.util.Map;
+
+/**
+ * Hydra, the {@code mpiexec} of MPICH and Intel MPI. It names no host for the store: a group that
+ * needs one is told where by {@code mpiexec -env MASTER_ADDR ... -env MASTER_PORT ...}.
+ */
+final class HydraEnvironment implements ClusterEnvironment {
+
+    @Override
+    public String name() {
+        return "MPICH (Hydra)";
+    }
+
+    /** Slurm's own PMI plugin sets PMI_RANK too; only Hydra counts ranks a host. */
+    @Override
+    public boolean detect(Map<String, String> environment) {
+        boolean pmi = environment.containsKey("PMI_RANK") || environment.containsKey("PMI_SIZE");
+        return pmi
+                && (environment.containsKey("MPI_LOCALRANKID")
+                        || !environment.containsKey("SLURM_PROCID"));
+    }
+
+    @Override
+    public Membership read(Map<String, String> environment) {
+        MembershipReader reader = new MembershipReader(name(), environment);
+        int rank = reader.required(0, "rank, as mpiexec does", "PMI_RANK");
+        int worldSize = reader.required(1, "number of ranks, as mpiexec does", "PMI_SIZE");
+        reader.mustAgree(LaunchVariables.RANK, rank, "PMI_RANK");
+        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, "PMI_SIZE");
+        return reader.local(
+                        reader.optional(0, "MPI_LOCALRANKID"),
+                        reader.optional(1, "MPI_LOCALNRANKS"))
+                .master()
+                .membership(rank, worldSize);
+    }
+}

@@ -1,0 +1,24 @@
+package org.jccl.bootstrap;
+
+import java.util.Map;
+
+/**
+ * {@code jccl run} and {@link ProcessLauncher}: torchrun's variables beside a run id of our own.
+ */
+final class JcclRunEnvironment implements ClusterEnvironment {
+
+    @Override
+    public String name() {
+        return "jccl run";
+    }
+
+    @Override
+    public boolean detect(Map<String, String> environment) {
+        return environment.containsKey(LaunchVariables.JCCL_RUN_ID);
+    }
+
+    @Override
+    public Membership read(Map<String, String> environment) {
+        return TorchrunEnvironment.read(name(), environment);
+    }
+}

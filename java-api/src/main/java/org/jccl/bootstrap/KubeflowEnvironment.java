@@ -1,0 +1,64 @@
+package org.jccl.bootstrap;
+
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Kubeflow. Its Trainer v2 (and late PyTorchJobs) set {@code PET_NNODES}, {@code PET_NODE_RANK} and
+ * {@code PET_NPROC_PER_NODE}; a PyTorchJob v1 sets {@code RANK} and {@code WORLD_SIZE}. Either
+ * numbers pods, so without {@code jccl run} in the pod there is one rank a pod.
+ */
+final class KubeflowEnvironment implements ClusterEnvironment {
+
+    private static final int DEFAULT_PORT = 29500;
+
+    @Override
+    public String name() {
+        return "Kubeflow";
+    }
+
+    @Override
+    public boolean detect(Map<String, String> environment) {
+        return isTrainer(environment)
+                || (environment.containsKey("KUBERNETES_SERVICE_HOST")
+                        && environment.containsKey(LaunchVariables.RANK)
+                        && !environment.containsKey(LaunchVariables.LOCAL_RANK));
+    }
+
+    private static boolean isTrainer(Map<String, String> environment) {
+        return environment.containsKey("PET_NODE_RANK") || environment.containsKey("PET_NNODES");
+    }
+
+    @Override
+    public Membership read(Map<String, String> environment) {
+        MembershipReader reader = new MembershipReader(name(), environment);
+        return isTrainer(environment) ? readTrainer(reader) : readPyTorchJob(reader);
+    }
+
+    private static Membership readPyTorchJob(MembershipReader reader) {
+        int rank = reader.required(0, "index of this pod", LaunchVariables.RANK);
+        int worldSize = reader.required(1, "number of pods", LaunchVariables.WORLD_SIZE);
+        return reader.local(0, 1).requiredMaster().membership(rank, worldSize);
+    }
+
+    private static Membership readTrainer(MembershipReader reader) {
+        int node = reader.required(0, "index of this pod", "PET_NODE_RANK");
+        int nodes = reader.required(1, "number of pods", "PET_NNODES");
+        String perNode = reader.text("PET_NPROC_PER_NODE").orElse("1");
+        if (!perNode.equals("1")) {
+            reader.problem(
+                    "PET_NPROC_PER_NODE="
+                            + perNode
+                            + " asks for several ranks a pod, but this process is the only one:"
+                            + " start it by 'jccl run -- java ...' in each pod, or set"
+                            + " PET_NPROC_PER_NODE=1");
+        }
+        reader.mustAgree(LaunchVariables.RANK, node, "PET_NODE_RANK");
+        reader.mustAgree(LaunchVariables.WORLD_SIZE, nodes, "PET_NNODES");
+        reader.master()
+                .masterOrElse(
+                        reader.text("PET_MASTER_ADDR"),
+                        reader.port("PET_MASTER_PORT").or(() -> Optional.of(DEFAULT_PORT)));
+        return reader.local(0, 1).membership(node, nodes);
+    }
+}

@@ -1,0 +1,182 @@
+package org.jccl.bootstrap;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jccl.store.StoreException;
+
+/** Starts this node's ranks once, and waits for them or stops them. */
+final class LaunchAttempt {
+
+    /** How often the other nodes are asked whether they failed. */
+    private static final Duration POLL = Duration.ofMillis(500);
+
+    private final LaunchSettings settings;
+    private final NodeAgreement nodes;
+    private final int attempt;
+    private final int masterPort;
+    private final List<RankProcess> ranks = new ArrayList<>();
+    private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
+    private volatile boolean shuttingDown;
+    private boolean stopped;
+
+    LaunchAttempt(LaunchSettings settings, NodeAgreement nodes, int attempt, int masterPort) {
+        this.settings = settings;
+        this.nodes = nodes;
+        this.attempt = attempt;
+        this.masterPort = masterPort;
+    }
+
+    /**
+     * Runs the ranks. When this returns, none of their processes is left.
+     *
+     * @return why the attempt failed, or empty when every rank of this node exited with 0
+     */
+    Optional<LaunchException> run(TimeLimit limit) {
+        // Without it, ending this JVM (Ctrl-C, SIGTERM) would leave the ranks running.
+        Thread hook = new Thread(this::shutDown, "jccl-stop-ranks");
+        Runtime.getRuntime().addShutdownHook(hook);
+        try {
+            start();
+            return await(limit);
+        } catch (LaunchException couldNotStart) {
+            return Optional.of(couldNotStart);
+        } finally {
+            stop();
+            removeHook(hook);
+        }
+    }
+
+    private void shutDown() {
+        shuttingDown = true;
+        stop();
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException shuttingDown) {
+            // The hook is running already.
+        }
+    }
+
+    private synchronized void start() {
+        for (int localRank = 0; localRank < settings.ranksPerNode() && !stopped; localRank++) {
+            int rank = settings.firstRank() + localRank;
+            try {
+                RankProcess process =
+                        new RankProcess(
+                                rank,
+                                settings,
+                                LaunchVariables.of(settings, localRank, attempt, masterPort),
+                                logs(localRank));
+                ranks.add(process);
+                process.onExit().thenRun(() -> ended.add(process));
+            } catch (IOException e) {
+                throw LaunchException.of(
+                        "rank " + rank + " could not be started: " + e.getMessage(), e);
+            }
+        }
+    }
+
+    /** The folders torchrun uses. */
+    private Optional<Path> logs(int localRank) {
+        return settings.logs()
+                .map(
+                        folder ->
+                                folder.resolve(settings.runId())
+                                        .resolve("attempt_" + attempt)
+                                        .resolve(Integer.toString(localRank)));
+    }
+
+    private Optional<LaunchException> await(TimeLimit limit) {
+        int running = ranks.size();
+        try {
+            while (running > 0) {
+                RankProcess process =
+                        ended.poll(limit.atMost(POLL).toNanos(), TimeUnit.NANOSECONDS);
+                if (process != null && process.exitCode() != 0) {
+                    return Optional.of(rankFailed(process));
+                }
+                if (process != null) {
+                    process.drainOutput();
+                    running--;
+                } else if (limit.isOver()) {
+                    return Optional.of(timedOut());
+                } else if (settings.nodes() > 1) {
+                    Optional<LaunchException> elsewhere = failedElsewhere();
+                    if (elsewhere.isPresent()) {
+                        return elsewhere;
+                    }
+                }
+            }
+            return Optional.empty();
+        } catch (InterruptedException e) {
+            // The stop that follows needs to wait, so the flag is set again after it.
+            stop();
+            Thread.currentThread().interrupt();
+            return Optional.of(
+                    LaunchException.of(
+                            "the thread that ran the job was interrupted; its ranks are stopped",
+                            e));
+        }
+    }
+
+    private LaunchException rankFailed(RankProcess first) {
+        List<RankProcess> failed = new ArrayList<>(List.of(first));
+        // Ranks that failed by themselves before the stop below are reported beside the first.
+        ended.stream().filter(process -> process.exitCode() != 0).forEach(failed::add);
+        stop();
+        failed.forEach(RankProcess::drainOutput);
+        if (shuttingDown) {
+            return LaunchException.of("told to stop; the ranks are stopped", (Throwable) null);
+        }
+        String host = LocalHost.name();
+        List<RankFailure> failures = failed.stream().map(rank -> rank.failure(host)).toList();
+        StringBuilder text = new StringBuilder(failures.get(0).toString());
+        failures.stream().skip(1).forEach(other -> text.append("\nthen ").append(other.summary()));
+        int others = ranks.size() - failures.size();
+        if (others > 0) {
+            text.append("\nthe other ranks of this node were stopped");
+        }
+        return LaunchException.of(text.toString(), failures);
+    }
+
+    private LaunchException timedOut() {
+        List<Integer> running =
+                ranks.stream().filter(RankProcess::isAlive).map(RankProcess::rank).toList();
+        return LaunchException.timedOut(
+                "ranks "
+                        + running
+                        + " were still running after "
+                        + settings.timeout().orElseThrow()
+                        + " and were stopped: look for a rank that waits for another, or give the"
+                        + " job more time");
+    }
+
+    private Optional<LaunchException> failedElsewhere() {
+        try {
+            return nodes.failure().map(LaunchException::onAnotherNode);
+        } catch (StoreException e) {
+            String why = "the launcher of node 0 is gone: " + e.getMessage();
+            return Optional.of(LaunchException.of(why, e));
+        }
+    }
+
+    /** Stops what is left of the ranks. The shutdown hook may come in the middle, and waits. */
+    private synchronized void stop() {
+        if (!stopped) {
+            stopped = true;
+            List<ProcessHandle> alive =
+                    ranks.stream().filter(RankProcess::isAlive).map(RankProcess::handle).toList();
+            ProcessTree.stop(alive, settings.grace());
+            ranks.forEach(RankProcess::drainOutput);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package org.jccl.bootstrap;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What {@link ProcessLauncher} was asked for, checked and complete.
+ *
+ * @param command the command of every rank
+ * @param environment variables given to every rank
+ * @param directory working directory, if another than this process's
+ * @param ranksPerNode number of ranks this launcher starts
+ * @param nodes number of launchers in the job
+ * @param nodeRank which of them this is
+ * @param masterAddress host of node 0's store
+ * @param masterPort port of node 0's store, 0 for any free one when there is one node
+ * @param runId name of the run
+ * @param maxRestarts how often a failed job is started again
+ * @param output takes the ranks' lines
+ * @param logs folder of the ranks' log files, if they are kept
+ * @param tee streams that go to a log file as well
+ * @param redirects streams that go to a log file only
+ * @param timeout how long the whole job may take, if there is a limit
+ * @param grace how long a rank that is told to stop may take
+ */
+record LaunchSettings(
+        List<String> command,
+        Map<String, String> environment,
+        Optional<Path> directory,
+        int ranksPerNode,
+        int nodes,
+        int nodeRank,
+        String masterAddress,
+        int masterPort,
+        String runId,
+        int maxRestarts,
+        OutputHandler output,
+        Optional<Path> logs,
+        OutputStreams tee,
+        OutputStreams redirects,
+        Optional<Duration> timeout,
+        Duration grace) {
+
+    int worldSize() {
+        return ranksPerNode * nodes;
+    }
+
+    int firstRank() {
+        return ranksPerNode * nodeRank;
+    }
+}

@@ -1,0 +1,36 @@
+package org.jccl.bootstrap;
+
+import java.util.Map;
+
+/**
+ * Open MPI's {@code mpirun}. It names no host for the store: a group that needs one is told where
+ * by {@code mpirun -x MASTER_ADDR=... -x MASTER_PORT=...}.
+ */
+final class OpenMpiEnvironment implements ClusterEnvironment {
+
+    @Override
+    public String name() {
+        return "Open MPI";
+    }
+
+    @Override
+    public boolean detect(Map<String, String> environment) {
+        return environment.containsKey("OMPI_COMM_WORLD_RANK")
+                || environment.containsKey("OMPI_COMM_WORLD_SIZE");
+    }
+
+    @Override
+    public Membership read(Map<String, String> environment) {
+        MembershipReader reader = new MembershipReader(name(), environment);
+        int rank = reader.required(0, "rank, as mpirun does", "OMPI_COMM_WORLD_RANK");
+        int worldSize =
+                reader.required(1, "number of ranks, as mpirun does", "OMPI_COMM_WORLD_SIZE");
+        reader.mustAgree(LaunchVariables.RANK, rank, "OMPI_COMM_WORLD_RANK");
+        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, "OMPI_COMM_WORLD_SIZE");
+        return reader.local(
+                        reader.optional(0, "OMPI_COMM_WORLD_LOCAL_RANK"),
+                        reader.optional(1, "OMPI_COMM_WORLD_LOCAL_SIZE"))
+                .master()
+                .membership(rank, worldSize);
+    }
+}

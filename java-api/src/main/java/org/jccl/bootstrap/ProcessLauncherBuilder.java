@@ -1,0 +1,302 @@
+package org.jccl.bootstrap;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/**
+ * Describes a job for {@link ProcessLauncher}. Say what to run with {@link #mainClass} or {@link
+ * #command}; everything else has a default. Not safe for use by several threads.
+ *
+ * <p>Every method throws {@link UsageException} when an argument is null or outside its range, and
+ * returns this builder.
+ */
+public final class ProcessLauncherBuilder {
+
+    private static final int HIGHEST_PORT = 65535;
+
+    private final int ranksPerNode;
+    private Path java = JavaCommand.ownExecutable();
+    private List<String> jvmArguments = List.of();
+    private String classPath = JavaCommand.ownClassPath();
+    private String mainClass;
+    private List<String> arguments = List.of();
+    private List<String> command;
+    private final Map<String, String> environment = new LinkedHashMap<>();
+    private Path directory;
+    private int nodes = 1;
+    private int nodeRank;
+    private String masterAddress = "127.0.0.1";
+    private int masterPort;
+    private String runId = UUID.randomUUID().toString();
+    private int maxRestarts;
+    private OutputHandler output = OutputHandler.prefixed(System.out, System.err);
+    private Path logs;
+    private OutputStreams tee = OutputStreams.NONE;
+    private OutputStreams redirects = OutputStreams.NONE;
+    private Duration timeout;
+    private Duration grace = Duration.ofSeconds(5);
+
+    ProcessLauncherBuilder(int ranksPerNode) {
+        check(ranksPerNode >= 1, "the number of ranks is " + ranksPerNode + "; start at least 1");
+        this.ranksPerNode = ranksPerNode;
+    }
+
+    /**
+     * Runs a class's {@code main} in each rank's JVM.
+     *
+     * @param mainClass a class on the class path with a {@code main} method
+     * @param arguments what {@code main} gets
+     * @return this
+     */
+    public ProcessLauncherBuilder mainClass(Class<?> mainClass, String... arguments) {
+        this.mainClass = given(mainClass, "main class").getName();
+        this.arguments = List.of(given(arguments, "list of arguments"));
+        this.command = null;
+        return this;
+    }
+
+    /**
+     * Runs a command in each rank instead of a class. What {@link #java}, {@link #jvmArguments} and
+     * {@link #classPath} say does not apply to it.
+     *
+     * @param command the program, searched for on the {@code PATH}, and its arguments
+     * @return this
+     */
+    public ProcessLauncherBuilder command(List<String> command) {
+        this.command = List.copyOf(given(command, "command"));
+        check(!command.isEmpty(), "the command is empty; name a program");
+        return this;
+    }
+
+    /**
+     * Chooses the JVM. From version 24 on it is given {@code --enable-native-access=ALL-UNNAMED}.
+     *
+     * @param executable a {@code java} executable; by default this JVM's own
+     * @return this
+     */
+    public ProcessLauncherBuilder java(Path executable) {
+        this.java = given(executable, "java executable");
+        return this;
+    }
+
+    /**
+     * Gives the ranks' JVMs arguments, for instance {@code -Xmx4g}.
+     *
+     * @param arguments the arguments; none by default
+     * @return this
+     */
+    public ProcessLauncherBuilder jvmArguments(String... arguments) {
+        this.jvmArguments = List.of(given(arguments, "list of JVM arguments"));
+        return this;
+    }
+
+    /**
+     * Chooses where the ranks' JVMs find classes.
+     *
+     * @param classPath a class path; by default all that this JVM has on its class and module path
+     * @return this
+     */
+    public ProcessLauncherBuilder classPath(String classPath) {
+        this.classPath = given(classPath, "class path");
+        return this;
+    }
+
+    /**
+     * Gives the ranks a variable beside those of this process. The variables that tell a rank its
+     * place can not be replaced.
+     *
+     * @param name name of the variable
+     * @param value its value
+     * @return this
+     */
+    public ProcessLauncherBuilder environment(String name, String value) {
+        environment.put(given(name, "name of the variable"), given(value, "value of " + name));
+        return this;
+    }
+
+    /**
+     * Chooses the ranks' working directory.
+     *
+     * @param directory an existing directory; by default this process's
+     * @return this
+     */
+    public ProcessLauncherBuilder directory(Path directory) {
+        this.directory = given(directory, "working directory");
+        return this;
+    }
+
+    /**
+     * Makes this launcher one of several, each on its own node. Node 0's launcher serves the store.
+     * All must be given the same number of ranks, nodes and restarts, master and run id.
+     *
+     * @param nodes number of launchers
+     * @param nodeRank which of them this is, from 0; its first rank is {@code nodeRank} times the
+     *     number of ranks a node
+     * @return this
+     */
+    public ProcessLauncherBuilder nodes(int nodes, int nodeRank) {
+        check(nodes >= 1, "the number of nodes is " + nodes + "; it is at least 1");
+        check(
+                nodeRank >= 0 && nodeRank < nodes,
+                "node rank " + nodeRank + " does not exist among " + nodes + " nodes");
+        this.nodes = nodes;
+        this.nodeRank = nodeRank;
+        return this;
+    }
+
+    /**
+     * Says where node 0's launcher serves the store.
+     *
+     * @param address a name or address of node 0, whose interface the store listens on; by default
+     *     {@code 127.0.0.1}, which only the ranks of one host can reach
+     * @param port a port of node 0; 0, the default, takes any free one and needs a single node
+     * @return this
+     */
+    public ProcessLauncherBuilder master(String address, int port) {
+        check(
+                port >= 0 && port <= HIGHEST_PORT,
+                "master port " + port + " is not between 0 and " + HIGHEST_PORT);
+        this.masterAddress = given(address, "master address");
+        this.masterPort = port;
+        return this;
+    }
+
+    /**
+     * Names the run.
+     *
+     * @param runId any text; by default a random one
+     * @return this
+     */
+    public ProcessLauncherBuilder runId(String runId) {
+        this.runId = given(runId, "run id");
+        check(!runId.isBlank(), "the run id is blank");
+        return this;
+    }
+
+    /**
+     * Starts all ranks again, with an empty store, when one of them failed.
+     *
+     * @param restarts how often; 0 by default
+     * @return this
+     */
+    public ProcessLauncherBuilder maxRestarts(int restarts) {
+        check(restarts >= 0, "the number of restarts is " + restarts + "; it is at least 0");
+        this.maxRestarts = restarts;
+        return this;
+    }
+
+    /**
+     * Chooses who takes the lines that the ranks print.
+     *
+     * @param output the handler; by default they go to this process's standard output and error,
+     *     each behind its rank
+     * @return this
+     */
+    public ProcessLauncherBuilder output(OutputHandler output) {
+        this.output = given(output, "output handler");
+        return this;
+    }
+
+    /**
+     * Keeps what the ranks print in {@code stdout.log} and {@code stderr.log} of the folder {@code
+     * <run id>/attempt_<n>/<local rank>}, and the {@code hs_err} files of JVMs that {@link
+     * #mainClass} starts beside these folders.
+     *
+     * @param folder where; created when missing
+     * @param tee streams that go to the output handler as well as to a file
+     * @param redirects streams that go to a file only
+     * @return this
+     */
+    public ProcessLauncherBuilder logs(Path folder, OutputStreams tee, OutputStreams redirects) {
+        this.logs = given(folder, "log folder");
+        this.tee = given(tee, "choice of streams to tee");
+        this.redirects = given(redirects, "choice of streams to redirect");
+        return this;
+    }
+
+    /**
+     * Limits how long the job may take, all restarts together.
+     *
+     * @param timeout the limit, more than zero; none by default
+     * @return this
+     */
+    public ProcessLauncherBuilder timeout(Duration timeout) {
+        Duration limit = given(timeout, "timeout");
+        check(!limit.isNegative() && !limit.isZero(), "the timeout is " + limit + "; give a time");
+        this.timeout = limit;
+        return this;
+    }
+
+    /**
+     * How long a rank that is told to stop may take before it is killed.
+     *
+     * @param grace the time; 5 s by default
+     * @return this
+     */
+    public ProcessLauncherBuilder grace(Duration grace) {
+        Duration time = given(grace, "grace period");
+        check(!time.isNegative(), "the grace period is " + time + "; give a time of 0 or more");
+        this.grace = time;
+        return this;
+    }
+
+    /**
+     * Checks that the job is complete.
+     *
+     * @return the launcher, which later calls on this builder do not change
+     * @throws UsageException when there is nothing to run, or several nodes and no master port
+     * @throws org.jccl.BootstrapException when the java executable does not tell its version
+     */
+    public ProcessLauncher build() {
+        check(command != null || mainClass != null, "nothing to run: give a main class or command");
+        check(
+                nodes == 1 || masterPort != 0,
+                "with " + nodes + " nodes, give the address of node 0 and a port as the master");
+        return new ProcessLauncher(
+                new LaunchSettings(
+                        command != null ? command : javaCommand(),
+                        Map.copyOf(environment),
+                        Optional.ofNullable(directory),
+                        ranksPerNode,
+                        nodes,
+                        nodeRank,
+                        masterAddress,
+                        masterPort,
+                        runId,
+                        maxRestarts,
+                        output,
+                        Optional.ofNullable(logs),
+                        tee,
+                        redirects,
+                        Optional.ofNullable(timeout),
+                        grace));
+    }
+
+    private List<String> javaCommand() {
+        List<String> options = new ArrayList<>();
+        if (logs != null) {
+            options.add("-XX:ErrorFile=" + logs.toAbsolutePath().resolve("hs_err_pid%p.log"));
+        }
+        options.addAll(jvmArguments);
+        return JavaCommand.of(java, options, classPath, mainClass, arguments);
+    }
+
+    private static <T> T given(T argument, String what) {
+        check(argument != null, "the " + what + " is null");
+        return argument;
+    }
+
+    private static void check(boolean condition, String message) {
+        if (!condition) {
+            throw new UsageException(FailureContext.NONE, message);
+        }
+    }
+}

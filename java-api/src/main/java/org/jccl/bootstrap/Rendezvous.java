@@ -1,0 +1,261 @@
+package org.jccl.bootstrap;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.store.FileStore;
+import org.jccl.store.Store;
+
+/**
+ * Where the ranks of a job meet: this process's place among them and a store that all of them
+ * reach. The counterpart of PyTorch's {@code rendezvous}. There is no static state: several ranks
+ * of one process may each join.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class Rendezvous implements AutoCloseable {
+
+    private static final String ENVIRONMENT = "env";
+
+    private final Membership membership;
+    private final Store store;
+    private final Runnable onClose;
+
+    private Rendezvous(Membership membership, Store store, Runnable onClose) {
+        this.membership = membership;
+        this.store = store;
+        this.onClose = onClose;
+    }
+
+    /**
+     * Finds the other ranks by an init method.
+     *
+     * <ul>
+     *   <li>{@code env://}: the variables of the launcher that started this process, see {@link
+     *       ClusterEnvironment}
+     *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
+     *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can reach; it must not
+     *       exist before the job
+     * </ul>
+     *
+     * Over TCP, rank 0 serves the store and waits until every rank is connected, unless the
+     * launcher serves it already ({@code TORCHELASTIC_USE_AGENT_STORE} is {@code True}). Rank 0
+     * must then close its rendezvous last.
+     *
+     * @param initMethod one of the URLs above
+     * @param rank this process's rank, where the URL and the environment do not say
+     * @param worldSize number of ranks, where the URL and the environment do not say
+     * @param timeout how long to wait for the store and the other ranks, and how long the store's
+     *     blocking calls wait later
+     * @param environment the process's variables, usually {@link System#getenv()}
+     * @return the meeting; the caller closes it
+     * @throws BootstrapException when rank, world size or the store's address are missing,
+     *     malformed or contradict each other, when the host is unknown or the port can not be had
+     * @throws org.jccl.store.StoreException when the store can not be reached, or not every rank
+     *     comes, in time
+     * @throws UsageException when an argument is null
+     */
+    public static Rendezvous join(
+            String initMethod,
+            OptionalInt rank,
+            OptionalInt worldSize,
+            Duration timeout,
+            Map<String, String> environment) {
+        if (initMethod == null || timeout == null || environment == null) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "init method, timeout and environment must not be null, but are "
+                            + initMethod
+                            + ", "
+                            + timeout
+                            + (environment == null ? " and null" : " and a map"));
+        }
+        InitMethod method = InitMethod.parse(initMethod);
+        OptionalInt theRank = same("rank", rank, method.rank(), method.text());
+        OptionalInt theSize = same("world size", worldSize, method.worldSize(), method.text());
+        Membership place =
+                method.scheme().equals(ENVIRONMENT)
+                        ? fromEnvironment(theRank, theSize, environment)
+                        : fromArguments(method, theRank, theSize, environment);
+        return method.scheme().equals("file")
+                ? overFile(place, method, timeout)
+                : overTcp(place, timeout);
+    }
+
+    /**
+     * Meets over a store that the caller has.
+     *
+     * @param store a store that all ranks reach; stays the caller's to close
+     * @param rank this process's rank
+     * @param worldSize number of ranks
+     * @return the meeting
+     * @throws BootstrapException when the rank or world size are missing
+     * @throws UsageException when the store is null or the rank does not exist
+     */
+    public static Rendezvous over(Store store, OptionalInt rank, OptionalInt worldSize) {
+        if (store == null) {
+            throw new UsageException(FailureContext.NONE, "the store is null; pass an open one");
+        }
+        String source = "a store given by the program";
+        Membership place =
+                place(source, rank, worldSize, Optional.empty(), Optional.empty(), false);
+        return new Rendezvous(place, store, () -> {});
+    }
+
+    private static OptionalInt same(
+            String what, OptionalInt argument, OptionalInt inUrl, String url) {
+        if (argument.isPresent() && inUrl.isPresent() && !argument.equals(inUrl)) {
+            throw contradiction(what, argument, "init method '" + url + "'", inUrl.getAsInt());
+        }
+        return argument.isPresent() ? argument : inUrl;
+    }
+
+    private static BootstrapException contradiction(
+            String what, OptionalInt argument, String origin, int other) {
+        return new BootstrapException(
+                FailureContext.NONE,
+                what
+                        + " "
+                        + argument.getAsInt()
+                        + " contradicts "
+                        + origin
+                        + ", which gives "
+                        + other
+                        + ": give it once, or twice the same");
+    }
+
+    private static Membership fromEnvironment(
+            OptionalInt rank, OptionalInt worldSize, Map<String, String> environment) {
+        Map<String, String> variables = new HashMap<>(environment);
+        rank.ifPresent(
+                value -> variables.putIfAbsent(LaunchVariables.RANK, Integer.toString(value)));
+        worldSize.ifPresent(
+                value ->
+                        variables.putIfAbsent(LaunchVariables.WORLD_SIZE, Integer.toString(value)));
+        Membership place = ClusterEnvironment.readFirst(variables);
+        same("rank", rank, OptionalInt.of(place.rank()), place.source());
+        same("world size", worldSize, OptionalInt.of(place.worldSize()), place.source());
+        if (place.masterAddress().isEmpty() || place.masterPort().isEmpty()) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    place.source()
+                            + " does not say where the store is: MASTER_ADDR is "
+                            + place.masterAddress().orElse("not set")
+                            + ", MASTER_PORT is "
+                            + place.masterPort().map(String::valueOf).orElse("not set")
+                            + ". Set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free"
+                            + " port there, the same for every rank");
+        }
+        return place;
+    }
+
+    private static Membership fromArguments(
+            InitMethod method,
+            OptionalInt rank,
+            OptionalInt worldSize,
+            Map<String, String> environment) {
+        // A launcher serves one store only: at its own address, not at any that a URL may name.
+        boolean launchers =
+                "True".equals(environment.get(LaunchVariables.USE_AGENT_STORE))
+                        && method.host().equals(environment.get(LaunchVariables.MASTER_ADDR))
+                        && Integer.toString(method.port())
+                                .equals(environment.get(LaunchVariables.MASTER_PORT));
+        return place(
+                "init method '" + method.text() + "'",
+                rank,
+                worldSize,
+                Optional.of(method.host()),
+                Optional.of(method.port()),
+                launchers);
+    }
+
+    private static Membership place(
+            String source,
+            OptionalInt rank,
+            OptionalInt worldSize,
+            Optional<String> host,
+            Optional<Integer> port,
+            boolean storeIsHosted) {
+        if (rank.isEmpty() || worldSize.isEmpty()) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    source
+                            + ": "
+                            + (rank.isEmpty() ? "the rank" : "the world size")
+                            + " is missing"
+                            + (rank.isEmpty() && worldSize.isEmpty()
+                                    ? ", and the world size as well"
+                                    : "")
+                            + ". Give both as arguments, or in the URL as ?rank=R&world_size=W");
+        }
+        return new Membership(
+                source,
+                rank.getAsInt(),
+                worldSize.getAsInt(),
+                MembershipReader.UNKNOWN,
+                MembershipReader.UNKNOWN,
+                host,
+                port,
+                storeIsHosted);
+    }
+
+    private static Rendezvous overFile(Membership place, InitMethod method, Duration timeout) {
+        Store store = FileStore.open(Path.of(method.path()), place.worldSize(), timeout);
+        return new Rendezvous(place, store, store::close);
+    }
+
+    private static Rendezvous overTcp(Membership place, Duration timeout) {
+        String host = place.masterAddress().orElseThrow();
+        int port = place.masterPort().orElseThrow();
+        boolean serve = place.rank() == 0 && !place.storeIsHosted();
+        if (port == 0 && !(serve && place.worldSize() == 1)) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    place.source() + ": port 0 is no port that the other ranks could find");
+        }
+        HostedStore hosted =
+                serve
+                        ? HostedStore.serve(host, port, timeout)
+                        : HostedStore.connect(host, port, timeout);
+        try {
+            hosted.client().joinWorkers();
+            if (serve) {
+                hosted.client().awaitWorkers(place.worldSize(), timeout);
+            }
+        } catch (RuntimeException e) {
+            hosted.close();
+            throw e;
+        }
+        return new Rendezvous(place, hosted.client(), hosted::close);
+    }
+
+    /**
+     * This process's place in the job.
+     *
+     * @return rank, world size and what else is known
+     */
+    public Membership membership() {
+        return membership;
+    }
+
+    /**
+     * The store that all ranks reach.
+     *
+     * @return the store; closed with this object unless the program gave it
+     */
+    public Store store() {
+        return store;
+    }
+
+    /** Closes the store, and its server where this rank serves it. Closing twice is harmless. */
+    @Override
+    public void close() {
+        onClose.run();
+    }
+}

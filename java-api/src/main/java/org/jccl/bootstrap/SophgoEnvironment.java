@@ -1,0 +1,40 @@
+package org.jccl.bootstrap;
+
+import java.util.Map;
+
+/**
+ * Sophgo's {@code RANK}, {@code WORLD_SIZE}, {@code LOCAL_RANK} and {@code CHIP_MAP}, a list of the
+ * chips of this host, one a local rank.
+ */
+final class SophgoEnvironment implements ClusterEnvironment {
+
+    @Override
+    public String name() {
+        return "Sophgo";
+    }
+
+    @Override
+    public boolean detect(Map<String, String> environment) {
+        return environment.containsKey("CHIP_MAP");
+    }
+
+    @Override
+    public Membership read(Map<String, String> environment) {
+        MembershipReader reader = new MembershipReader(name(), environment);
+        int rank = reader.required(0, "rank of this process", LaunchVariables.RANK);
+        int worldSize = reader.required(1, "number of ranks", LaunchVariables.WORLD_SIZE);
+        int localRank = reader.required(0, "rank on this host", LaunchVariables.LOCAL_RANK);
+        int chips = reader.text("CHIP_MAP").map(map -> map.split(",").length).orElse(0);
+        if (localRank >= chips) {
+            reader.problem(
+                    "CHIP_MAP names "
+                            + chips
+                            + " chips, none for LOCAL_RANK="
+                            + localRank
+                            + ": list one chip a local rank, for instance CHIP_MAP=0,1,2,3");
+        }
+        return reader.local(localRank, reader.optional(1, LaunchVariables.LOCAL_WORLD_SIZE))
+                .master()
+                .membership(rank, worldSize);
+    }
+}

@@ -1,0 +1,352 @@
+package org.jccl.bootstrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.BootstrapException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ClusterEnvironmentTest {
+
+    private static final Map<String, String> TORCHRUN =
+            Map.of(
+                    "TORCHELASTIC_RUN_ID", "none",
+                    "TORCHELASTIC_USE_AGENT_STORE", "True",
+                    "RANK", "5",
+                    "WORLD_SIZE", "8",
+                    "LOCAL_RANK", "1",
+                    "LOCAL_WORLD_SIZE", "4",
+                    "MASTER_ADDR", "node0",
+                    "MASTER_PORT", "29400");
+
+    private static Membership read(Map<String, String> environment) {
+        return ClusterEnvironment.readFirst(environment);
+    }
+
+    private static Map<String, String> with(Map<String, String> base, String... pairs) {
+        Map<String, String> all = new HashMap<>(base);
+        for (int i = 0; i < pairs.length; i += 2) {
+            all.put(pairs[i], pairs[i + 1]);
+        }
+        return all;
+    }
+
+    private static Map<String, String> without(Map<String, String> base, String name) {
+        Map<String, String> rest = new HashMap<>(base);
+        rest.remove(name);
+        return rest;
+    }
+
+    @Test
+    void torchrun() {
+        assertThat(read(TORCHRUN))
+                .isEqualTo(
+                        new Membership(
+                                "torchrun",
+                                5,
+                                8,
+                                1,
+                                4,
+                                Optional.of("node0"),
+                                Optional.of(29400),
+                                true));
+    }
+
+    @Test
+    void jcclRunComesBeforeTorchrun() {
+        assertThat(read(with(TORCHRUN, "JCCL_RUN_ID", "r")).source()).isEqualTo("jccl run");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"true", "1", "TRUE", ""})
+    void onlyTheExactTextMeansThatTheStoreIsHosted(String text) {
+        assertThat(read(with(TORCHRUN, "TORCHELASTIC_USE_AGENT_STORE", text)).storeIsHosted())
+                .isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
+    void aMissingVariableIsNamedBesideTheOthers(String missing) {
+        assertThatThrownBy(() -> read(without(TORCHRUN, missing)))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("torchrun")
+                .hasMessageContaining(missing + " is not set: set it to")
+                .hasMessageContaining(missing + " (not set)")
+                .hasMessageContaining(missing.equals("RANK") ? "WORLD_SIZE=8" : "RANK=5");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "RANK, x, 'RANK=x must be a number, 0 or more'",
+        "RANK, -1, 'RANK=-1 must be a number, 0 or more'",
+        "RANK, 8, 'rank 8 must be less than world size 8'",
+        "WORLD_SIZE, 0, 'WORLD_SIZE=0 must be a number, 1 or more'",
+        "LOCAL_RANK, 4, 'local rank 4 must be less than local world size 4'",
+        "LOCAL_WORLD_SIZE, 9, 'local world size 9 exceeds world size 8'",
+        "MASTER_PORT, 65536, 'MASTER_PORT=65536 must be a number, 0 to 65535'",
+        "MASTER_PORT, http, 'MASTER_PORT=http must be a number, 0 to 65535'"
+    })
+    void aBadValueIsNamed(String name, String value, String explanation) {
+        assertThatThrownBy(() -> read(with(TORCHRUN, name, value)))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining(explanation)
+                .hasMessageContaining("LOCAL_RANK=");
+    }
+
+    @Test
+    void everythingThatIsWrongIsSaidAtOnce() {
+        assertThatThrownBy(() -> read(Map.of("TORCHELASTIC_RUN_ID", "none", "WORLD_SIZE", "two")))
+                .hasMessageContaining("RANK is not set")
+                .hasMessageContaining("WORLD_SIZE=two")
+                .hasMessageContaining("LOCAL_RANK is not set")
+                .hasMessageContaining("MASTER_ADDR is not set")
+                .hasMessageContaining("MASTER_PORT is not set");
+    }
+
+    private static final Map<String, String> OPEN_MPI =
+            Map.of(
+                    "OMPI_COMM_WORLD_RANK", "3",
+                    "OMPI_COMM_WORLD_SIZE", "4",
+                    "OMPI_COMM_WORLD_LOCAL_RANK", "1",
+                    "OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+
+    @Test
+    void openMpiNamesNoMaster() {
+        assertThat(read(OPEN_MPI))
+                .isEqualTo(
+                        new Membership(
+                                "Open MPI", 3, 4, 1, 2, Optional.empty(), Optional.empty(), false));
+        Membership told = read(with(OPEN_MPI, "MASTER_ADDR", "h", "MASTER_PORT", "1"));
+        assertThat(told.masterAddress()).contains("h");
+        assertThat(told.masterPort()).contains(1);
+    }
+
+    @Test
+    void openMpiKnowsBetterThanSlurmAroundIt() {
+        assertThat(read(with(OPEN_MPI, "SLURM_PROCID", "0", "SLURM_NTASKS", "1")).rank())
+                .isEqualTo(3);
+    }
+
+    @Test
+    void aRankThatContradictsTheLauncherIsRefused() {
+        assertThatThrownBy(() -> read(with(OPEN_MPI, "RANK", "1", "WORLD_SIZE", "9")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("RANK=1 contradicts OMPI_COMM_WORLD_RANK, which gives 3")
+                .hasMessageContaining("WORLD_SIZE=9 contradicts OMPI_COMM_WORLD_SIZE");
+    }
+
+    @Test
+    void halfSetOpenMpiIsExplained() {
+        assertThatThrownBy(() -> read(Map.of("OMPI_COMM_WORLD_SIZE", "4")))
+                .hasMessageContaining("OMPI_COMM_WORLD_RANK is not set")
+                .hasMessageContaining("OMPI_COMM_WORLD_SIZE=4");
+    }
+
+    @Test
+    void hydra() {
+        Map<String, String> hydra =
+                Map.of(
+                        "PMI_RANK", "1",
+                        "PMI_SIZE", "2",
+                        "MPI_LOCALRANKID", "1",
+                        "MPI_LOCALNRANKS", "2");
+        assertThat(read(hydra))
+                .isEqualTo(
+                        new Membership(
+                                "MPICH (Hydra)",
+                                1,
+                                2,
+                                1,
+                                2,
+                                Optional.empty(),
+                                Optional.empty(),
+                                false));
+        assertThatThrownBy(() -> read(without(hydra, "PMI_SIZE")))
+                .hasMessageContaining("PMI_SIZE is not set");
+    }
+
+    private static final Map<String, String> SLURM =
+            Map.of(
+                    "SLURM_PROCID", "2",
+                    "SLURM_NTASKS", "4",
+                    "SLURM_LOCALID", "0",
+                    "SLURM_NTASKS_PER_NODE", "2",
+                    "SLURM_STEP_NODELIST", "gpu[07-08]",
+                    "SLURM_JOB_ID", "1234567");
+
+    @Test
+    void slurm() {
+        assertThat(read(SLURM))
+                .isEqualTo(
+                        new Membership(
+                                "Slurm",
+                                2,
+                                4,
+                                0,
+                                2,
+                                Optional.of("gpu07"),
+                                Optional.of(15000 + 4567),
+                                false));
+    }
+
+    @Test
+    void slurmsOwnPmiIsStillSlurm() {
+        assertThat(read(with(SLURM, "PMI_RANK", "2", "PMI_SIZE", "4")).source()).isEqualTo("Slurm");
+    }
+
+    @Test
+    void slurmsMasterCanBeChosen() {
+        Membership place = read(with(SLURM, "MASTER_ADDR", "h", "MASTER_PORT", "7"));
+        assertThat(place.masterAddress()).contains("h");
+        assertThat(place.masterPort()).contains(7);
+    }
+
+    @Test
+    void slurmFallsBackToTheJobsHostsAndTheLaunchNode() {
+        Map<String, String> noStep = without(SLURM, "SLURM_STEP_NODELIST");
+        assertThat(read(with(noStep, "SLURM_JOB_NODELIST", "a,b")).masterAddress()).contains("a");
+        assertThat(read(with(noStep, "SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1")).masterAddress())
+                .contains("10.0.0.1");
+        assertThat(read(noStep).masterAddress()).isEmpty();
+    }
+
+    @Test
+    void aStepMayHaveFewerTasksThanFitOnANode() {
+        assertThat(read(with(SLURM, "SLURM_NTASKS_PER_NODE", "8")).localWorldSize()).isEqualTo(4);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "node1, node1",
+        "'node1,node2', node1",
+        "'node[1-3]', node1",
+        "'node[01,05-07]', node01",
+        "'node[007-012],login', node007",
+        "'rack[0-1]node[3,5]', rack0node3",
+        "'gpu[2-4]-ib', gpu2-ib",
+        "'a-b.c,d', a-b.c"
+    })
+    void firstHostOfASlurmList(String list, String host) {
+        assertThat(SlurmEnvironment.firstHost(list)).contains(host);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"node[1-", "node]1[", "node[]", "node[a-b]", ",node1"})
+    void aBrokenSlurmListIsNamed(String list) {
+        assertThatThrownBy(() -> read(with(SLURM, "SLURM_STEP_NODELIST", list)))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("SLURM_STEP_NODELIST=" + list + " is not a list of hosts")
+                .hasMessageContaining("set MASTER_ADDR");
+    }
+
+    @Test
+    void kubeflowPyTorchJobHasOneRankAPod() {
+        Map<String, String> pod =
+                Map.of(
+                        "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                        "RANK", "1",
+                        "WORLD_SIZE", "3",
+                        "MASTER_ADDR", "job-master-0",
+                        "MASTER_PORT", "23456");
+        assertThat(read(pod))
+                .isEqualTo(
+                        new Membership(
+                                "Kubeflow",
+                                1,
+                                3,
+                                0,
+                                1,
+                                Optional.of("job-master-0"),
+                                Optional.of(23456),
+                                false));
+        assertThatThrownBy(() -> read(without(pod, "MASTER_ADDR")))
+                .hasMessageContaining("MASTER_ADDR is not set");
+    }
+
+    private static final Map<String, String> TRAINER =
+            Map.of(
+                    "PET_NODE_RANK", "1",
+                    "PET_NNODES", "2",
+                    "PET_NPROC_PER_NODE", "1",
+                    "PET_MASTER_ADDR", "trainer-0-0");
+
+    @Test
+    void kubeflowTrainer() {
+        assertThat(read(TRAINER))
+                .isEqualTo(
+                        new Membership(
+                                "Kubeflow",
+                                1,
+                                2,
+                                0,
+                                1,
+                                Optional.of("trainer-0-0"),
+                                Optional.of(29500),
+                                false));
+    }
+
+    @Test
+    void kubeflowTrainerWithSeveralRanksAPodNeedsALauncherThere() {
+        assertThatThrownBy(() -> read(with(TRAINER, "PET_NPROC_PER_NODE", "4")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("PET_NPROC_PER_NODE=4")
+                .hasMessageContaining("jccl run");
+        assertThatThrownBy(() -> read(with(TRAINER, "PET_NNODES", "1:4")))
+                .hasMessageContaining("PET_NNODES=1:4 must be a number");
+    }
+
+    @Test
+    void ascend() {
+        Map<String, String> ascend = Map.of("RANK_ID", "6", "RANK_SIZE", "8", "DEVICE_ID", "2");
+        Membership place = read(with(ascend, "MASTER_ADDR", "h", "MASTER_PORT", "7"));
+        assertThat(place.source()).isEqualTo("Ascend");
+        assertThat(place.rank()).isEqualTo(6);
+        assertThat(place.worldSize()).isEqualTo(8);
+        assertThat(place.localRank()).isEqualTo(2);
+        assertThat(place.masterAddress()).contains("h");
+        assertThatThrownBy(() -> read(without(ascend, "RANK_ID")))
+                .hasMessageContaining("RANK_ID is not set")
+                .hasMessageContaining("RANK_SIZE=8");
+    }
+
+    @Test
+    void sophgo() {
+        Map<String, String> sophgo =
+                Map.of("RANK", "1", "WORLD_SIZE", "2", "LOCAL_RANK", "1", "CHIP_MAP", "0,4");
+        Membership place = read(sophgo);
+        assertThat(place.source()).isEqualTo("Sophgo");
+        assertThat(place.localRank()).isEqualTo(1);
+        assertThatThrownBy(() -> read(with(sophgo, "CHIP_MAP", "0")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("CHIP_MAP names 1 chips, none for LOCAL_RANK=1")
+                .hasMessageContaining("CHIP_MAP=0");
+    }
+
+    @Test
+    void plainVariablesComeLast() {
+        Map<String, String> plain =
+                Map.of("RANK", "0", "WORLD_SIZE", "1", "MASTER_ADDR", "h", "MASTER_PORT", "7");
+        Membership place = read(plain);
+        assertThat(place.localRank()).isEqualTo(-1);
+        assertThat(place.storeIsHosted()).isFalse();
+        assertThat(place.masterPort()).contains(7);
+        assertThatThrownBy(() -> read(Map.of("MASTER_ADDR", "h")))
+                .hasMessageContaining("RANK is not set")
+                .hasMessageContaining("MASTER_ADDR=h");
+    }
+
+    @Test
+    void nothingSetIsExplained() {
+        assertThatThrownBy(() -> read(Map.of("HOME", "/")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT")
+                .hasMessageContaining("jccl run --nproc-per-node")
+                .hasMessageContaining("Slurm");
+    }
+}

@@ -1,0 +1,303 @@
+package org.jccl.bootstrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jccl.BootstrapException;
+import org.jccl.JcclException;
+import org.jccl.UsageException;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+import org.jccl.store.StoreException;
+import org.jccl.store.TcpStoreServer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class RendezvousTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final OptionalInt NONE = OptionalInt.empty();
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private static Rendezvous join(String method, OptionalInt rank, OptionalInt worldSize) {
+        return Rendezvous.join(method, rank, worldSize, TIMEOUT, Map.of());
+    }
+
+    /** Joins as each rank in a thread of its own; every rank writes a key and reads all. */
+    private static void meet(int worldSize, Joiner joiner) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(worldSize);
+        try {
+            List<Callable<Rendezvous>> ranks = new ArrayList<>();
+            for (int i = 0; i < worldSize; i++) {
+                int rank = i;
+                ranks.add(
+                        () -> {
+                            Rendezvous meeting = joiner.join(rank);
+                            assertThat(meeting.membership().rank()).isEqualTo(rank);
+                            assertThat(meeting.membership().worldSize()).isEqualTo(worldSize);
+                            meeting.store().set("rank " + rank, new byte[] {(byte) rank});
+                            for (int other = 0; other < worldSize; other++) {
+                                assertThat(meeting.store().get("rank " + other))
+                                        .containsExactly(other);
+                            }
+                            return meeting;
+                        });
+            }
+            List<Rendezvous> meetings = new ArrayList<>();
+            for (Future<Rendezvous> rank : threads.invokeAll(ranks)) {
+                meetings.add(rank.get());
+            }
+            for (Rendezvous meeting : meetings) {
+                meeting.close();
+                meeting.close();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private interface Joiner {
+        Rendezvous join(int rank);
+    }
+
+    @Test
+    void tcpWithRanksInTheUrl() throws Exception {
+        int port = freePort();
+        meet(
+                3,
+                rank ->
+                        join(
+                                "tcp://127.0.0.1:"
+                                        + port
+                                        + "?rank="
+                                        + rank
+                                        + "&world_size=3&use_libuv=1",
+                                NONE,
+                                NONE));
+    }
+
+    @Test
+    void tcpWithRanksAsArguments() throws Exception {
+        int port = freePort();
+        meet(2, rank -> join("tcp://localhost:" + port, OptionalInt.of(rank), OptionalInt.of(2)));
+    }
+
+    @Test
+    void file(@TempDir Path folder) throws Exception {
+        String url = folder.resolve("meeting place").toUri().toString();
+        String method = url.replaceFirst("^file:/+", "file:///") + "?world_size=3&rank=";
+        meet(3, rank -> join(method + rank, NONE, NONE));
+    }
+
+    @Test
+    void environmentWhereRankZeroServes() throws Exception {
+        String port = Integer.toString(freePort());
+        meet(2, rank -> Rendezvous.join("env://", NONE, NONE, TIMEOUT, plain(rank, port)));
+    }
+
+    @Test
+    void environmentWhereTheLauncherServes() throws Exception {
+        try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0))) {
+            String port = Integer.toString(server.port());
+            meet(
+                    2,
+                    rank -> {
+                        Map<String, String> variables = plain(rank, port);
+                        variables.put("TORCHELASTIC_USE_AGENT_STORE", "True");
+                        return Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables);
+                    });
+            // The ranks are gone, the launcher's store is not: a URL that names it finds it.
+            Map<String, String> variables = plain(0, port);
+            variables.put("TORCHELASTIC_USE_AGENT_STORE", "True");
+            String url = "tcp://127.0.0.1:" + port + "?rank=0&world_size=1";
+            try (Rendezvous again = Rendezvous.join(url, NONE, NONE, TIMEOUT, variables)) {
+                assertThat(again.store().get("rank 1")).containsExactly(1);
+            }
+        }
+    }
+
+    private static Map<String, String> plain(int rank, String port) {
+        Map<String, String> variables = new HashMap<>();
+        variables.put("RANK", Integer.toString(rank));
+        variables.put("WORLD_SIZE", "2");
+        variables.put("MASTER_ADDR", "127.0.0.1");
+        variables.put("MASTER_PORT", port);
+        return variables;
+    }
+
+    @Test
+    void argumentsFillWhatTheEnvironmentLeavesOut() throws Exception {
+        Map<String, String> variables =
+                Map.of("MASTER_ADDR", "127.0.0.1", "MASTER_PORT", Integer.toString(freePort()));
+        try (Rendezvous meeting =
+                Rendezvous.join(
+                        "env://?world_size=1", OptionalInt.of(0), NONE, TIMEOUT, variables)) {
+            assertThat(meeting.membership().worldSize()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void anArgumentThatContradictsTheEnvironmentIsRefused() {
+        assertThatThrownBy(
+                        () ->
+                                Rendezvous.join(
+                                        "env://", OptionalInt.of(1), NONE, TIMEOUT, plain(0, "1")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("rank 1 contradicts")
+                .hasMessageContaining("which gives 0");
+    }
+
+    @Test
+    void anArgumentThatContradictsTheUrlIsRefused() {
+        assertThatThrownBy(() -> join("tcp://h:1?rank=0&world_size=4", NONE, OptionalInt.of(2)))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("world size 2 contradicts")
+                .hasMessageContaining("tcp://h:1?rank=0&world_size=4");
+    }
+
+    @Test
+    void aLauncherWithoutAMasterIsExplained() {
+        Map<String, String> variables =
+                Map.of("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "2");
+        assertThatThrownBy(() -> Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("Open MPI")
+                .hasMessageContaining("MASTER_ADDR is not set")
+                .hasMessageContaining("MASTER_PORT is not set");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "http://h:1 | the scheme 'http' is unknown",
+                "h | it is no URL",
+                "tcp://host?rank=0&world_size=1 | it needs a host and a port",
+                "tcp://:1?rank=0&world_size=1 | it needs a host and a port",
+                "tcp://host:?rank=0&world_size=1 | it needs a host and a port",
+                "tcp://[::1]?rank=0&world_size=1 | it needs a host and a port",
+                "tcp://host:65536?rank=0&world_size=1 | the port 65536 must be a number from 0",
+                "tcp://host:x?rank=0&world_size=1 | the port x must be a number from 0",
+                "tcp://host:-1?rank=0&world_size=1 | the port -1 must be a number from 0",
+                "tcp://host:1?world_size=1 | the rank is missing",
+                "tcp://host:1?rank=0 | the world size is missing",
+                "tcp://host:1 | the rank is missing, and the world size as well",
+                "tcp://host:1?rank=a&world_size=1 | rank=a must be a number of 0 or more",
+                "tcp://host:1?rank=0&world_size=0 | world_size=0 must be a number of 1 or more",
+                "tcp://host:1?rank=0&rank=1 | the parameter 'rank' is given twice",
+                "tcp://host:1?rank=0&worldsize=1 | the parameter 'worldsize' is unknown",
+                "tcp://host:0?rank=1&world_size=2 | port 0 is no port",
+                "file://?rank=0&world_size=1 | it needs an absolute path",
+                "file:///?rank=0&world_size=1 | it names no file",
+                "file://host/path?rank=0&world_size=1 | it needs an absolute path",
+                "file:path?rank=0&world_size=1 | it is no URL",
+                "file:///path?world_size=1 | the rank is missing"
+            })
+    void aBadInitMethodIsExplained(String method, String explanation) {
+        assertThatThrownBy(() -> join(method, NONE, NONE))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining(explanation)
+                .hasMessageContaining(method);
+    }
+
+    @Test
+    void ipv6AndUnderscoresAreHosts() {
+        assertThat(InitMethod.parse("tcp://[fe80::1]:7?rank=0").host()).isEqualTo("fe80::1");
+        assertThat(InitMethod.parse("tcp://my_node:7").host()).isEqualTo("my_node");
+    }
+
+    @Test
+    void aRankOutsideTheWorldIsRefused() {
+        assertThatThrownBy(() -> join("tcp://127.0.0.1:1?rank=2&world_size=2", NONE, NONE))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("rank 2 of world size 2");
+    }
+
+    @Test
+    void nullsAreRefused() {
+        assertThatThrownBy(() -> join(null, NONE, NONE)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> Rendezvous.over(null, NONE, NONE))
+                .isInstanceOf(UsageException.class);
+    }
+
+    @Test
+    void anUnknownHostFailsWithItsName() {
+        for (int rank = 0; rank < 2; rank++) {
+            String method = "tcp://no-such-host.invalid:29500?world_size=2&rank=" + rank;
+            assertThatThrownBy(
+                            () ->
+                                    Rendezvous.join(
+                                            method, NONE, NONE, Duration.ofSeconds(5), Map.of()))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("no-such-host.invalid")
+                    .hasMessageContaining("29500")
+                    .hasMessageContaining("MASTER_ADDR");
+        }
+    }
+
+    @Test
+    void aPortThatIsTakenIsNamedWithTheCause() {
+        try (TcpStoreServer first = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0))) {
+            String method = "tcp://127.0.0.1:" + first.port() + "?rank=0&world_size=1";
+            assertThatThrownBy(() -> join(method, NONE, NONE))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("127.0.0.1:" + first.port())
+                    .hasMessageContaining("in use")
+                    .hasCauseInstanceOf(StoreException.class);
+        }
+    }
+
+    @Test
+    void rankZeroSaysHowManyCameInTime() throws Exception {
+        String method = "tcp://127.0.0.1:" + freePort() + "?rank=0&world_size=2";
+        assertThatThrownBy(
+                        () -> Rendezvous.join(method, NONE, NONE, Duration.ofMillis(300), Map.of()))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("1/2");
+    }
+
+    @Test
+    void nobodyServing() throws Exception {
+        String method = "tcp://127.0.0.1:" + freePort() + "?rank=1&world_size=2";
+        assertThatThrownBy(
+                        () -> Rendezvous.join(method, NONE, NONE, Duration.ofMillis(300), Map.of()))
+                .isInstanceOf(JcclException.class)
+                .hasMessageContaining("127.0.0.1");
+    }
+
+    @Test
+    void aStoreOfTheProgramStaysOpen() {
+        try (Store store = HashStore.create(TIMEOUT)) {
+            Rendezvous meeting = Rendezvous.over(store, OptionalInt.of(1), OptionalInt.of(2));
+            assertThat(meeting.membership().rank()).isEqualTo(1);
+            assertThat(meeting.store()).isSameAs(store);
+            meeting.close();
+            store.set("k", new byte[] {1});
+            assertThat(store.get("k")).containsExactly(1);
+            assertThatThrownBy(() -> Rendezvous.over(store, OptionalInt.of(1), NONE))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("the world size is missing");
+        }
+    }
+}

@@ -14,6 +14,10 @@
 
 namespace jccl {
 
+class Operation;
+class Parts;
+class Signature;
+
 class Communicator final {
  public:
   Communicator(int rank, int size, int64_t timeoutMillis);
@@ -66,10 +70,6 @@ class Communicator final {
     bool receive;
   };
 
-  class Signature;
-  class Operation;
-  class Parts;
-
   void enter();
   int fail(const std::exception_ptr& cause) noexcept;
   int64_t keep(std::unique_ptr<Transfer> transfer, bool receive);
@@ -77,6 +77,7 @@ class Communicator final {
   void checkPeer(int peer) const;
   void* scratch(size_t bytes);
 
+  Operation begin(const Signature& signature);
   void meet(const Operation& op);
   void exchangeAndReduce(
       const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);

@@ -20,6 +20,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "reduce.cc",
                             "transport.cc",
                             "communicator.cc",
+                            "collectives.cc",
                             "jccl_gloo.cc"
                         },
                         link = "gloo@.0",

@@ -16,6 +16,7 @@ import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
@@ -63,6 +64,8 @@ final class Rendezvous {
                 communicator.connect(peer, address, remaining());
             }
         }
+        // A quick rank could otherwise finish its work and leave while a slow one still connects.
+        communicator.barrier(Communicator.BLOCKING);
     }
 
     private GlooOptions options(BackendOptions options) {

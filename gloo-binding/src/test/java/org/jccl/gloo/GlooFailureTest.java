@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.jccl.spi.Communicator.BLOCKING;
 import static org.jccl.spi.Communicator.NONBLOCKING;
 
+import java.lang.ref.Reference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -155,6 +156,7 @@ class GlooFailureTest {
                                                             TYPE,
                                                             0,
                                                             BLOCKING));
+                            Reference.reachabilityFence(memory);
                             assertThatThrownBy(() -> communicator.barrier(BLOCKING))
                                     .isInstanceOf(GroupAbortedException.class);
                             return failure;
@@ -189,7 +191,9 @@ class GlooFailureTest {
                                             0,
                                             NONBLOCKING);
                             entered.countDown();
-                            return catchThrowable(() -> communicator.await(request));
+                            Throwable failure = catchThrowable(() -> communicator.await(request));
+                            Reference.reachabilityFence(memory);
+                            return failure;
                         });
         entered.await();
         all[0].abort();
@@ -273,6 +277,7 @@ class GlooFailureTest {
             assertThatThrownBy(() -> communicator.await(request))
                     .isInstanceOf(PeerLostException.class)
                     .hasMessageContaining("rank 1");
+            Reference.reachabilityFence(memory);
             assertThat(Duration.ofNanos(System.nanoTime() - start))
                     .isLessThan(Ranks.TIMEOUT.dividedBy(2));
         } finally {

@@ -6,6 +6,7 @@ import static org.jccl.spi.Communicator.ANY_SOURCE;
 import static org.jccl.spi.Communicator.BLOCKING;
 import static org.jccl.spi.Communicator.NONBLOCKING;
 
+import java.lang.ref.Reference;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -89,7 +90,9 @@ class GlooPointToPointTest {
                 4,
                 (rank, communicator) -> {
                     if (rank != 0) {
-                        communicator.send(of(rank * 100).address, 1, TYPE, 0, 3, BLOCKING);
+                        Memory message = of(rank * 100);
+                        communicator.send(message.address, 1, TYPE, 0, 3, BLOCKING);
+                        Reference.reachabilityFence(message);
                         return null;
                     }
                     Set<Integer> sources = new HashSet<>();

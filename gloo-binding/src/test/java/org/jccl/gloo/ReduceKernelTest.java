@@ -72,14 +72,14 @@ class ReduceKernelTest {
                         .isEqualTo(got.bytes);
                 next++;
                 for (int i = 0; i < count; i++) {
-                    long a = Reference.read(type, left.bytes, i);
-                    long b = Reference.read(type, right.bytes, i);
-                    long wanted = Reference.combine(type, op, a, b);
-                    long found = Reference.read(type, got.bytes, i);
+                    long a = ReduceReference.read(type, left.bytes, i);
+                    long b = ReduceReference.read(type, right.bytes, i);
+                    long wanted = ReduceReference.combine(type, op, a, b);
+                    long found = ReduceReference.read(type, got.bytes, i);
                     boolean same =
                             wanted == found
-                                    || (Reference.isNan(type, wanted)
-                                            && Reference.isNan(type, found))
+                                    || (ReduceReference.isNan(type, wanted)
+                                            && ReduceReference.isNan(type, found))
                                     || isZeroOfEitherSign(type, op, wanted, found);
                     assertThat(same)
                             .as(
@@ -96,8 +96,8 @@ class ReduceKernelTest {
     private static boolean isZeroOfEitherSign(DataType type, ReduceOp op, long a, long b) {
         return type.isFloatingPoint()
                 && (op.kind() == ReduceOp.Kind.MIN || op.kind() == ReduceOp.Kind.MAX)
-                && Reference.decode(type, a) == 0
-                && Reference.decode(type, b) == 0;
+                && ReduceReference.decode(type, a) == 0
+                && ReduceReference.decode(type, b) == 0;
     }
 
     private static Memory input(DataType type, int rank, int count) {
@@ -111,7 +111,7 @@ class ReduceKernelTest {
                         case 1 -> moderate(type, random);
                         default -> random.nextLong();
                     };
-            Reference.write(type, memory.bytes, i, type == DataType.BOOL ? bits & 1 : bits);
+            ReduceReference.write(type, memory.bytes, i, type == DataType.BOOL ? bits & 1 : bits);
         }
         return memory;
     }

@@ -7,14 +7,14 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
 /** What a reduction of two elements must give, worked out in another way than the kernels do. */
-final class Reference {
+final class ReduceReference {
 
     /** All finite values that a 16-bit type can hold, in ascending order. */
     private static final double[] HALVES = magnitudes(DataType.FLOAT16, 0x7c00);
 
     private static final double[] BRAINS = magnitudes(DataType.BFLOAT16, 0x7f80);
 
-    private Reference() {}
+    private ReduceReference() {}
 
     private static double[] magnitudes(DataType type, int infinity) {
         return IntStream.range(0, infinity).mapToDouble(bits -> decode(type, bits)).toArray();

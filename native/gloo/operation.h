@@ -1,0 +1,106 @@
+// What identifies an operation on the wire, and where its data lies.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <vector>
+
+#include "transport.h"
+
+namespace jccl {
+
+// Operations as they enter a signature.
+enum Kind : uint64_t {
+  kBarrierOp = 1,
+  kBroadcastOp,
+  kAllReduceOp,
+  kReduceOp,
+  kAllGatherOp,
+  kAllGatherVOp,
+  kGatherOp,
+  kScatterOp,
+  kReduceScatterOp,
+  kAllToAllOp,
+  kPointToPointOp,
+};
+
+// Where each rank's part lies in a buffer that holds all of them.
+class Parts final {
+ public:
+  Parts(const int64_t* counts, int size, size_t elementSize) : bytes_(size), offsets_(size) {
+    for (int i = 0; i < size; i++) {
+      bytes_[i] = static_cast<size_t>(counts[i]) * elementSize;
+      offsets_[i] = total_;
+      total_ += bytes_[i];
+      largest_ = std::max(largest_, bytes_[i]);
+    }
+  }
+  size_t bytes(int rank) const { return bytes_[rank]; }
+  size_t offset(int rank) const { return offsets_[rank]; }
+  size_t total() const { return total_; }
+  size_t largest() const { return largest_; }
+  const std::vector<size_t>& all() const { return bytes_; }
+
+ private:
+  std::vector<size_t> bytes_;
+  std::vector<size_t> offsets_;
+  size_t total_ = 0;
+  size_t largest_ = 0;
+};
+
+// What ranks must agree on, folded into the tag of the operation's messages.
+class Signature final {
+ public:
+  Signature(Kind kind, int type) { add(kind).add(type); }
+
+  Signature& add(uint64_t value) {
+    hash_ ^= value;
+    hash_ *= 0xff51afd7ed558ccdu;
+    hash_ ^= hash_ >> 32;
+    return *this;
+  }
+  Signature& add(double value) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return add(bits);
+  }
+  Signature& add(int value) { return add(static_cast<uint64_t>(value)); }
+  Signature& add(const int64_t* values, int count) {
+    for (int i = 0; i < count; i++) {
+      add(static_cast<uint64_t>(values[i]));
+    }
+    return *this;
+  }
+
+  uint32_t bits24() const { return static_cast<uint32_t>(hash_ >> 40); }
+
+ private:
+  uint64_t hash_ = 0x9e3779b97f4a7c15u;
+};
+
+// A collective from its first to its last message. Its tag is the low 8 bits of its position on the communicator and
+// 24 bits of its signature, so that messages of ranks that disagree never meet.
+class Operation final {
+ public:
+  Operation(Mesh& mesh, uint32_t position, const Signature& signature, Clock::time_point deadline)
+      : mesh(mesh), tag((position & 0xff) | signature.bits24() << 8) {
+    mesh.enter(tag, deadline);
+  }
+  // After a failure the position stays known, for the question what the peers were doing.
+  ~Operation() {
+    if (std::uncaught_exceptions() == 0) {
+      mesh.leave();
+    }
+  }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  uint64_t slot(uint32_t step) const { return slotOf(kOwnCollective, tag, step); }
+
+  Mesh& mesh;
+  const uint32_t tag;
+};
+
+}  // namespace jccl

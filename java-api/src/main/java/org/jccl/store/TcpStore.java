@@ -247,6 +247,9 @@ public final class TcpStore implements Store {
             }
             // Another client was faster, or a plain key of this name ends each wait at once.
             deadline.pause(POLL);
+            if (deadline.hasPassed()) {
+                break;
+            }
         }
         throw MissingKeys.timeout(this, List.of(key), timeout);
     }

@@ -71,6 +71,6 @@ record ServerAddress(String host, int port, SharedSecret secret) {
 
     @Override
     public String toString() {
-        return host + ":" + port;
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
     }
 }

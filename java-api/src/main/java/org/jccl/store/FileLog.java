@@ -1,12 +1,11 @@
 package org.jccl.store;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 
 /**
  * PyTorch's file of records, each {@code u32 key length, key, u32 value length, value} in
@@ -34,34 +33,38 @@ final class FileLog {
 
     /** Takes in the records that were appended since the last time. */
     void refresh() throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-            read(channel);
+        try (RandomAccessFile content = open("r")) {
+            read(content);
         }
     }
 
     /** Takes in what is new; under the lock nobody is writing, so the last record is whole. */
     void refreshUnderLock() throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-            if (read(channel) != channel.size()) {
+        try (RandomAccessFile content = open("r")) {
+            if (read(content) != content.length()) {
                 throw new IOException(
                         "its last record is cut short: a process died while writing, or this is not a store file");
             }
         }
     }
 
-    private long read(FileChannel channel) throws IOException {
-        long size = channel.size();
+    /** Not a FileChannel, which would be closed by an interrupt of the calling thread. */
+    private RandomAccessFile open(String mode) throws IOException {
+        return new RandomAccessFile(file.toFile(), mode);
+    }
+
+    private long read(RandomAccessFile content) throws IOException {
+        long size = content.length();
         if (size < position) {
             throw new IOException("it became shorter: another job deleted and reused it");
         }
-        ByteBuffer bytes =
-                ByteBuffer.allocate(Math.toIntExact(size - position))
-                        .order(ByteOrder.LITTLE_ENDIAN);
-        int count = bytes.remaining();
-        while (count > 0 && bytes.hasRemaining()) {
-            count = channel.read(bytes, position + bytes.position());
+        if (size - position > Integer.MAX_VALUE) {
+            throw new IOException("it has grown by more than 2 GiB");
         }
-        bytes.flip();
+        byte[] added = new byte[(int) (size - position)];
+        content.seek(position);
+        content.readFully(added);
+        ByteBuffer bytes = ByteBuffer.wrap(added).order(ByteOrder.LITTLE_ENDIAN);
         for (byte[] key = part(bytes); key != null; key = part(bytes)) {
             byte[] value = part(bytes);
             if (value == null) {
@@ -107,20 +110,18 @@ final class FileLog {
 
     private void append(String key, byte[] value) throws IOException {
         byte[] name = key.getBytes(StandardCharsets.ISO_8859_1);
-        ByteBuffer written =
+        byte[] bytes =
                 ByteBuffer.allocate(2 * Integer.BYTES + name.length + value.length)
                         .order(ByteOrder.LITTLE_ENDIAN)
                         .putInt(name.length)
                         .put(name)
                         .putInt(value.length)
                         .put(value)
-                        .flip();
-        try (FileChannel channel =
-                FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {
-            position += written.remaining();
-            while (written.hasRemaining()) {
-                channel.write(written);
-            }
+                        .array();
+        try (RandomAccessFile content = open("rw")) {
+            content.seek(content.length());
+            content.write(bytes);
         }
+        position += bytes.length;
     }
 }

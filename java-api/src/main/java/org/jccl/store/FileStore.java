@@ -1,9 +1,9 @@
 package org.jccl.store;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -324,12 +324,12 @@ public final class FileStore implements Store {
                 log.refreshUnderLock();
             }
             return step.run(log.keys());
-        } catch (NoSuchFileException e) {
+        } catch (FileNotFoundException e) {
             throw new StoreException(
-                    "%s on %s: the file is gone. Give every rank the same path and world size, and do not delete the file while the job runs"
-                            .formatted(operation, this),
+                    "%s on %s: the file is gone or may not be read (%s). Give every rank the same path and world size, and do not delete the file while the job runs"
+                            .formatted(operation, this, e.getMessage()),
                     e);
-        } catch (IOException | ArithmeticException e) {
+        } catch (IOException e) {
             throw new StoreException(
                     "%s on %s failed: %s. Use a path that no other job uses, on a file system that all ranks can write to"
                             .formatted(operation, this, e.getMessage()),

@@ -3,6 +3,7 @@ package org.jccl.store;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -31,13 +32,12 @@ record ServerAddress(String host, int port, SharedSecret secret) {
             } catch (ClientConnection.HandshakeException e) {
                 throw failure(timeout, e);
             } catch (IOException e) {
+                int percent = ThreadLocalRandom.current().nextInt(50, 151);
+                deadline.pause(pause.multipliedBy(percent).dividedBy(100));
                 if (deadline.hasPassed()) {
                     throw failure(timeout, e);
                 }
             }
-            deadline.pause(
-                    pause.multipliedBy(ThreadLocalRandom.current().nextInt(50, 151))
-                            .dividedBy(100));
             Duration next = pause.multipliedBy(3).dividedBy(2);
             pause = next.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : next;
         }
@@ -62,9 +62,7 @@ record ServerAddress(String host, int port, SharedSecret secret) {
 
     private StoreException failure(Duration timeout, IOException cause) {
         String why =
-                cause instanceof java.net.UnknownHostException
-                        ? "unknown host " + host
-                        : cause.getMessage();
+                cause instanceof UnknownHostException ? "unknown host " + host : cause.getMessage();
         return new StoreException(
                 "Can not connect to the store at %s within %s: %s. Check that the rank or launcher that serves the store runs, that host and port are right, and that no firewall is between"
                         .formatted(this, Deadline.text(timeout), why),
@@ -73,6 +71,6 @@ record ServerAddress(String host, int port, SharedSecret secret) {
 
     @Override
     public String toString() {
-        return host + ":" + port;
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
     }
 }

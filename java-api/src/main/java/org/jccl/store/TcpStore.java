@@ -2,7 +2,6 @@ package org.jccl.store;
 
 import java.io.IOException;
 import java.net.SocketTimeoutException;
-import java.nio.BufferOverflowException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,7 +44,8 @@ public final class TcpStore implements Store {
 
     /**
      * Connects to a server that wants no secret. Tries again with growing pauses until the timeout,
-     * for the server may start later.
+     * for the server may start later, and so may the name service know its name later. A lookup
+     * that is under way is not cut short.
      *
      * @param host name or address of the server
      * @param port its port, 1 to 65535
@@ -215,17 +215,12 @@ public final class TcpStore implements Store {
     @Override
     public void multiSet(List<String> keys, List<byte[]> values) {
         StoreArguments.pairs(keys, values);
-        WireBuffer request = WireBuffer.request(Opcode.MULTI_SET);
-        try {
-            request.putLong(keys.size());
-            for (int i = 0; i < keys.size(); i++) {
-                request.putBytes(wireKey(keys.get(i))).putBytes(values.get(i));
-            }
-        } catch (BufferOverflowException e) {
-            throw StoreArguments.usage(
-                    "multiSet of %d keys on %s: more than %d bytes; make several calls"
-                            .formatted(keys.size(), this, WireBuffer.MAX_BYTES));
+        List<byte[]> parts = new ArrayList<>(2 * keys.size());
+        for (int i = 0; i < keys.size(); i++) {
+            parts.add(wireKey(keys.get(i)));
+            parts.add(values.get(i));
         }
+        WireBuffer request = listRequest(Opcode.MULTI_SET, keys.size(), parts);
         post("multiSet", request);
     }
 
@@ -247,6 +242,9 @@ public final class TcpStore implements Store {
             }
             // Another client was faster, or a plain key of this name ends each wait at once.
             deadline.pause(POLL);
+            if (deadline.hasPassed()) {
+                break;
+            }
         }
         throw MissingKeys.timeout(this, List.of(key), timeout);
     }
@@ -339,13 +337,19 @@ public final class TcpStore implements Store {
 
     private WireBuffer request(Opcode opcode, List<String> keys) {
         List<byte[]> names = StoreArguments.keys(keys).stream().map(TcpStore::wireKey).toList();
-        try {
-            return WireBuffer.request(opcode).putList(names);
-        } catch (BufferOverflowException e) {
+        return listRequest(opcode, keys.size(), names);
+    }
+
+    private WireBuffer listRequest(Opcode opcode, int count, List<byte[]> parts) {
+        long size = parts.stream().mapToLong(part -> part.length + (long) Long.BYTES).sum();
+        if (size + Byte.BYTES + Long.BYTES > WireBuffer.MAX_BYTES) {
             throw StoreArguments.usage(
-                    "The %d keys for %s have more than %d bytes; make several calls"
-                            .formatted(keys.size(), this, WireBuffer.MAX_BYTES));
+                    "%s of %d keys on %s: %d bytes, more than %d; make several calls"
+                            .formatted(opcode, count, this, size, WireBuffer.MAX_BYTES));
         }
+        WireBuffer request = WireBuffer.request(opcode).putLong(count);
+        parts.forEach(request::putBytes);
+        return request;
     }
 
     /** Reads the answer to a request. */

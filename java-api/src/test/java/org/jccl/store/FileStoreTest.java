@@ -1,0 +1,120 @@
+package org.jccl.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import org.jccl.UsageException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class FileStoreTest extends StoreContract {
+
+    @TempDir private static Path directory;
+
+    private Path file;
+
+    @BeforeEach
+    @Override
+    void openStore() throws Exception {
+        file = directory.resolve("store" + System.nanoTime());
+        super.openStore();
+    }
+
+    @Override
+    Store connect(Duration timeout) {
+        return FileStore.open(file, 1, timeout);
+    }
+
+    @Test
+    void writesRecordsAsPyTorchDoes() throws IOException {
+        store.set("k", bytes("v1"));
+        store.add("n", 12);
+        store.deleteKey("k");
+        assertThat(Files.readAllBytes(file))
+                .isEqualTo(
+                        WireBytes.of(
+                                "09 00x3 'refcount/' 01 00x3 '1'"
+                                        + " 02 00x3 '/k' 02 00x3 'v1'"
+                                        + " 02 00x3 '/n' 02 00x3 '12'"
+                                        + " 03 00x3 '-/k' 00x4"));
+    }
+
+    @Test
+    void lastToCloseDeletesTheFile() throws Exception {
+        Store second = open(LONG);
+        store.close();
+        assertThat(file).exists();
+        second.close();
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void fileStaysUntilAsManyAsTheWorldHaveClosed() {
+        Path shared = directory.resolve("world of two");
+        FileStore.open(shared, 2, LONG).close();
+        assertThat(shared).exists();
+        FileStore.open(shared, 2, LONG).close();
+        assertThat(shared).doesNotExist();
+    }
+
+    @Test
+    void hasNoQueues() {
+        for (Runnable call :
+                new Runnable[] {
+                    () -> store.queuePush("q", bytes("x")),
+                    () -> store.queuePop("q"),
+                    () -> store.queuePoll("q"),
+                    () -> store.queueLength("q")
+                }) {
+            assertThatThrownBy(call::run)
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("no queues");
+        }
+    }
+
+    @Test
+    void readsARecordOnlyWhenItIsWhole() throws IOException {
+        byte[] record = WireBytes.of("02 00x3 '/k' 05 00x3 'value'");
+        for (int i = 0; i < record.length; i++) {
+            assertThat(store.check(java.util.List.of("k"))).isFalse();
+            Files.write(file, new byte[] {record[i]}, StandardOpenOption.APPEND);
+        }
+        assertThat(store.get("k")).isEqualTo(bytes("value"));
+    }
+
+    @Test
+    void namesAFileThatIsNoStore() throws IOException {
+        Path other = directory.resolve("other");
+        Files.writeString(other, "this is not a store");
+        assertThatThrownBy(() -> FileStore.open(other, 1, LONG))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining(other.toString())
+                .hasMessageContaining("cut short");
+    }
+
+    @Test
+    void namesAFileThatIsGone() throws IOException {
+        Files.delete(file);
+        assertThatThrownBy(store::keyCount)
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining(file.toString())
+                .hasMessageContaining("gone");
+    }
+
+    @Test
+    void namesAFileThatCanNotBeCreated() {
+        Path nowhere = directory.resolve("missing").resolve("file");
+        assertThatThrownBy(() -> FileStore.open(nowhere, 1, SHORT))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining(nowhere.toString());
+        assertThatThrownBy(() -> FileStore.open(null, 1, SHORT)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> FileStore.open(nowhere, 0, SHORT))
+                .isInstanceOf(UsageException.class);
+    }
+}

@@ -1,0 +1,59 @@
+package org.jccl.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import org.jccl.UsageException;
+import org.junit.jupiter.api.Test;
+
+final class PrefixStoreTest extends QueueContract {
+
+    private final HashStore root = HashStore.create(LONG);
+    private final PrefixStore inner = new PrefixStore("inner", root);
+    private final PrefixStore outer = new PrefixStore("outer/", inner);
+
+    @Override
+    Store connect(Duration timeout) {
+        return outer.duplicate(timeout);
+    }
+
+    @Test
+    void putsPrefixesInFront() {
+        outer.set("k", bytes("v"));
+        outer.barrier("b", 1, LONG);
+        assertThat(root.listKeys())
+                .containsExactlyInAnyOrder(
+                        "inner/outer//k",
+                        "inner/outer//b/num_members",
+                        "inner/outer//b/last_member");
+    }
+
+    @Test
+    void listsItsOwnKeysAndCountsAll() {
+        root.set("inner", bytes("not below the prefix"));
+        inner.set("k", bytes("v"));
+        assertThat(inner.listKeys()).containsExactly("k");
+        assertThat(inner.keyCount()).isEqualTo(2);
+    }
+
+    @Test
+    void tellsWhatIsBeneath() {
+        assertThat(outer.underlying()).isSameAs(inner);
+        assertThat(outer.root()).isSameAs(root);
+    }
+
+    @Test
+    void closingAViewLeavesTheStoreOpen() {
+        outer.close();
+        root.set("k", bytes("v"));
+        assertThat(root.check(List.of("k"))).isTrue();
+    }
+
+    @Test
+    void needsAPrefixAndAStore() {
+        assertThatThrownBy(() -> new PrefixStore("p", null)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> new PrefixStore(null, root)).isInstanceOf(UsageException.class);
+    }
+}

@@ -31,7 +31,7 @@ class LaunchedTest {
     void trainingFailsWithAnUnknownBackend() {
         assertThatThrownBy(() -> run(2, DigitsTraining.class, "--backend", "pigeons"))
                 .isInstanceOf(LaunchException.class)
-                .hasMessageContaining("pigeons");
+                .hasMessageContaining("no binding for backend 'pigeons'");
     }
 
     private static List<String> run(int ranks, Class<?> program, String... arguments) {

@@ -124,7 +124,7 @@ public final class DigitsTraining {
             double[] all = output.copyTo(new double[mine.length * world.size()]);
             for (int rank = 0; rank < world.size(); rank++) {
                 print(
-                        "rank %d: %.2f s in all-reduce, of which %.2f s were spent waiting",
+                        "rank %d: all-reduces ran %.2f s, waited %.2f s for them",
                         rank, all[2 * rank], all[2 * rank + 1]);
             }
         }

@@ -1,0 +1,6 @@
+/** Programs to copy from. */
+module org.jccl.examples {
+    requires org.jccl.api;
+
+    exports org.jccl.examples;
+}

@@ -1,0 +1,52 @@
+package org.jccl.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jccl.bootstrap.LaunchException;
+import org.jccl.bootstrap.ProcessLauncher;
+import org.junit.jupiter.api.Test;
+
+/** The programs as users start them: one process a rank, over Gloo. */
+class LaunchedTest {
+
+    @Test
+    void helloPrintsTheSumOnEveryRank() {
+        assertThat(run(4, AllReduceHello.class))
+                .containsExactlyInAnyOrder(
+                        "rank 0: 10.0", "rank 1: 10.0", "rank 2: 10.0", "rank 3: 10.0");
+    }
+
+    @Test
+    void trainingOnTwoRanksProvesItself() {
+        List<String> lines = run(2, DigitsTraining.class, "--epochs", "8");
+        assertThat(lines).contains("weights are the same bits on all 2 ranks", "PASSED");
+        assertThat(lines).anyMatch(line -> line.matches("epoch  8 .* test accuracy 9\\d\\.\\d %"));
+    }
+
+    @Test
+    void trainingFailsWithAnUnknownBackend() {
+        assertThatThrownBy(() -> run(2, DigitsTraining.class, "--backend", "pigeons"))
+                .isInstanceOf(LaunchException.class)
+                .hasMessageContaining("no binding for backend 'pigeons'");
+    }
+
+    private static List<String> run(int ranks, Class<?> program, String... arguments) {
+        List<String> lines = new CopyOnWriteArrayList<>();
+        ProcessLauncher.builder(ranks)
+                .mainClass(program, arguments)
+                .output(
+                        (rank, error, line) -> {
+                            if (!error) {
+                                lines.add(line);
+                            }
+                        })
+                .timeout(Duration.ofSeconds(90))
+                .build()
+                .run();
+        return lines;
+    }
+}

@@ -224,6 +224,40 @@ class ProcessLauncherTest {
         assertThat(flag.get(60, TimeUnit.SECONDS)).isTrue();
     }
 
+    /** A launcher whose rank says its process id and then sleeps. */
+    static final class LaunchSleeper {
+        private LaunchSleeper() {}
+
+        public static void main(String[] arguments) {
+            ProcessLauncher.builder(1)
+                    .command(List.of("bash", "-c", "echo $$; exec sleep 100"))
+                    .build()
+                    .run();
+        }
+    }
+
+    @Test
+    void ranksEndWithTheJvmThatStartedThem() throws Exception {
+        List<String> command =
+                JavaCommand.of(
+                        JavaCommand.ownExecutable(),
+                        List.of(),
+                        JavaCommand.ownClassPath(),
+                        LaunchSleeper.class.getName(),
+                        List.of());
+        Process launcher =
+                new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+        try {
+            String line = launcher.inputReader().readLine();
+            ProcessHandle rank =
+                    ProcessHandle.of(Long.parseLong(line.replace("[0] ", ""))).orElseThrow();
+            launcher.destroy();
+            rank.onExit().get(60, TimeUnit.SECONDS);
+        } finally {
+            launcher.destroyForcibly();
+        }
+    }
+
     @Test
     void ranksGetTorchrunsVariables() {
         shell(

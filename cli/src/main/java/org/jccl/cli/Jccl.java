@@ -1,0 +1,75 @@
+package org.jccl.cli;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import org.jccl.JcclException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/** The {@code jccl} command. */
+@Command(
+        name = "jccl",
+        description = "Collective communication for the JVM.",
+        mixinStandardHelpOptions = true,
+        versionProvider = Jccl.Version.class,
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {RunCommand.class})
+public final class Jccl {
+
+    private Jccl() {}
+
+    /**
+     * Runs a command and ends this JVM with its exit code.
+     *
+     * @param arguments the command line, for instance {@code run --nproc-per-node 2 -- hostname}
+     */
+    public static void main(String[] arguments) {
+        // Whatever the locale is, ranks' lines go through as they came.
+        PrintWriter out = writer(FileDescriptor.out);
+        PrintWriter err = writer(FileDescriptor.err);
+        int exitCode = execute(out, err, arguments);
+        System.exit(exitCode);
+    }
+
+    private static PrintWriter writer(FileDescriptor descriptor) {
+        return new PrintWriter(new FileOutputStream(descriptor), true, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Runs a command.
+     *
+     * @param out takes what it prints
+     * @param err takes its errors
+     * @param arguments the command line
+     * @return its exit code: 0 for success, 2 for a wrong command line, otherwise the command's own
+     */
+    static int execute(PrintWriter out, PrintWriter err, String... arguments) {
+        CommandLine jccl = new CommandLine(new Jccl());
+        // What follows the command that run starts are that command's options, not ours.
+        jccl.getSubcommands().get("run").setStopAtPositional(true);
+        return jccl.setOut(out)
+                .setErr(err)
+                .setExecutionExceptionHandler(
+                        (failure, command, parsed) -> {
+                            // Our own messages say what to do; a stack trace would bury them.
+                            if (!(failure instanceof JcclException)) {
+                                throw failure;
+                            }
+                            command.getErr().println("jccl: " + failure.getMessage());
+                            return command.getCommandSpec().exitCodeOnExecutionException();
+                        })
+                .execute(arguments);
+    }
+
+    /** Tells the version from the jar. */
+    static final class Version implements CommandLine.IVersionProvider {
+
+        @Override
+        public String[] getVersion() {
+            String version = Jccl.class.getPackage().getImplementationVersion();
+            return new String[] {"jccl " + (version == null ? "(not from a jar)" : version)};
+        }
+    }
+}

@@ -63,6 +63,7 @@ final class BenchCommandTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
+            quoteCharacter = '"',
             value = {
                 "all_reduced | unknown operation 'all_reduced'; known: all all_reduce",
                 "all_reduce -b 1M -e 1K | -b must be from 1",

@@ -34,7 +34,7 @@ final class InfoCommandTest {
             String name = null;
             while (json.nextToken() != null) {
                 if (json.currentToken() == JsonToken.VALUE_STRING
-                        && json.currentName().equals("name")) {
+                        && "name".equals(json.currentName())) {
                     name = json.getText();
                 } else if (json.currentToken().isBoolean()) {
                     available.put(name, json.getBooleanValue());

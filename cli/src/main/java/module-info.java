@@ -1,10 +1,22 @@
-/** The {@code jccl} command. */
+/**
+ * The {@code jccl} command.
+ *
+ * @uses org.jccl.spi.BackendProvider the bindings to tell about
+ */
 module org.jccl.cli {
     requires org.jccl.api;
+    requires com.fasterxml.jackson.core;
     requires info.picocli;
+    requires jdk.management;
 
     exports org.jccl.cli;
 
     opens org.jccl.cli to
             info.picocli;
+    opens org.jccl.cli.bench to
+            info.picocli;
+    opens org.jccl.cli.info to
+            info.picocli;
+
+    uses org.jccl.spi.BackendProvider;
 }

@@ -5,6 +5,8 @@ import java.io.FileOutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import org.jccl.JcclException;
+import org.jccl.cli.bench.BenchCommand;
+import org.jccl.cli.info.InfoCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -15,7 +17,7 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         versionProvider = Jccl.Version.class,
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {RunCommand.class})
+        subcommands = {RunCommand.class, BenchCommand.class, InfoCommand.class})
 public final class Jccl {
 
     private Jccl() {}

@@ -61,7 +61,7 @@ public final class NativeLibraries {
         Map<String, byte[]> files = read(resources, names);
         String digest = digest(files);
         List<Exception> attempts = new ArrayList<>();
-        for (Path cache : caches()) {
+        for (Path cache : cacheDirectories()) {
             Path directory = cache.resolve(digest);
             int loaded = 0;
             try {
@@ -144,7 +144,12 @@ public final class NativeLibraries {
         }
     }
 
-    private static Set<Path> caches() {
+    /**
+     * Where libraries are written to.
+     *
+     * @return in the order in which they are tried; the first that works is used
+     */
+    public static Set<Path> cacheDirectories() {
         String chosen = System.getProperty(CACHE_PROPERTY);
         if (chosen != null && !chosen.isEmpty()) {
             return Set.of(Path.of(chosen));

@@ -1,0 +1,237 @@
+package org.jccl.cli.bench;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.jccl.bootstrap.ClusterEnvironment;
+import org.jccl.bootstrap.LaunchException;
+import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.cli.Jccl;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Measures operations, and checks their results, in the manner of nccl-tests. */
+@Command(
+        name = "bench",
+        description = {
+            "Measures an operation and checks its results; prints the table of nccl-tests.",
+            "Starts the ranks itself, unless a launcher (jccl run, torchrun, mpirun, ...) did."
+        },
+        mixinStandardHelpOptions = true)
+public final class BenchCommand implements Callable<Integer> {
+
+    private static final int WRONG_RESULTS = 1;
+    private static final int DEFAULT_RANKS = 2;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "OP",
+            description = "Operation, as PyTorch or nccl-tests name it, or 'all'.")
+    private String operation;
+
+    @Option(
+            names = "--backend",
+            defaultValue = "gloo",
+            description = "Backend to measure. Default: ${DEFAULT-VALUE}.")
+    private String backend;
+
+    @Option(
+            names = {"-n", "--ranks"},
+            description = "Ranks to start on this host. Default: 2.")
+    private Optional<Integer> ranks = Optional.empty();
+
+    @Option(
+            names = {"-b", "--minbytes"},
+            defaultValue = "4",
+            converter = ByteSize.class,
+            description = "First size; takes K, M, G. Default: ${DEFAULT-VALUE}.")
+    private long minBytes;
+
+    @Option(
+            names = {"-e", "--maxbytes"},
+            defaultValue = "64M",
+            converter = ByteSize.class,
+            description = "Last size. Default: ${DEFAULT-VALUE}.")
+    private long maxBytes;
+
+    @Option(
+            names = {"-f", "--stepfactor"},
+            defaultValue = "4",
+            description = "Factor from one size to the next. Default: ${DEFAULT-VALUE}.")
+    private int factor;
+
+    @Option(
+            names = {"-d", "--datatype"},
+            defaultValue = "float",
+            description = "Element type. Default: ${DEFAULT-VALUE}.")
+    private String type;
+
+    @Option(
+            names = {"-o", "--op"},
+            defaultValue = "sum",
+            description = "Reduction: sum prod min max avg band bor bxor. Default: sum.")
+    private String reduceOp;
+
+    @Option(
+            names = "--mode",
+            defaultValue = "sync",
+            description = "sync: group.sync(); async: issue and await each. Default: sync.")
+    private String mode;
+
+    @Option(
+            names = "--iters",
+            description = "Timed calls of each row. Default: what the budget allows.")
+    private Optional<Integer> iterations = Optional.empty();
+
+    @Option(
+            names = "--warmup",
+            description = "Calls before the timed ones. Default: a tenth of the budget.")
+    private Optional<Integer> warmUp = Optional.empty();
+
+    @Option(
+            names = "--budget",
+            defaultValue = "1",
+            paramLabel = "SECONDS",
+            description = "Time for one row. Default: ${DEFAULT-VALUE} s.")
+    private double budgetSeconds;
+
+    @Option(names = "--csv", paramLabel = "FILE", description = "Also write CSV to this file.")
+    private Optional<Path> csv = Optional.empty();
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Also write JSON to this file.")
+    private Optional<Path> json = Optional.empty();
+
+    /** Creates the command, for picocli to fill. */
+    public BenchCommand() {}
+
+    @Override
+    public Integer call() throws IOException {
+        Map<String, String> environment = System.getenv();
+        boolean inJob =
+                ClusterEnvironment.KNOWN.stream().anyMatch(known -> known.detect(environment));
+        BenchOptions options = options();
+        return inJob ? measure(options) : launch(options);
+    }
+
+    private int measure(BenchOptions options) throws IOException {
+        try (ProcessGroup group = ProcessGroup.init(options.backend())) {
+            if (ranks.isPresent() && ranks.get() != group.size()) {
+                throw refused("-n is " + ranks.get() + ", but the job has " + group.size());
+            }
+            long wrong = new Benchmark(group, options, spec.commandLine().getOut()).run();
+            return wrong == 0 ? 0 : WRONG_RESULTS;
+        }
+    }
+
+    private int launch(BenchOptions options) {
+        List<String> arguments = spec.root().commandLine().getParseResult().originalArgs();
+        try {
+            ProcessLauncher.builder(ranks.orElse(DEFAULT_RANKS))
+                    .mainClass(Jccl.class, arguments.toArray(String[]::new))
+                    .output(this::show)
+                    .build()
+                    .run();
+            return 0;
+        } catch (LaunchException e) {
+            spec.commandLine().getErr().println("jccl: " + e.getMessage());
+            return e.exitCode();
+        }
+    }
+
+    /** Rank 0's table is this command's own output; what other ranks say is marked. */
+    private void show(int rank, boolean error, String line) {
+        if (rank == 0 && !error) {
+            spec.commandLine().getOut().println(line);
+        } else {
+            spec.commandLine().getErr().println("[" + rank + "] " + line);
+        }
+    }
+
+    private BenchOptions options() {
+        require(minBytes >= 1 && minBytes <= maxBytes, "-b must be from 1 to what -e says");
+        require(factor >= 2 && factor <= 1024, "-f must be from 2 to 1024");
+        require(ranks.orElse(1) >= 1, "-n must be at least 1");
+        require(iterations.orElse(1) >= 1, "--iters must be at least 1");
+        require(iterations.orElse(1) <= Stopwatch.MOST, "--iters is at most " + Stopwatch.MOST);
+        require(warmUp.orElse(0) >= 0, "--warmup must not be negative");
+        require(budgetSeconds > 0 && budgetSeconds <= 3600, "--budget must be from 0 to 3600 s");
+        List<Collective> collectives = collectives();
+        DataType dataType = parsed(() -> DataType.parse(type));
+        ReduceOp op = parsed(() -> ReduceOp.parse(reduceOp));
+        if (collectives.stream().anyMatch(Collective::reduces)) {
+            require(op.supports(dataType), reduceOp + " is not defined for " + dataType);
+            require(!dataType.isFloat8(), dataType + " can be moved here, but not be reduced");
+        }
+        return new BenchOptions(
+                collectives,
+                backend.toLowerCase(Locale.ROOT),
+                dataType,
+                op,
+                minBytes,
+                maxBytes,
+                factor,
+                Arrays.stream(Mode.values())
+                        .filter(value -> value.toString().equals(mode))
+                        .findFirst()
+                        .orElseThrow(() -> refused("--mode is sync or async, got '" + mode + "'")),
+                optional(iterations),
+                optional(warmUp),
+                budgetSeconds,
+                csv,
+                json);
+    }
+
+    private List<Collective> collectives() {
+        if (operation.equals("all")) {
+            return List.of(Collective.values());
+        }
+        Collective one =
+                Collective.parse(operation)
+                        .orElseThrow(
+                                () ->
+                                        refused(
+                                                "unknown operation '"
+                                                        + operation
+                                                        + "'; known: all "
+                                                        + Collective.names()));
+        return List.of(one);
+    }
+
+    private static OptionalInt optional(Optional<Integer> value) {
+        return value.map(OptionalInt::of).orElseGet(OptionalInt::empty);
+    }
+
+    private <T> T parsed(Supplier<T> parser) {
+        try {
+            return parser.get();
+        } catch (UsageException e) {
+            throw refused(e.reason());
+        }
+    }
+
+    private void require(boolean condition, String message) {
+        if (!condition) {
+            throw refused(message);
+        }
+    }
+
+    private ParameterException refused(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+}

@@ -1,0 +1,2 @@
+/** Measuring and checking operations: {@code jccl bench}. */
+package org.jccl.cli.bench;

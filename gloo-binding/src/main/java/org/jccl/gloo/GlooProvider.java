@@ -87,13 +87,15 @@ public final class GlooProvider implements BackendProvider {
             throw new BackendUnavailableException(
                     FailureContext.ofGroup(config.groupName(), config.rank()), missing.reason());
         }
-        return GlooCommunicator.connect(config, this::log);
+        return GlooCommunicator.connect(config, chosen -> log(chosen, config.rank()));
     }
 
-    private void log(LocalAddress chosen) {
+    private void log(LocalAddress chosen, int rank) {
         if (logged.add(chosen)) {
+            // On loopback all ranks are on this host, so one line is enough.
+            boolean news = rank == 0 || !chosen.address().isLoopbackAddress();
             LOG.log(
-                    System.Logger.Level.INFO,
+                    news ? System.Logger.Level.INFO : System.Logger.Level.DEBUG,
                     "gloo listens on {0}: {1}",
                     chosen.address().getHostAddress(),
                     chosen.reason());

@@ -79,7 +79,9 @@ public sealed interface ClusterEnvironment
             if (launcher.detect(environment)) {
                 Membership membership = launcher.read(environment);
                 Logger logger = System.getLogger(ClusterEnvironment.class.getName());
-                logger.log(Level.INFO, "started by {0}: {1}", launcher.name(), membership);
+                // One line a job: the other ranks read the same kind of environment.
+                Level level = membership.rank() == 0 ? Level.INFO : Level.DEBUG;
+                logger.log(level, "started by {0}: {1}", launcher.name(), membership);
                 return membership;
             }
         }

@@ -26,6 +26,11 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     final GroupFailure failure = new GroupFailure();
     final RunningOperations running = new RunningOperations();
 
+    /** Guards the communicator's end against calls that come at any time, from any thread. */
+    private final Object end = new Object();
+
+    private boolean freed;
+
     Engine(
             Communicator communicator,
             FailureContext context,
@@ -112,7 +117,11 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     public final void fail(JcclException cause) {
         if (failure.set(cause) == cause) {
             detector.noteFailure(cause);
-            communicator.abort();
+            synchronized (end) {
+                if (!freed) {
+                    communicator.abort();
+                }
+            }
             onFailure();
         }
     }
@@ -125,7 +134,13 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** Looks after everything that runs; on the watchdog's thread. */
     final void watch(long now) {
-        JcclException noticed = communicator.asynchronousError();
+        JcclException noticed;
+        synchronized (end) {
+            if (freed) {
+                return;
+            }
+            noticed = communicator.asynchronousError();
+        }
         if (noticed != null) {
             fail(noticed.at(context));
         }
@@ -150,6 +165,14 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
             detector.publish();
         }
         fail(cause);
+    }
+
+    /** Frees the communicator, when no operation is inside it any more. */
+    final void freeCommunicator() {
+        synchronized (end) {
+            freed = true;
+            communicator.close();
+        }
     }
 
     /** Throws when the group can not take another operation, letting the operation's memory go. */

@@ -349,7 +349,7 @@ public final class HostEngine extends Engine {
         if (running.isEmpty()) {
             // Otherwise a thread is still inside the library: losing memory beats freeing it there.
             staging.close();
-            communicator.close();
+            freeCommunicator();
         }
     }
 

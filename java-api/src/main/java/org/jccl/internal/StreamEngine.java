@@ -344,7 +344,7 @@ public final class StreamEngine extends Engine {
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
             staging.close();
-            communicator.close();
+            freeCommunicator();
             capturedEvents.forEach(runtime::destroyEvent);
             events.destroyAll();
             runtime.destroyStream(stream);

@@ -353,23 +353,33 @@ public final class HostEngine extends Engine {
         }
     }
 
+    /**
+     * Waits until nothing runs. Gives up after a while, but not on a collective of a healthy group:
+     * that ends by its own deadline.
+     */
     private boolean awaitIdle(Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
-        while (true) {
-            completeUnawaited();
-            if (running.isEmpty()) {
-                return true;
+        boolean interrupted = false;
+        try {
+            while (true) {
+                completeUnawaited();
+                if (running.isEmpty()) {
+                    return true;
+                }
+                boolean waitsForCollective = running.hasCollective() && !failure.isSet();
+                if (!waitsForCollective && deadline - System.nanoTime() <= 0) {
+                    return false;
+                }
+                try {
+                    // Requests complete silently, so they are asked every few milliseconds.
+                    running.awaitEnd(10);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
             }
-            long left = deadline - System.nanoTime();
-            if (left <= 0) {
-                return false;
-            }
-            try {
-                // Requests complete silently, so they are asked every few milliseconds.
-                running.awaitEnd(Math.max(1, Math.min(left / 1_000_000, 10)));
-            } catch (InterruptedException e) {
+        } finally {
+            if (interrupted) {
                 Thread.currentThread().interrupt();
-                return false;
             }
         }
     }

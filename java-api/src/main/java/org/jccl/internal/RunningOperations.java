@@ -62,6 +62,10 @@ final class RunningOperations {
         return running.isEmpty();
     }
 
+    synchronized boolean hasCollective() {
+        return running.stream().anyMatch(operation -> operation.kind.isCollective());
+    }
+
     /** Blocks until an operation ends or the time is over. */
     synchronized void awaitEnd(long millis) throws InterruptedException {
         if (!running.isEmpty()) {

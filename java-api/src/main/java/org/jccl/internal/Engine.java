@@ -31,6 +31,9 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     private boolean freed;
 
+    /** Set when closing begins; later operations are refused. */
+    volatile boolean closed;
+
     Engine(
             Communicator communicator,
             FailureContext context,
@@ -176,13 +179,29 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /** Throws when the group can not take another operation, letting the operation's memory go. */
-    final void requireUsable(Operation operation, boolean closed) {
+    final void requireUsable(Operation operation) {
         if (closed || failure.isSet()) {
             operation.releaseMemory();
-            throw closed
-                    ? new UsageException(contextOf(operation), "the group is closed")
-                    : failure.forLaterCall(contextOf(operation));
+            throw refusal(contextOf(operation));
         }
+    }
+
+    /**
+     * Checks that the group can still be used.
+     *
+     * @throws UsageException when it is closed
+     * @throws GroupAbortedException when it failed
+     */
+    public final void requireUsable() {
+        if (closed || failure.isSet()) {
+            throw refusal(context);
+        }
+    }
+
+    private JcclException refusal(FailureContext where) {
+        return closed
+                ? new UsageException(where, "the group is closed")
+                : failure.forLaterCall(where);
     }
 
     /**

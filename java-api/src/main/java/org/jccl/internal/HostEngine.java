@@ -25,7 +25,6 @@ public final class HostEngine extends Engine {
     private final Staging staging = new Staging(HostMemory.get().scratch());
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
     private long collectives;
-    private boolean closed;
     private Thread worker;
 
     /**
@@ -76,7 +75,7 @@ public final class HostEngine extends Engine {
 
     private void enqueue(HostWork work) {
         synchronized (queue) {
-            requireUsable(work, closed);
+            requireUsable(work);
             work.sequence = collectives++;
             queue.add(work);
             if (worker == null) {
@@ -171,7 +170,7 @@ public final class HostEngine extends Engine {
 
     private void startMessage(HostWork work) {
         synchronized (queue) {
-            requireUsable(work, closed);
+            requireUsable(work);
         }
         running.begin(work);
         try {
@@ -266,7 +265,7 @@ public final class HostEngine extends Engine {
             while (!mine) {
                 drain(null);
                 synchronized (queue) {
-                    requireUsable(operation, closed);
+                    requireUsable(operation);
                     if (queue.isEmpty()) {
                         operation.sequence = collectives++;
                         mine = true;
@@ -289,7 +288,7 @@ public final class HostEngine extends Engine {
 
     private int runMessage(Operation operation) {
         synchronized (queue) {
-            requireUsable(operation, closed);
+            requireUsable(operation);
         }
         running.begin(operation);
         try {

@@ -219,6 +219,9 @@ public final class HostEngine extends Engine {
         JcclException cause = null;
         try {
             source = communicator.await(work.request());
+            if (work.kind == OperationKind.BARRIER) {
+                startedBefore(work).forEach(this::await);
+            }
         } catch (Throwable e) {
             cause = failed(e, work);
         }
@@ -231,7 +234,7 @@ public final class HostEngine extends Engine {
         if (work.claim()) {
             boolean ready;
             try {
-                ready = failure.isSet() || communicator.test(work.request());
+                ready = failure.isSet() || isReady(work);
             } catch (Throwable e) {
                 ready = true;
             }
@@ -241,6 +244,25 @@ public final class HostEngine extends Engine {
                 work.started(work.request());
             }
         }
+    }
+
+    private boolean isReady(HostWork work) {
+        return communicator.test(work.request())
+                && (work.kind != OperationKind.BARRIER
+                        || startedBefore(work).stream().allMatch(HostWork::isCompleted));
+    }
+
+    /** Collectives that a barrier must see completed; the library may complete it before them. */
+    private List<HostWork> startedBefore(Operation barrier) {
+        List<HostWork> earlier = new ArrayList<>();
+        for (Operation operation : running.list()) {
+            if (operation instanceof HostWork work
+                    && work.kind.isCollective()
+                    && work.sequence < barrier.sequence) {
+                earlier.add(work);
+            }
+        }
+        return earlier;
     }
 
     void awaitInBackground(HostWork work) {
@@ -275,6 +297,9 @@ public final class HostEngine extends Engine {
             running.begin(operation);
             try {
                 callBlocking(operation);
+                if (operation.kind == OperationKind.BARRIER) {
+                    startedBefore(operation).forEach(this::await);
+                }
             } catch (Throwable e) {
                 throw failed(e, operation);
             } finally {

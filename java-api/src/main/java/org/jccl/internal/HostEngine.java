@@ -67,6 +67,10 @@ public final class HostEngine extends Engine {
             for (Operation operation : operations) {
                 works.add(submit(operation));
             }
+        } catch (RuntimeException e) {
+            // What was not issued would hold its tensors for ever.
+            operations.subList(works.size(), operations.size()).forEach(Operation::releaseMemory);
+            throw e;
         } finally {
             communicator.batchEnd();
         }

@@ -504,7 +504,10 @@ final class Arguments {
     }
 
     private void apart(Operation operation, String one, Tensor a, String other, Tensor b) {
-        if (a.address() < b.address() + b.byteSize() && b.address() < a.address() + a.byteSize()) {
+        boolean empty = a.count() == 0 || b.count() == 0;
+        if (!empty
+                && a.address() < b.address() + b.byteSize()
+                && b.address() < a.address() + a.byteSize()) {
             throw bad(operation, one + " and " + other + " overlap in memory");
         }
     }

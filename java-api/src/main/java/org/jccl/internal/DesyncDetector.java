@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -77,7 +78,10 @@ public final class DesyncDetector {
     private final int rank;
     private final int size;
     private final Set<String> written = new HashSet<>();
-    private JcclException unpublished;
+
+    /** Not under the monitor, which may be held as long as the store takes to answer. */
+    private final AtomicReference<JcclException> unpublished = new AtomicReference<>();
+
     private boolean published;
     private boolean storeLost;
 
@@ -214,20 +218,18 @@ public final class DesyncDetector {
     }
 
     /** Remembers this rank's failure for {@link #publish}. */
-    synchronized void noteFailure(JcclException cause) {
-        if (unpublished == null) {
-            unpublished = cause;
-        }
+    void noteFailure(JcclException cause) {
+        unpublished.compareAndSet(null, cause);
     }
 
     /** Writes this rank's failure to the store, if there is one that is not there yet. */
     synchronized void publish() {
-        if (unpublished == null || published || storeLost || store.isEmpty() || size == 1) {
+        JcclException cause = unpublished.get();
+        if (cause == null || published || storeLost || store.isEmpty() || size == 1) {
             return;
         }
         published = true;
-        String text =
-                rank + "\n" + unpublished.getClass().getSimpleName() + "\n" + unpublished.reason();
+        String text = rank + "\n" + cause.getClass().getSimpleName() + "\n" + cause.reason();
         try {
             store.get().compareSet(FAILURE, new byte[0], bytes(text));
         } catch (StoreException e) {

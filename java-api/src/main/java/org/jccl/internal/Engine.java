@@ -26,6 +26,14 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     final GroupFailure failure = new GroupFailure();
     final RunningOperations running = new RunningOperations();
 
+    /** Guards the communicator's end against calls that come at any time, from any thread. */
+    private final Object end = new Object();
+
+    private boolean freed;
+
+    /** Set when closing begins; later operations are refused. */
+    volatile boolean closed;
+
     Engine(
             Communicator communicator,
             FailureContext context,
@@ -112,7 +120,11 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     public final void fail(JcclException cause) {
         if (failure.set(cause) == cause) {
             detector.noteFailure(cause);
-            communicator.abort();
+            synchronized (end) {
+                if (!freed) {
+                    communicator.abort();
+                }
+            }
             onFailure();
         }
     }
@@ -125,7 +137,13 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** Looks after everything that runs; on the watchdog's thread. */
     final void watch(long now) {
-        JcclException noticed = communicator.asynchronousError();
+        JcclException noticed;
+        synchronized (end) {
+            if (freed) {
+                return;
+            }
+            noticed = communicator.asynchronousError();
+        }
         if (noticed != null) {
             fail(noticed.at(context));
         }
@@ -152,14 +170,38 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         fail(cause);
     }
 
+    /** Frees the communicator, when no operation is inside it any more. */
+    final void freeCommunicator() {
+        synchronized (end) {
+            freed = true;
+            communicator.close();
+        }
+    }
+
     /** Throws when the group can not take another operation, letting the operation's memory go. */
-    final void requireUsable(Operation operation, boolean closed) {
+    final void requireUsable(Operation operation) {
         if (closed || failure.isSet()) {
             operation.releaseMemory();
-            throw closed
-                    ? new UsageException(contextOf(operation), "the group is closed")
-                    : failure.forLaterCall(contextOf(operation));
+            throw refusal(contextOf(operation));
         }
+    }
+
+    /**
+     * Checks that the group can still be used.
+     *
+     * @throws UsageException when it is closed
+     * @throws GroupAbortedException when it failed
+     */
+    public final void requireUsable() {
+        if (closed || failure.isSet()) {
+            throw refusal(context);
+        }
+    }
+
+    private JcclException refusal(FailureContext where) {
+        return closed
+                ? new UsageException(where, "the group is closed")
+                : failure.forLaterCall(where);
     }
 
     /**

@@ -242,6 +242,10 @@ public final class Group {
         return byDeviceType.values().iterator().next().engine();
     }
 
+    private void requireUsable() {
+        byDeviceType.values().forEach(bound -> bound.engine().requireUsable());
+    }
+
     private Store requireStore(String operation) {
         return store.orElseThrow(
                 () ->
@@ -259,6 +263,7 @@ public final class Group {
      * @param waitAllRanks whether all missing ranks are named
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
+        requireUsable();
         Store shared = requireStore("monitoredBarrier");
         String prefix;
         synchronized (groupsMade) {
@@ -313,6 +318,7 @@ public final class Group {
      * @return empty when this rank is not among them
      */
     public Optional<Group> newGroup(List<Integer> ranks) {
+        requireUsable();
         checkRanks(ranks);
         int mine = ranks.indexOf(context.rank());
         if (mine < 0) {
@@ -359,6 +365,7 @@ public final class Group {
      * @return empty for a negative color
      */
     public Optional<Group> split(int color, int key) {
+        requireUsable();
         Store shared = requireStore("split");
         int number;
         synchronized (groupsMade) {

@@ -25,7 +25,6 @@ public final class HostEngine extends Engine {
     private final Staging staging = new Staging(HostMemory.get().scratch());
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
     private long collectives;
-    private boolean closed;
     private Thread worker;
 
     /**
@@ -68,6 +67,10 @@ public final class HostEngine extends Engine {
             for (Operation operation : operations) {
                 works.add(submit(operation));
             }
+        } catch (RuntimeException e) {
+            // What was not issued would hold its tensors for ever.
+            operations.subList(works.size(), operations.size()).forEach(Operation::releaseMemory);
+            throw e;
         } finally {
             communicator.batchEnd();
         }
@@ -76,7 +79,7 @@ public final class HostEngine extends Engine {
 
     private void enqueue(HostWork work) {
         synchronized (queue) {
-            requireUsable(work, closed);
+            requireUsable(work);
             work.sequence = collectives++;
             queue.add(work);
             if (worker == null) {
@@ -171,7 +174,7 @@ public final class HostEngine extends Engine {
 
     private void startMessage(HostWork work) {
         synchronized (queue) {
-            requireUsable(work, closed);
+            requireUsable(work);
         }
         running.begin(work);
         try {
@@ -220,6 +223,9 @@ public final class HostEngine extends Engine {
         JcclException cause = null;
         try {
             source = communicator.await(work.request());
+            if (work.kind == OperationKind.BARRIER) {
+                startedBefore(work).forEach(this::await);
+            }
         } catch (Throwable e) {
             cause = failed(e, work);
         }
@@ -232,7 +238,7 @@ public final class HostEngine extends Engine {
         if (work.claim()) {
             boolean ready;
             try {
-                ready = failure.isSet() || communicator.test(work.request());
+                ready = failure.isSet() || isReady(work);
             } catch (Throwable e) {
                 ready = true;
             }
@@ -242,6 +248,25 @@ public final class HostEngine extends Engine {
                 work.started(work.request());
             }
         }
+    }
+
+    private boolean isReady(HostWork work) {
+        return communicator.test(work.request())
+                && (work.kind != OperationKind.BARRIER
+                        || startedBefore(work).stream().allMatch(HostWork::isCompleted));
+    }
+
+    /** Collectives that a barrier must see completed; the library may complete it before them. */
+    private List<HostWork> startedBefore(Operation barrier) {
+        List<HostWork> earlier = new ArrayList<>();
+        for (Operation operation : running.list()) {
+            if (operation instanceof HostWork work
+                    && work.kind.isCollective()
+                    && work.sequence < barrier.sequence) {
+                earlier.add(work);
+            }
+        }
+        return earlier;
     }
 
     void awaitInBackground(HostWork work) {
@@ -266,7 +291,7 @@ public final class HostEngine extends Engine {
             while (!mine) {
                 drain(null);
                 synchronized (queue) {
-                    requireUsable(operation, closed);
+                    requireUsable(operation);
                     if (queue.isEmpty()) {
                         operation.sequence = collectives++;
                         mine = true;
@@ -276,6 +301,9 @@ public final class HostEngine extends Engine {
             running.begin(operation);
             try {
                 callBlocking(operation);
+                if (operation.kind == OperationKind.BARRIER) {
+                    startedBefore(operation).forEach(this::await);
+                }
             } catch (Throwable e) {
                 throw failed(e, operation);
             } finally {
@@ -289,7 +317,7 @@ public final class HostEngine extends Engine {
 
     private int runMessage(Operation operation) {
         synchronized (queue) {
-            requireUsable(operation, closed);
+            requireUsable(operation);
         }
         running.begin(operation);
         try {
@@ -349,27 +377,37 @@ public final class HostEngine extends Engine {
         if (running.isEmpty()) {
             // Otherwise a thread is still inside the library: losing memory beats freeing it there.
             staging.close();
-            communicator.close();
+            freeCommunicator();
         }
     }
 
+    /**
+     * Waits until nothing runs. Gives up after a while, but not on a collective of a healthy group:
+     * that ends by its own deadline.
+     */
     private boolean awaitIdle(Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
-        while (true) {
-            completeUnawaited();
-            if (running.isEmpty()) {
-                return true;
+        boolean interrupted = false;
+        try {
+            while (true) {
+                completeUnawaited();
+                if (running.isEmpty()) {
+                    return true;
+                }
+                boolean waitsForCollective = running.hasCollective() && !failure.isSet();
+                if (!waitsForCollective && deadline - System.nanoTime() <= 0) {
+                    return false;
+                }
+                try {
+                    // Requests complete silently, so they are asked every few milliseconds.
+                    running.awaitEnd(10);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
             }
-            long left = deadline - System.nanoTime();
-            if (left <= 0) {
-                return false;
-            }
-            try {
-                // Requests complete silently, so they are asked every few milliseconds.
-                running.awaitEnd(Math.max(1, Math.min(left / 1_000_000, 10)));
-            } catch (InterruptedException e) {
+        } finally {
+            if (interrupted) {
                 Thread.currentThread().interrupt();
-                return false;
             }
         }
     }

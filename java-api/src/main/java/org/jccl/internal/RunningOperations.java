@@ -62,6 +62,10 @@ final class RunningOperations {
         return running.isEmpty();
     }
 
+    synchronized boolean hasCollective() {
+        return running.stream().anyMatch(operation -> operation.kind.isCollective());
+    }
+
     /** Blocks until an operation ends or the time is over. */
     synchronized void awaitEnd(long millis) throws InterruptedException {
         if (!running.isEmpty()) {
@@ -84,12 +88,14 @@ final class RunningOperations {
     synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
         List<DesyncDetector.Suspect> suspects = new ArrayList<>();
         FailureContext expired = null;
+        // Earlier when the deadline is near: by then ranks must have written where they are.
+        long suspiciousNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
         // Described under the lock: a synchronous call's object is reused once it has ended.
         for (Operation operation : running) {
             long age = now - operation.startNanos;
             if (age > timeoutNanos) {
                 expired = operation.context(group);
-            } else if (age > DIAGNOSE_AFTER_NANOS) {
+            } else if (age > suspiciousNanos) {
                 suspects.add(DesyncDetector.Suspect.of(operation, operation.context(group)));
             }
         }

@@ -38,7 +38,6 @@ public final class StreamEngine extends Engine {
     private final List<Long> capturedEvents = new ArrayList<>();
     private final Object issuing = new Object();
     private long collectives;
-    private boolean closed;
 
     /**
      * Creates an engine with a communication stream of its own.
@@ -94,7 +93,7 @@ public final class StreamEngine extends Engine {
         List<Work> issued = new ArrayList<>(operations.size());
         synchronized (issuing) {
             for (Operation operation : operations) {
-                requireUsable(operation, closed);
+                requireUsable(operation);
             }
             long caller = enter(operations.get(0));
             boolean captured = runtime.isCapturing(caller);
@@ -125,7 +124,7 @@ public final class StreamEngine extends Engine {
 
     /** Checks, makes the device current, and returns the caller's current stream. */
     private long enter(Operation operation) {
-        requireUsable(operation, closed);
+        requireUsable(operation);
         try {
             DeviceRuntimes.enter(runtime, device);
             return Stream.current(device).handle();
@@ -344,7 +343,7 @@ public final class StreamEngine extends Engine {
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
             staging.close();
-            communicator.close();
+            freeCommunicator();
             capturedEvents.forEach(runtime::destroyEvent);
             events.destroyAll();
             runtime.destroyStream(stream);

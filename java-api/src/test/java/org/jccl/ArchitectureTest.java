@@ -1,0 +1,131 @@
+package org.jccl;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import java.io.IOException;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleFinder;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The cut between this module and the bindings, and what a library must not do. */
+class ArchitectureTest {
+
+    private static final Pattern COMMENT = Pattern.compile("(?s)/\\*.*?\\*/|//[^\n]*");
+
+    /** Not within other words, such as "compile". */
+    private static final Pattern VENDOR =
+            Pattern.compile("(?i:nccl|hccl|sccl|gloo)|(?<![A-Za-z])(mpi|MPI)|Mpi(?![a-z])");
+
+    private static final Path CLASSES = classes();
+
+    private static final JavaClasses MAIN = new ClassFileImporter().importPath(CLASSES);
+
+    private static Path classes() {
+        try {
+            return Path.of(
+                    Tensor.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void nobodyEndsTheProcess() {
+        noClasses()
+                .should()
+                .callMethod(System.class, "exit", int.class)
+                .orShould()
+                .callMethod(Runtime.class, "exit", int.class)
+                .orShould()
+                .callMethod(Runtime.class, "halt", int.class)
+                .check(MAIN);
+    }
+
+    /** The launcher's default is to pass on what the ranks print. */
+    @Test
+    void nobodyPrints() {
+        noClasses()
+                .that()
+                .doNotHaveSimpleName("ProcessLauncherBuilder")
+                .should()
+                .accessField(System.class, "out")
+                .orShould()
+                .accessField(System.class, "err")
+                .orShould()
+                .callMethod(Throwable.class, "printStackTrace")
+                .check(MAIN);
+    }
+
+    @Test
+    void nativeCodeIsNotLoadedByInitialisingAClass() {
+        assertThat(MAIN).isNotEmpty();
+        for (JavaClass type : MAIN) {
+            type.getStaticInitializer()
+                    .ifPresent(
+                            initializer ->
+                                    assertThat(initializer.getMethodCallsFromSelf())
+                                            .as("static initialiser of %s", type.getName())
+                                            .noneMatch(
+                                                    call ->
+                                                            call.getTarget()
+                                                                            .getName()
+                                                                            .startsWith("load")
+                                                                    && !call.getTargetOwner()
+                                                                            .isEquivalentTo(
+                                                                                    java.util
+                                                                                            .ServiceLoader
+                                                                                            .class)));
+        }
+    }
+
+    @Test
+    void internalPackagesAreNotExported() {
+        ModuleDescriptor module =
+                ModuleFinder.of(CLASSES).find("org.jccl.api").orElseThrow().descriptor();
+        assertThat(module.exports())
+                .extracting(ModuleDescriptor.Exports::source)
+                .contains("org.jccl", "org.jccl.spi")
+                .noneMatch(name -> name.contains("internal"));
+    }
+
+    /** Launchers of that name are the bootstrap's business. */
+    @Test
+    void noVendorIsNamedInCode() throws IOException {
+        Path sources = Path.of("src", "main", "java");
+        List<Path> files;
+        try (Stream<Path> all = Files.walk(sources)) {
+            files =
+                    all.filter(file -> file.toString().endsWith(".java"))
+                            .filter(file -> !file.toString().contains("bootstrap"))
+                            .toList();
+        }
+        assertThat(files).hasSizeGreaterThan(20);
+        for (Path file : files) {
+            String code = COMMENT.matcher(Files.readString(file)).replaceAll("");
+            Matcher vendor = VENDOR.matcher(code);
+            assertThat(vendor.find())
+                    .as("%s names a vendor in %s", file, around(code, vendor))
+                    .isFalse();
+        }
+    }
+
+    private static String around(String code, Matcher matcher) {
+        matcher.reset();
+        return matcher.find()
+                ? code.substring(
+                        Math.max(0, matcher.start() - 40),
+                        Math.min(code.length(), matcher.end() + 40))
+                : "";
+    }
+}

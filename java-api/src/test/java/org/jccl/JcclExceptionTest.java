@@ -1,0 +1,67 @@
+package org.jccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import org.junit.jupiter.api.Test;
+
+class JcclExceptionTest {
+
+    private static final FailureContext WHERE =
+            new FailureContext("world", 2, "allReduce(float32 x 4, SUM)", 17);
+
+    @Test
+    void messagesSayWhereAndWhy() {
+        JcclException failure = new PeerLostException(WHERE, "connection reset");
+        assertThat(failure)
+                .hasMessage(
+                        "group 'world', rank 2, operation 17 allReduce(float32 x 4, SUM):"
+                                + " connection reset");
+        assertThat(failure.reason()).isEqualTo("connection reset");
+        assertThat(failure.context()).isEqualTo(WHERE);
+    }
+
+    @Test
+    void contextIsAddedOnce() {
+        JcclException failure = new MismatchException(FailureContext.NONE, "differs");
+        assertThat(failure).hasMessage("differs");
+        assertThat(failure.at(WHERE)).isSameAs(failure);
+        assertThat(failure.at(FailureContext.ofGroup("other", 0)).context()).isEqualTo(WHERE);
+    }
+
+    @Test
+    void contextLeavesOutWhatIsNotKnown() {
+        assertThat(FailureContext.NONE).hasToString("");
+        assertThat(FailureContext.ofGroup("g", 0)).hasToString("group 'g', rank 0");
+        assertThat(new FailureContext("", -1, "barrier()", -1)).hasToString("barrier()");
+        assertThat(new FailureContext("g", 1, "barrier()", 0))
+                .hasToString("group 'g', rank 1, operation 0 barrier()");
+    }
+
+    @Test
+    void categoriesSayWhatToDo() {
+        assertThat(new UsageException(WHERE, "x").category())
+                .isEqualTo(JcclException.Category.USAGE);
+        assertThat(new WaitTimeoutException(WHERE, "x").category())
+                .isEqualTo(JcclException.Category.RETRYABLE);
+        assertThat(new OperationTimeoutException(WHERE, "x").category())
+                .isEqualTo(JcclException.Category.FATAL_GROUP);
+    }
+
+    @Test
+    void survivesSerialisationWithoutItsContext() throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(new MismatchException(WHERE, "differs"));
+        }
+        try (ObjectInputStream in =
+                new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            JcclException read = (JcclException) in.readObject();
+            assertThat(read.context()).isEqualTo(FailureContext.NONE);
+            assertThat(read.reason()).isEqualTo("differs");
+        }
+    }
+}

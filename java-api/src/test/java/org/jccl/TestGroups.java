@@ -1,0 +1,36 @@
+package org.jccl;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.internal.Group;
+import org.jccl.spi.BackendProvider;
+import org.jccl.store.Store;
+
+/** Makes groups of providers that are no services. */
+public final class TestGroups {
+
+    private TestGroups() {}
+
+    /**
+     * Joins a world on host memory.
+     *
+     * @param provider the backend
+     * @param store shared by the ranks
+     * @param rank this rank
+     * @param size number of ranks
+     * @param timeout deadline of each operation
+     * @return the group
+     */
+    public static ProcessGroup world(
+            BackendProvider provider, Store store, int rank, int size, Duration timeout) {
+        return new ProcessGroup(
+                Group.world(
+                        rank,
+                        size,
+                        Optional.of(store),
+                        timeout,
+                        List.of(new Group.Backend(provider, Device.CPU, Optional.empty())),
+                        () -> {}));
+    }
+}

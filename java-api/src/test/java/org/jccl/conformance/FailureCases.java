@@ -1,0 +1,297 @@
+package org.jccl.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.Work;
+import org.junit.jupiter.api.Test;
+
+/** Ranks that do not come, groups that are aborted or closed. */
+abstract class FailureCases extends Cases {
+
+    private static final Duration SHORT = Duration.ofSeconds(2);
+
+    private static CompletableFuture<Throwable> inThread(ThrowingCallable action) {
+        CompletableFuture<Throwable> outcome = new CompletableFuture<>();
+        Thread thread = new Thread(() -> outcome.complete(catchThrowable(action)), "inside");
+        thread.setDaemon(true);
+        thread.start();
+        return outcome;
+    }
+
+    private static Throwable outcome(CompletableFuture<Throwable> thread) throws Exception {
+        return thread.get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void anAbsentRankIsNamedAtTheDeadline() {
+        backend()
+                .ranks()
+                .run(
+                        3,
+                        SHORT,
+                        rank -> {
+                            if (rank.rank() == 2) {
+                                rank.awaitSignal("failed on 0");
+                                rank.awaitSignal("failed on 1");
+                                return;
+                            }
+                            Forms form = Forms.of(rank.group()).get(rank.rank());
+                            assertThatThrownBy(() -> form.allReduce(rank.floats(1), ReduceOp.SUM))
+                                    .isInstanceOf(OperationTimeoutException.class)
+                                    .hasMessageContaining("allReduce(float32 x 1, SUM)")
+                                    .hasMessageContaining("rank 2 is not waiting");
+                            rank.signal("failed on " + rank.rank());
+                        });
+    }
+
+    @Test
+    void aMessageThatIsNeverSentEndsAtTheDeadline() {
+        backend()
+                .ranks()
+                .run(
+                        2,
+                        SHORT,
+                        rank -> {
+                            if (rank.rank() == 1) {
+                                rank.awaitSignal("failed");
+                                return;
+                            }
+                            Work tagged = rank.group().recv(rank.floats(1), 1, 8);
+                            Work any = rank.group().recvAnySource(rank.floats(1), 9);
+                            assertThatThrownBy(tagged::await)
+                                    .isInstanceOf(OperationTimeoutException.class)
+                                    .hasMessageContaining("recv(float32 x 1");
+                            assertThatThrownBy(any::await).isInstanceOf(JcclException.class);
+                            assertThat(tagged.isCompleted()).isTrue();
+                            assertThat(tagged.exception()).isPresent();
+                            assertThat(tagged.toFuture()).isCompletedExceptionally();
+                            rank.signal("failed");
+                        });
+    }
+
+    @Test
+    void abortWakesWhoIsInsideAndLaterCallsCarryTheFirstCause() {
+        onRanks(
+                2,
+                rank -> {
+                    ProcessGroup group = rank.group();
+                    if (rank.rank() == 0) {
+                        var inside =
+                                inThread(
+                                        () -> group.sync().allReduce(rank.floats(1), ReduceOp.SUM));
+                        Work receive = group.recv(rank.floats(1), 1);
+                        Work queued = group.allReduce(rank.floats(1), ReduceOp.SUM);
+                        rank.awaitSignal("ready");
+                        group.abort();
+                        assertThat(outcome(inside))
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("abort() was called");
+                        for (Work work : List.of(receive, queued)) {
+                            assertThatThrownBy(work::await).isInstanceOf(JcclException.class);
+                        }
+                    } else {
+                        rank.signal("ready");
+                        // This rank's operation needs rank 0 and fails with it.
+                        assertThatThrownBy(
+                                        () ->
+                                                group.recv(rank.floats(1), 0)
+                                                        .await(Duration.ofSeconds(20)))
+                                .isInstanceOf(JcclException.class)
+                                .isNotInstanceOf(OperationTimeoutException.class);
+                    }
+                    assertThatThrownBy(() -> group.allReduce(rank.floats(1), ReduceOp.SUM))
+                            .isInstanceOf(GroupAbortedException.class)
+                            .hasMessageContaining("the group failed before")
+                            .hasCauseInstanceOf(JcclException.class);
+                    assertThatThrownBy(() -> group.sync().barrier())
+                            .isInstanceOf(GroupAbortedException.class);
+                    assertThatThrownBy(() -> group.send(rank.floats(1), 1 - rank.rank()))
+                            .isInstanceOf(GroupAbortedException.class);
+                    group.abort();
+                });
+    }
+
+    @Test
+    void afterAFailureRanksBuildANewWorld() {
+        for (int i = 0; i < 2; i++) {
+            onRanks(
+                    2,
+                    rank -> {
+                        Tensor sum = rank.floats(1);
+                        rank.group().allReduce(sum, ReduceOp.SUM).await();
+                        rank.expect(sum, new long[] {2}, "sum");
+                        rank.group().abort();
+                    });
+        }
+    }
+
+    @Test
+    void abortingASubGroupLeavesTheWorldUsable() {
+        onRanks(
+                2,
+                rank -> {
+                    try (ProcessGroup sub = rank.group().newGroup(List.of(0, 1)).get()) {
+                        sub.abort();
+                        assertThatThrownBy(() -> sub.sync().barrier())
+                                .isInstanceOf(GroupAbortedException.class);
+                    }
+                    rank.group().sync().barrier();
+                });
+    }
+
+    @Test
+    void aClosedGroupRefusesEverything() {
+        onRanks(
+                2,
+                rank -> {
+                    ProcessGroup group = rank.group();
+                    group.sync().barrier();
+                    group.close();
+                    group.close();
+                    for (Forms form : Forms.of(group)) {
+                        List<ThrowingCallable> calls = new ArrayList<>();
+                        calls.add(() -> form.allReduce(rank.floats(1), ReduceOp.SUM));
+                        calls.add(() -> form.broadcast(rank.floats(1), 0));
+                        calls.add(() -> form.send(rank.floats(1), 1 - rank.rank(), 0));
+                        calls.add(() -> form.recv(rank.floats(1), 1 - rank.rank(), 0));
+                        calls.add(form::barrier);
+                        calls.add(() -> group.newGroup(List.of(0, 1)));
+                        calls.add(() -> group.split(0, 0));
+                        calls.add(() -> group.monitoredBarrier(Duration.ofSeconds(1), true));
+                        for (ThrowingCallable call : calls) {
+                            assertThatThrownBy(call)
+                                    .isInstanceOf(UsageException.class)
+                                    .hasMessageContaining("closed");
+                        }
+                    }
+                    assertThat(group.rank()).isEqualTo(rank.rank());
+                    assertThatCode(group::abort).doesNotThrowAnyException();
+                });
+    }
+
+    @Test
+    void aFailedGroupMakesNoSubGroups() {
+        onRanks(
+                2,
+                rank -> {
+                    rank.group().abort();
+                    assertThatThrownBy(() -> rank.group().newGroup(List.of(0, 1)))
+                            .isInstanceOf(GroupAbortedException.class);
+                    assertThatThrownBy(() -> rank.group().split(0, 0))
+                            .isInstanceOf(GroupAbortedException.class);
+                });
+    }
+
+    @Test
+    void closingWaitsForACallOfAnotherThread() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    if (rank.rank() == 0) {
+                        Tensor message = rank.floats(0);
+                        rank.group().recv(message, 1).await();
+                        var inside =
+                                inThread(() -> rank.group().sync().allReduce(sum, ReduceOp.SUM));
+                        rank.signal("inside");
+                        rank.group().close();
+                        Throwable thrown = outcome(inside);
+                        // The thread was inside before the group closed, or it came too late.
+                        assertThat(thrown == null || thrown instanceof UsageException)
+                                .as("%s", thrown)
+                                .isTrue();
+                        rank.signal(thrown == null ? "done" : "too late");
+                    } else {
+                        rank.group().send(rank.floats(1), 0).await();
+                        rank.awaitSignal("inside");
+                        Work work = rank.group().allReduce(sum, ReduceOp.SUM);
+                        while (!rank.store().check(List.of("signal/done"))
+                                && !rank.store().check(List.of("signal/too late"))) {
+                            Thread.onSpinWait();
+                        }
+                        if (rank.store().check(List.of("signal/done"))) {
+                            work.await();
+                            rank.expect(sum, new long[] {2}, "sum");
+                        } else {
+                            rank.group().abort();
+                        }
+                    }
+                });
+    }
+
+    @Test
+    void closingWaitsForCollectivesThatWereIssued() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    if (rank.rank() == 0) {
+                        Work work = rank.group().allReduce(sum, ReduceOp.SUM);
+                        rank.signal("issued");
+                        rank.group().close();
+                        assertThat(work.isCompleted()).isTrue();
+                        work.await();
+                    } else {
+                        rank.awaitSignal("issued");
+                        // Longer than a closing group waits for messages.
+                        Thread.sleep(1500);
+                        rank.group().allReduce(sum, ReduceOp.SUM).await();
+                    }
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    @Test
+    void closingGivesUpMessagesWithoutPartner() {
+        onRanks(
+                2,
+                rank -> {
+                    rank.group().sync().barrier();
+                    if (rank.rank() == 0) {
+                        Work receive = rank.group().recv(rank.floats(1), 1);
+                        Work any = rank.group().recvAnySource(rank.floats(1), 2);
+                        rank.group().close();
+                        assertThatThrownBy(receive::await)
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("closed while messages were outstanding");
+                        assertThat(any.isCompleted()).isTrue();
+                        rank.signal("closed");
+                    } else {
+                        rank.awaitSignal("closed");
+                    }
+                });
+    }
+
+    @Test
+    void closingFromSeveralThreadsIsFine() {
+        onRanks(
+                2,
+                rank -> {
+                    rank.group().sync().barrier();
+                    List<CompletableFuture<Throwable>> closers = new ArrayList<>();
+                    for (int i = 0; i < 4; i++) {
+                        closers.add(inThread(rank.group()::close));
+                        closers.add(inThread(rank.group()::abort));
+                    }
+                    for (CompletableFuture<Throwable> closer : closers) {
+                        assertThat(outcome(closer)).isNull();
+                    }
+                });
+    }
+}

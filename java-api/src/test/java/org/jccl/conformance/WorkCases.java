@@ -1,0 +1,277 @@
+package org.jccl.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jccl.DataType;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.WaitTimeoutException;
+import org.jccl.Work;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a work promises, and the order of operations. */
+abstract class WorkCases extends Cases {
+
+    private static final int MANY = 1000;
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void manyOutstandingWorksAreAwaitedInAnyOrder(int size) {
+        onRanks(
+                size,
+                rank -> {
+                    List<Tensor> tensors = new ArrayList<>();
+                    List<Work> works = new ArrayList<>();
+                    for (int i = 0; i < MANY; i++) {
+                        tensors.add(rank.tensor(DataType.INT32, i, rank.rank()));
+                        works.add(rank.group().allReduce(tensors.get(i), ReduceOp.SUM));
+                        assertThat(works.get(i).sequence()).isEqualTo(i);
+                    }
+                    List<Work> shuffled = new ArrayList<>(works);
+                    Collections.shuffle(shuffled, new Random(rank.rank()));
+                    shuffled.forEach(Work::await);
+                    for (int i = 0; i < MANY; i++) {
+                        long[] expected = {(long) size * i, size * (size - 1L) / 2};
+                        rank.expect(tensors.get(i), expected, "work " + i);
+                    }
+                });
+    }
+
+    @Test
+    void manyOutstandingMessagesAreAwaitedInAnyOrder() {
+        onRanks(
+                2,
+                rank -> {
+                    int peer = 1 - rank.rank();
+                    List<Tensor> got = new ArrayList<>();
+                    List<Work> works = new ArrayList<>();
+                    for (int i = 0; i < MANY; i++) {
+                        got.add(rank.blank(DataType.INT32, 1));
+                        works.add(rank.group().recv(got.get(i), peer, i % 7));
+                        works.add(rank.group().send(rank.tensor(DataType.INT32, i), peer, i % 7));
+                    }
+                    Collections.shuffle(works, new Random(rank.rank()));
+                    works.forEach(Work::await);
+                    for (int i = 0; i < MANY; i++) {
+                        rank.expect(got.get(i), new long[] {i}, "message " + i);
+                    }
+                });
+    }
+
+    @Test
+    void worksThatNobodyAwaitsCompleteAndLetGoOfTheirMemory() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    Work dropped = rank.group().allReduce(sum, ReduceOp.SUM);
+                    int peer = 1 - rank.rank();
+                    Work sent = rank.group().send(rank.floats(1), peer);
+                    Work received = rank.group().recv(rank.floats(1), peer);
+                    dropped.toFuture().get(20, TimeUnit.SECONDS);
+                    sent.toFuture().get(20, TimeUnit.SECONDS);
+                    received.toFuture().get(20, TimeUnit.SECONDS);
+                    assertThat(dropped.isCompleted()).isTrue();
+                    assertThat(dropped.exception()).isEmpty();
+                    assertThat(dropped.duration()).isPresent();
+                    assertThat(received.sourceRank()).isEqualTo(peer);
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    @Test
+    void futuresCanBeChained() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    CompletableFuture<byte[]> read =
+                            rank.group()
+                                    .allReduce(sum, ReduceOp.SUM)
+                                    .toFuture()
+                                    .thenApply(done -> rank.backend().read(sum));
+                    assertThat(Elements.decode(DataType.FLOAT32, read.get(20, TimeUnit.SECONDS)))
+                            .containsExactly(2);
+                });
+    }
+
+    @Test
+    void cancellingAFutureDoesNothingToTheWork() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    Work work = rank.group().allReduce(sum, ReduceOp.SUM);
+                    work.toFuture().cancel(true);
+                    work.await();
+                    assertThat(work.toFuture()).isNotCancelled();
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    @Test
+    void awaitWithATimeoutGivesUpAndCanBeRepeated() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    Tensor message = rank.floats(4);
+                    if (rank.rank() == 0) {
+                        Work reduction = rank.group().allReduce(sum, ReduceOp.SUM);
+                        Work receive = rank.group().recv(message, 1);
+                        for (Work work : List.of(reduction, receive)) {
+                            assertThatThrownBy(() -> work.await(Duration.ofMillis(20)))
+                                    .isInstanceOf(WaitTimeoutException.class)
+                                    .hasMessageContaining("rank 0");
+                            assertThatThrownBy(() -> work.await(Duration.ZERO))
+                                    .isInstanceOf(WaitTimeoutException.class);
+                            assertThat(work.isCompleted()).isFalse();
+                            assertThat(work.exception()).isEmpty();
+                            assertThat(work.duration()).isEmpty();
+                        }
+                        rank.signal("gave up");
+                        reduction.await(Duration.ofSeconds(20));
+                        receive.await(Duration.ofSeconds(20));
+                    } else {
+                        rank.awaitSignal("gave up");
+                        rank.group().allReduce(sum, ReduceOp.SUM).await();
+                        rank.group().send(rank.floats(8), 0).await();
+                        message = rank.floats(8);
+                    }
+                    rank.expect(sum, new long[] {2}, "sum");
+                    rank.expect(message, new long[] {8}, "message");
+                });
+    }
+
+    @Test
+    void awaitingTwiceAndFromSeveralThreadsIsFine() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    Work work = rank.group().allReduce(sum, ReduceOp.SUM);
+                    List<CompletableFuture<Void>> waiters = new ArrayList<>();
+                    for (int i = 0; i < 4; i++) {
+                        waiters.add(CompletableFuture.runAsync(work::await));
+                    }
+                    for (CompletableFuture<Void> waiter : waiters) {
+                        waiter.get(20, TimeUnit.SECONDS);
+                    }
+                    work.await();
+                    work.synchronize();
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    @Test
+    void waitingIgnoresInterruptsAndKeepsTheFlag() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    Work work = rank.group().allReduce(sum, ReduceOp.SUM);
+                    Thread.currentThread().interrupt();
+                    work.await();
+                    assertThat(Thread.interrupted()).isTrue();
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void aBarrierEndsAfterTheCollectivesIssuedBefore(int size) {
+        onRanks(
+                size,
+                rank -> {
+                    List<Work> works = new ArrayList<>();
+                    for (int i = 0; i < 20; i++) {
+                        works.add(rank.group().allReduce(rank.filled(LARGE, 1), ReduceOp.SUM));
+                    }
+                    rank.group().barrier().await();
+                    assertThat(works).allMatch(Work::isCompleted);
+                });
+    }
+
+    @Test
+    void aBarrierEndsNotBeforeTheLastRankArrives() {
+        onRanks(
+                3,
+                rank -> {
+                    for (Forms form : Forms.of(rank.group())) {
+                        if (rank.rank() == 2) {
+                            rank.signal("last arrives, " + form);
+                        }
+                        form.barrier();
+                        assertThat(rank.store().check(List.of("signal/last arrives, " + form)))
+                                .isTrue();
+                    }
+                });
+    }
+
+    @Test
+    void aSynchronousCallRunsAfterWhatWasIssuedBefore() {
+        onRanks(
+                2,
+                rank -> {
+                    List<Tensor> tensors = new ArrayList<>();
+                    List<Work> works = new ArrayList<>();
+                    for (int i = 0; i < 20; i++) {
+                        tensors.add(rank.floats(i));
+                        works.add(rank.group().allReduce(tensors.get(i), ReduceOp.SUM));
+                    }
+                    tensors.add(rank.floats(20));
+                    if (rank.rank() == 0) {
+                        rank.group().sync().allReduce(tensors.get(20), ReduceOp.SUM);
+                    } else {
+                        rank.group().allReduce(tensors.get(20), ReduceOp.SUM).await();
+                    }
+                    works.forEach(Work::await);
+                    for (int i = 0; i <= 20; i++) {
+                        rank.expect(tensors.get(i), new long[] {2L * i}, "collective " + i);
+                    }
+                });
+    }
+
+    @Test
+    void sequenceNumbersCountTheCollectivesOfEachGroup() {
+        onRanks(
+                2,
+                rank -> {
+                    assertThat(rank.group().barrier().sequence()).isZero();
+                    rank.group().sync().barrier();
+                    Work third = rank.group().allReduce(rank.floats(1), ReduceOp.SUM);
+                    assertThat(third.sequence()).isEqualTo(2);
+                    third.await();
+                    try (var sub = rank.group().newGroup(List.of(0, 1)).orElseThrow()) {
+                        Work first = sub.barrier();
+                        assertThat(first.sequence()).isZero();
+                        first.await();
+                    }
+                });
+    }
+
+    @Test
+    void aTensorClosedWhileInUseLivesUntilItsWorkIsDone() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor mine = rank.blank(DataType.FLOAT32, 1000);
+                    Tensor sum = rank.floats(1);
+                    Work move = rank.group().broadcast(mine, 0);
+                    mine.close();
+                    rank.group().allReduce(sum, ReduceOp.SUM).await();
+                    move.await();
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+}

@@ -1,0 +1,288 @@
+package org.jccl.conformance.inmemory;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.internal.OperationKind;
+import org.jccl.spi.Communicator;
+
+/**
+ * One rank's end of a hub. Throws {@link IllegalStateException} where the engine breaks the rules
+ * of the SPI, so that tests see what a native library would make a crash of.
+ */
+final class InMemoryCommunicator implements Communicator {
+
+    private final Hub hub;
+    private final int rank;
+    private final boolean startsCollectives;
+    private final Map<Long, Call> requests = new HashMap<>();
+    private long collectives;
+    private long nextRequest = 1;
+    private boolean collectiveRuns;
+    private int inside;
+    private boolean aborted;
+    private boolean closed;
+
+    InMemoryCommunicator(Hub hub, int rank, boolean startsCollectives) {
+        this.hub = hub;
+        this.rank = rank;
+        this.startsCollectives = startsCollectives;
+    }
+
+    @Override
+    public boolean startsCollectives() {
+        return startsCollectives;
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return op.supports(type) && !type.isFloat8();
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        return collective(
+                call(OperationKind.BROADCAST, address, address, count, type, null, root), stream);
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return collective(
+                call(OperationKind.ALL_REDUCE, input, output, count, type, op, -1), stream);
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        return collective(call(OperationKind.REDUCE, input, output, count, type, op, root), stream);
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        return collective(
+                call(OperationKind.ALL_GATHER, input, output, count, type, null, -1), stream);
+    }
+
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        Call call = call(OperationKind.ALL_GATHER_V, input, output, 0, type, null, -1);
+        call.outputCounts = counts.clone();
+        return collective(call, stream);
+    }
+
+    @Override
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+        return collective(
+                call(OperationKind.GATHER, input, output, count, type, null, root), stream);
+    }
+
+    @Override
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+        return collective(
+                call(OperationKind.SCATTER, input, output, count, type, null, root), stream);
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return collective(
+                call(OperationKind.REDUCE_SCATTER, input, output, count, type, op, -1), stream);
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        Call call = call(OperationKind.REDUCE_SCATTER_V, input, output, 0, type, op, -1);
+        call.inputCounts = counts.clone();
+        return collective(call, stream);
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        return collective(
+                call(OperationKind.ALL_TO_ALL, input, output, count, type, null, -1), stream);
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        Call call = call(OperationKind.ALL_TO_ALL_V, input, output, 0, type, null, -1);
+        call.inputCounts = inputCounts.clone();
+        call.outputCounts = outputCounts.clone();
+        return collective(call, stream);
+    }
+
+    @Override
+    public long barrier(long stream) {
+        return collective(call(OperationKind.BARRIER, 0, 0, 0, DataType.BOOL, null, -1), stream);
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        Call call = call(OperationKind.SEND, address, 0, count, type, null, peer);
+        call.tag = tag;
+        return message(call, stream);
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        Call call = call(OperationKind.RECV, 0, address, count, type, null, peer);
+        call.tag = tag;
+        return message(call, stream);
+    }
+
+    private Call call(
+            OperationKind kind,
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int peer) {
+        Call call = new Call(kind, rank, type);
+        call.input = input;
+        call.output = output;
+        call.count = count;
+        call.op = op;
+        call.peer = peer;
+        return call;
+    }
+
+    private long collective(Call call, long stream) {
+        synchronized (hub) {
+            requireUsable();
+            if (collectiveRuns) {
+                throw new IllegalStateException("two collectives run at once");
+            }
+            hub.arrive(collectives++, call);
+            if (stream == NONBLOCKING && !startsCollectives) {
+                throw new IllegalStateException("asked to start a collective, which it does not");
+            }
+            if (stream == NONBLOCKING) {
+                return request(call);
+            }
+            collectiveRuns = true;
+            try {
+                block(call);
+            } finally {
+                collectiveRuns = false;
+            }
+            return 0;
+        }
+    }
+
+    private long message(Call call, long stream) {
+        synchronized (hub) {
+            requireUsable();
+            hub.post(call);
+            if (stream == NONBLOCKING) {
+                return request(call);
+            }
+            block(call);
+            return 0;
+        }
+    }
+
+    private long request(Call call) {
+        requests.put(nextRequest, call);
+        return nextRequest++;
+    }
+
+    private void block(Call call) {
+        inside++;
+        boolean interrupted = false;
+        while (!call.done && !aborted) {
+            try {
+                hub.wait();
+            } catch (InterruptedException e) {
+                // A native library would not notice.
+                interrupted = true;
+            }
+        }
+        inside--;
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (!call.done) {
+            throw new GroupAbortedException(FailureContext.NONE, "aborted inside the library");
+        }
+    }
+
+    @Override
+    public boolean test(long request) {
+        synchronized (hub) {
+            requireOpen();
+            return aborted || requests.get(request).done;
+        }
+    }
+
+    @Override
+    public int await(long request) {
+        synchronized (hub) {
+            requireOpen();
+            Call call = requests.remove(request);
+            if (call == null) {
+                throw new IllegalStateException("request " + request + " is awaited twice");
+            }
+            block(call);
+            return call.source;
+        }
+    }
+
+    @Override
+    public JcclException asynchronousError() {
+        synchronized (hub) {
+            requireOpen();
+            return null;
+        }
+    }
+
+    private void requireUsable() {
+        requireOpen();
+        if (aborted) {
+            throw new GroupAbortedException(FailureContext.NONE, "aborted before the call");
+        }
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("used after close");
+        }
+    }
+
+    @Override
+    public void abort() {
+        synchronized (hub) {
+            requireOpen();
+            aborted = true;
+            hub.withdraw(rank);
+        }
+    }
+
+    @Override
+    public void close() {
+        synchronized (hub) {
+            if (inside > 0 || !requests.isEmpty()) {
+                throw new IllegalStateException("closed while in use");
+            }
+            closed = true;
+            hub.withdraw(rank);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package org.jccl.internal;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.spi.Communicator;
+
+/** A communicator that does what a test says, and remembers how the engine called it. */
+final class ScriptedCommunicator implements InvocationHandler {
+
+    private static final Set<String> QUESTIONS =
+            Set.of("startsCollectives", "startsPointToPoint", "reduces", "asynchronousError");
+
+    private final List<String> calls = new ArrayList<>();
+    private final List<Thread> threads = new ArrayList<>();
+    private final Set<Long> complete = new HashSet<>();
+    private long requests;
+    private boolean blocked;
+    private boolean aborted;
+
+    /** Whether collectives return requests. */
+    boolean startsCollectives;
+
+    /** Thrown by the next operation. */
+    RuntimeException failure;
+
+    /** Reported when asked. */
+    JcclException noticed;
+
+    Communicator communicator() {
+        return (Communicator)
+                Proxy.newProxyInstance(
+                        Communicator.class.getClassLoader(),
+                        new Class<?>[] {Communicator.class},
+                        this);
+    }
+
+    /** From now on blocking operations block until {@link #unblock} or abort. */
+    synchronized void block() {
+        blocked = true;
+    }
+
+    synchronized void unblock() {
+        blocked = false;
+        notifyAll();
+    }
+
+    /** Makes a request ready; they are numbered from 1. */
+    synchronized void complete(long request) {
+        complete.add(request);
+        notifyAll();
+    }
+
+    /** Names of the methods that were called, questions left out. */
+    synchronized List<String> calls() {
+        return List.copyOf(calls);
+    }
+
+    /** Thread of the n-th of {@link #calls}. */
+    synchronized Thread thread(int n) {
+        return threads.get(n);
+    }
+
+    synchronized void awaitCalls(int count) throws InterruptedException {
+        while (calls.size() < count) {
+            wait();
+        }
+    }
+
+    @Override
+    public synchronized Object invoke(Object proxy, Method method, Object[] arguments)
+            throws InterruptedException {
+        String name = method.getName();
+        if (!QUESTIONS.contains(name) && !name.equals("test")) {
+            calls.add(name);
+            threads.add(Thread.currentThread());
+            notifyAll();
+        }
+        return switch (name) {
+            case "startsCollectives" -> startsCollectives;
+            case "startsPointToPoint", "reduces" -> true;
+            case "asynchronousError" -> noticed;
+            case "test" -> aborted || complete.contains((long) arguments[0]);
+            case "await" -> {
+                blockUnless(() -> complete.contains((long) arguments[0]));
+                yield -1;
+            }
+            case "abort" -> {
+                aborted = true;
+                notifyAll();
+                yield null;
+            }
+            case "close", "batchStart", "batchEnd" -> null;
+            default -> operation((long) arguments[arguments.length - 1]);
+        };
+    }
+
+    private long operation(long stream) throws InterruptedException {
+        if (failure != null) {
+            RuntimeException thrown = failure;
+            failure = null;
+            throw thrown;
+        }
+        if (stream == Communicator.NONBLOCKING) {
+            return ++requests;
+        }
+        blockUnless(() -> !blocked);
+        return 0;
+    }
+
+    private void blockUnless(java.util.function.BooleanSupplier ready) throws InterruptedException {
+        while (!ready.getAsBoolean()) {
+            if (aborted) {
+                throw new GroupAbortedException(FailureContext.NONE, "aborted");
+            }
+            wait();
+        }
+    }
+}

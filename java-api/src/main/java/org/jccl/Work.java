@@ -34,6 +34,7 @@ public sealed interface Work permits HostWork, DeviceWork {
      *
      * @param timeout how long at most
      * @throws WaitTimeoutException when the work is not complete in time
+     * @throws UsageException when the timeout is null or negative
      * @throws JcclException when the work failed
      */
     void await(Duration timeout);
@@ -63,7 +64,7 @@ public sealed interface Work permits HostWork, DeviceWork {
      * A future of this work.
      *
      * @return completes when the work does, exceptionally when it failed; cancelling it does
-     *     nothing to the work
+     *     nothing to the work; what depends on it runs in the common pool
      */
     CompletableFuture<Void> toFuture();
 

@@ -3,6 +3,7 @@ package org.jccl.internal;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
@@ -44,7 +45,7 @@ public final class DeviceWork implements Work {
 
     @Override
     public void await(Duration timeout) {
-        if (!engine.pollUntil(this, System.nanoTime() + timeout.toNanos())) {
+        if (!engine.pollUntil(this, Deadline.after(timeout))) {
             throw new WaitTimeoutException(
                     engine.context, "not complete after " + timeout + "; it goes on, wait again");
         }
@@ -130,7 +131,8 @@ public final class DeviceWork implements Work {
             notify = future != null;
         }
         if (notify) {
-            completeFuture();
+            // What users hang on it must not run on the engine's threads.
+            ForkJoinPool.commonPool().execute(this::completeFuture);
         }
         return ended;
     }

@@ -158,8 +158,7 @@ public final class HostEngine extends Engine {
         } catch (Throwable e) {
             cause = failed(e, work);
         }
-        running.end(work);
-        work.complete(-1, cause);
+        finish(work, -1, cause);
     }
 
     private long callBlocking(Operation operation) {
@@ -183,12 +182,10 @@ public final class HostEngine extends Engine {
                 work.started(request);
                 return;
             }
-            running.end(work);
-            work.complete(work.kind == OperationKind.RECV ? work.peer : -1, null);
+            finish(work, work.kind == OperationKind.RECV ? work.peer : -1, null);
         } catch (Throwable e) {
             JcclException cause = failed(e, work);
-            running.end(work);
-            work.complete(-1, cause);
+            finish(work, -1, cause);
         }
     }
 
@@ -217,6 +214,13 @@ public final class HostEngine extends Engine {
         drain(work);
     }
 
+    /** Ends a work. Closing waits for what runs, so it leaves that list last. */
+    private void finish(HostWork work, int source, JcclException cause) {
+        work.releaseMemory();
+        work.complete(source, cause);
+        running.end(work);
+    }
+
     /** Waits for a claimed work's request. */
     private void complete(HostWork work) {
         int source = -1;
@@ -229,8 +233,7 @@ public final class HostEngine extends Engine {
         } catch (Throwable e) {
             cause = failed(e, work);
         }
-        running.end(work);
-        work.complete(source, cause);
+        finish(work, source, cause);
     }
 
     /** Completes a started work if its request is ready, without blocking. */

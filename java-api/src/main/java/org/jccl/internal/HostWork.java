@@ -3,6 +3,7 @@ package org.jccl.internal;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
@@ -47,7 +48,7 @@ public final class HostWork extends Operation implements Work {
 
     @Override
     public void await(Duration timeout) {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        long deadline = Deadline.after(timeout);
         boolean interrupted = false;
         synchronized (this) {
             while (!isCompleted()) {
@@ -185,7 +186,8 @@ public final class HostWork extends Operation implements Work {
             listener = future;
         }
         if (listener != null) {
-            completeFuture();
+            // What users hang on it must not run on the engine's threads.
+            ForkJoinPool.commonPool().execute(this::completeFuture);
         }
     }
 

@@ -29,16 +29,6 @@ public interface Communicator extends AutoCloseable {
     long NONBLOCKING = 1;
 
     /**
-     * Whether point-to-point operations can be started with {@link #NONBLOCKING}. They always can
-     * unless a binding says otherwise.
-     *
-     * @return true when send and recv return requests
-     */
-    default boolean startsPointToPoint() {
-        return true;
-    }
-
-    /**
      * Whether collectives can be started with {@link #NONBLOCKING}. When they can not, the host
      * engine runs them in order on its worker or on the waiting thread.
      *
@@ -220,7 +210,8 @@ public interface Communicator extends AutoCloseable {
     long send(long address, long count, DataType type, int peer, int tag, long stream);
 
     /**
-     * Receives from a peer.
+     * Receives from a peer. Called with {@link #NONBLOCKING}, host communicators always return a
+     * request: {@link #await} tells who sent.
      *
      * @param address where to
      * @param count number of elements

@@ -16,7 +16,7 @@ import org.jccl.spi.Communicator;
 final class ScriptedCommunicator implements InvocationHandler {
 
     private static final Set<String> QUESTIONS =
-            Set.of("startsCollectives", "startsPointToPoint", "reduces", "asynchronousError");
+            Set.of("startsCollectives", "reduces", "asynchronousError");
 
     private final List<String> calls = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
@@ -30,6 +30,9 @@ final class ScriptedCommunicator implements InvocationHandler {
 
     /** Thrown by the next operation. */
     RuntimeException failure;
+
+    /** Run once inside the next blocking operation, where the caller has the turn. */
+    Runnable inside = () -> {};
 
     /** Reported when asked. */
     JcclException noticed;
@@ -85,7 +88,7 @@ final class ScriptedCommunicator implements InvocationHandler {
         }
         return switch (name) {
             case "startsCollectives" -> startsCollectives;
-            case "startsPointToPoint", "reduces" -> true;
+            case "reduces" -> true;
             case "asynchronousError" -> noticed;
             case "test" -> aborted || complete.contains((long) arguments[0]);
             case "await" -> {
@@ -111,6 +114,9 @@ final class ScriptedCommunicator implements InvocationHandler {
         if (stream == Communicator.NONBLOCKING) {
             return ++requests;
         }
+        Runnable once = inside;
+        inside = () -> {};
+        once.run();
         blockUnless(() -> !blocked);
         return 0;
     }

@@ -5,6 +5,7 @@
  * @uses org.jccl.spi.BackendProvider the bindings
  */
 module org.jccl.api {
+    requires jdk.unsupported;
     requires static org.bytedeco.javacpp;
 
     exports org.jccl;

@@ -11,6 +11,7 @@ import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Group;
+import org.jccl.spi.BackendProvider.World;
 import org.jccl.store.Store;
 
 /**
@@ -130,7 +131,8 @@ public final class ProcessGroupBuilder {
     }
 
     /**
-     * Joins the world. Blocks until all ranks have joined.
+     * Joins the world. Blocks until all ranks have joined. Without init method, store, rank and
+     * world size, a backend whose library knows the world by itself is asked before {@code env://}.
      *
      * @return this process's group of all ranks
      * @throws BootstrapException when it is not clear who and where the ranks are
@@ -139,15 +141,19 @@ public final class ProcessGroupBuilder {
      */
     public ProcessGroup build() {
         List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
-        Rendezvous rendezvous =
-                store.isPresent()
-                        ? Rendezvous.over(store.get(), rank, worldSize)
-                        : Rendezvous.join(
-                                initMethod.orElse("env://"),
-                                rank,
-                                worldSize,
-                                timeout,
-                                System.getenv());
+        Optional<Known> known = known(backends);
+        if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
+            World world = known.get().world();
+            return new ProcessGroup(
+                    Group.world(
+                            world.rank(),
+                            world.size(),
+                            Optional.empty(),
+                            timeout,
+                            backends,
+                            () -> {}));
+        }
+        Rendezvous rendezvous = known.map(this::join).orElseGet(this::join);
         return new ProcessGroup(
                 Group.world(
                         rendezvous.membership().rank(),
@@ -156,5 +162,36 @@ public final class ProcessGroupBuilder {
                         timeout,
                         backends,
                         rendezvous::close));
+    }
+
+    private record Known(String backend, World world) {}
+
+    /** The world, where the user does not say anything about it and a library knows it. */
+    private Optional<Known> known(List<Group.Backend> backends) {
+        if (initMethod.isPresent()
+                || store.isPresent()
+                || rank.isPresent()
+                || worldSize.isPresent()) {
+            return Optional.empty();
+        }
+        for (Group.Backend each : backends) {
+            Optional<World> world = each.provider().world(each.options());
+            if (world.isPresent()) {
+                return Optional.of(new Known(each.provider().name(), world.get()));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Rendezvous join(Known known) {
+        World world = known.world();
+        return Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), timeout);
+    }
+
+    private Rendezvous join() {
+        return store.isPresent()
+                ? Rendezvous.over(store.get(), rank, worldSize)
+                : Rendezvous.join(
+                        initMethod.orElse("env://"), rank, worldSize, timeout, System.getenv());
     }
 }

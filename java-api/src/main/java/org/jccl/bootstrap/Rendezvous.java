@@ -1,5 +1,7 @@
 package org.jccl.bootstrap;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -9,6 +11,8 @@ import java.util.OptionalInt;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider.Broadcast;
+import org.jccl.spi.BackendProvider.World;
 import org.jccl.store.FileStore;
 import org.jccl.store.Store;
 
@@ -22,6 +26,9 @@ import org.jccl.store.Store;
 public final class Rendezvous implements AutoCloseable {
 
     private static final String ENVIRONMENT = "env";
+
+    /** A host's name has at most 253 characters. */
+    private static final int LONGEST_ADDRESS = 260;
 
     private final Membership membership;
     private final Store store;
@@ -106,6 +113,58 @@ public final class Rendezvous implements AutoCloseable {
         Membership place =
                 place(source, rank, worldSize, Optional.empty(), Optional.empty(), false);
         return new Rendezvous(place, store, () -> {});
+    }
+
+    /**
+     * Meets in a world that a library knows by itself: rank 0 serves a store on a free port, and
+     * the library tells the others where.
+     *
+     * @param source what knows the world, for instance the name of the backend
+     * @param world as the library says
+     * @param broadcast of the library
+     * @param timeout how long to wait for the store and the other ranks, and how long the store's
+     *     blocking calls wait later
+     * @return the meeting; the caller closes it
+     * @throws BootstrapException when the host of rank 0 can not be found by the others
+     * @throws org.jccl.store.StoreException when the store can not be reached, or not every rank
+     *     comes, in time
+     */
+    public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
+        boolean serve = world.rank() == 0;
+        HostedStore served = serve ? HostedStore.serve(LocalHost.name(), 0, timeout) : null;
+        try {
+            byte[] where = new byte[LONGEST_ADDRESS];
+            if (serve) {
+                byte[] text = (LocalHost.name() + " " + served.port()).getBytes(UTF_8);
+                System.arraycopy(text, 0, where, 0, text.length);
+            }
+            broadcast.broadcast(where, timeout);
+            String[] parts = new String(where, UTF_8).trim().split(" ");
+            int port = Integer.parseInt(parts[1]);
+            if (!serve) {
+                served = HostedStore.connect(parts[0], port, timeout);
+            }
+            Membership place =
+                    new Membership(
+                            source,
+                            world.rank(),
+                            world.size(),
+                            MembershipReader.UNKNOWN,
+                            MembershipReader.UNKNOWN,
+                            Optional.of(parts[0]),
+                            Optional.of(port),
+                            false);
+            served.client().joinWorkers();
+            if (serve) {
+                served.client().awaitWorkers(world.size(), timeout);
+            }
+            return new Rendezvous(place, served.client(), served::close);
+        } catch (RuntimeException e) {
+            if (served != null) {
+                served.close();
+            }
+            throw e;
+        }
     }
 
     private static OptionalInt same(

@@ -1,8 +1,10 @@
 package org.jccl.spi;
 
+import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 import org.jccl.Availability;
+import org.jccl.BackendOptions;
 
 /**
  * A binding, found through {@link java.util.ServiceLoader}. Its constructor must not load native
@@ -41,11 +43,14 @@ public interface BackendProvider {
     }
 
     /**
-     * This process's place in the world, when the library itself knows it.
+     * This process's place in the world, when the library itself knows it. Called after {@link
+     * #availability()} said yes, when the user has not said who and where the ranks are.
      *
+     * @param options the backend's options, or empty
      * @return rank and size, or empty when the bootstrap must find out
+     * @throws org.jccl.JcclException when the library knows but can not be used so
      */
-    default Optional<World> world() {
+    default Optional<World> world(Optional<BackendOptions> options) {
         return Optional.empty();
     }
 
@@ -71,10 +76,26 @@ public interface BackendProvider {
     Communicator create(CommunicatorConfig config);
 
     /**
-     * Rank and size of a world.
+     * A world that the library knows by itself.
      *
      * @param rank from 0
      * @param size number of ranks
+     * @param broadcast tells all ranks where their store is; empty when there can be none, since
+     *     not all members of the world run this API
      */
-    record World(int rank, int size) {}
+    record World(int rank, int size, Optional<Broadcast> broadcast) {}
+
+    /** Copies bytes between the ranks of a world that has no group yet. */
+    @FunctionalInterface
+    interface Broadcast {
+
+        /**
+         * Called by every rank.
+         *
+         * @param bytes what rank 0 sends, the same number on every rank; elsewhere overwritten
+         * @param timeout how long to wait for the others
+         * @throws org.jccl.JcclException when the others do not come in time
+         */
+        void broadcast(byte[] bytes, Duration timeout);
+    }
 }

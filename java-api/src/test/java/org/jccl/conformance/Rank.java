@@ -100,6 +100,8 @@ public record Rank(ProcessGroup group, Store store, ConformanceBackend backend) 
     /** Tells the other ranks that this one has come to a point. */
     void signal(String point) {
         store.set("signal/" + point, "x".getBytes(StandardCharsets.UTF_8));
+        // A set over TCP returns before the server has it; a question does not.
+        store.check(List.of("signal/" + point));
     }
 
     /** Waits for another rank's signal. */

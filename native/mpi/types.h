@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "reduce.h"
+#include "../common/reduce.h"
 
 namespace jccl {
 

@@ -11,7 +11,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                 @Platform(
                         value = "linux-x86_64",
                         library = MpiLibraryNative.LIBRARY,
-                        include = {"library.h", "library.cc"},
+                        include = {"mpi/library.h", "mpi/library.cc"},
                         link = "dl"))
 @NoException
 final class MpiLibraryNative {

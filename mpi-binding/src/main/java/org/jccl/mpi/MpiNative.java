@@ -16,12 +16,12 @@ import org.bytedeco.javacpp.annotation.Properties;
                         value = "linux-x86_64",
                         define = {"OMPI_SKIP_MPICXX 1", "MPICH_SKIP_MPICXX 1"},
                         include = {
-                            "jccl_mpi.h",
-                            "reduce.cc",
-                            "types.cc",
-                            "communicator.cc",
-                            "collectives.cc",
-                            "jccl_mpi.cc"
+                            "mpi/jccl_mpi.h",
+                            "common/reduce.cc",
+                            "mpi/types.cc",
+                            "mpi/communicator.cc",
+                            "mpi/collectives.cc",
+                            "mpi/jccl_mpi.cc"
                         }))
 @NoException
 final class MpiNative {

@@ -61,6 +61,12 @@ public final class MpiProvider implements BackendProvider {
         return Set.of("cpu");
     }
 
+    /** Behind backends that bring their library along: a process can enter MPI only once. */
+    @Override
+    public int preference() {
+        return -1;
+    }
+
     @Override
     public synchronized Availability availability() {
         if (availability == null) {

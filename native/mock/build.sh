@@ -57,8 +57,9 @@ link_library() {
     for input in "$@" build.sh; do [[ $library -nt $input || $input == -* ]] || stale=1; done
     ((stale)) || return 0
     mkdir -p "$(dirname "$library")"
-    printf '%s\n' "$script" > "$out/objects/$soname.map"
-    g++ -Wl,-soname,"$soname" -Wl,--version-script="$out/objects/$soname.map" -o "$library.new" "$@" "${link[@]}"
+    local map=$out/objects/$soname.map
+    printf '%s\n' "$script" > "$map"
+    g++ -Wl,-soname,"$soname" -Wl,--version-script="$map" -o "$library.new" "$@" "${link[@]}"
     mv "$library.new" "$library"
 }
 

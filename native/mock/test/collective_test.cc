@@ -41,12 +41,15 @@ void reductions(const Rank& r, ncclDataType_t type) {
             if (op == ncclProd && sizeof(T) == 1 && r.size > 3) continue;
             OK(ncclAllReduce(x, y, count, type, static_cast<ncclRedOp_t>(op), r.comm, r.stream));
             std::vector<T> result = fetch(y, count, r.stream);
-            for (size_t i = 0; i < count; ++i) CHECK(std::fabs(static_cast<double>(result[i]) - static_cast<double>(static_cast<T>(expected(op, r.size, i)))) < 1e-4);
+            for (size_t i = 0; i < count; ++i)
+                CHECK(std::fabs(static_cast<double>(result[i]) -
+                                static_cast<double>(static_cast<T>(expected(op, r.size, i)))) < 1e-4);
             int root = r.size - 1;
             OK(ncclReduce(x, x, count, type, static_cast<ncclRedOp_t>(op), root, r.comm, r.stream));
             result = fetch(x, count, r.stream);
             for (size_t i = 0; i < count; ++i) {
-                double want = r.rank == root ? static_cast<double>(static_cast<T>(expected(op, r.size, i))) : input(r.rank, i);
+                double want =
+                    r.rank == root ? static_cast<double>(static_cast<T>(expected(op, r.size, i))) : input(r.rank, i);
                 CHECK(std::fabs(static_cast<double>(result[i]) - want) < 1e-4);
             }
             OK(cudaFree(x));
@@ -56,7 +59,8 @@ void reductions(const Rank& r, ncclDataType_t type) {
 }
 
 /** Small whole numbers are exact in every narrow type: 1, 2, 3 as bits. */
-void narrow(const Rank& r, ncclDataType_t type, size_t width, uint16_t one, uint16_t two, uint16_t three, uint16_t four) {
+void narrow(const Rank& r, ncclDataType_t type, size_t width, uint16_t one, uint16_t two, uint16_t three,
+            uint16_t four) {
     uint16_t mine = r.rank == 0 ? two : one;
     uint16_t sums[] = {0, two, three, four};
     std::vector<char> bytes(8 * width);
@@ -100,7 +104,8 @@ void movements(const Rank& r) {
         OK(cudaMemsetAsync(y, 0, count * ranks * sizeof(int), r.stream));
         OK(ncclGather(x, y, count, ncclInt32, root, r.comm, r.stream));
         result = fetch(y, count * ranks, r.stream);
-        for (size_t from = 0; from < ranks; ++from) CHECK(result[from * count + 7] == (r.rank == root ? value(from, 0, 7) : 0));
+        for (size_t from = 0; from < ranks; ++from)
+            CHECK(result[from * count + 7] == (r.rank == root ? value(from, 0, 7) : 0));
     }
 
     OK(ncclReduceScatter(all, y, count, ncclInt32, ncclSum, r.comm, r.stream));

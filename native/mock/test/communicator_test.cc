@@ -1,4 +1,5 @@
 // Life of communicators: dividing, ending, faults.
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -89,7 +90,7 @@ void split(const Context& context) {
     OK(ncclCommDestroy(nullptr));
 }
 
-void shrinkAndGrow(const Context& context) {
+void shrink(const Context& context) {
     ncclComm_t comm = join(context);
     ncclComm_t small = nullptr;
     int excluded[] = {1};
@@ -107,7 +108,6 @@ void shrinkAndGrow(const Context& context) {
         EXPECT(ncclInvalidUsage, ncclAllReduce(x, x, n, ncclFloat32, ncclSum, comm, stream));
     }
     OK(ncclCommAbort(comm));
-    // Rank 0 grows a communicator of one; the id goes over a file that the three share.
     if (context.rank == 1) return;
     ncclUniqueId id;
     OK(ncclCommGetUniqueId(small, &id));
@@ -153,7 +153,8 @@ void arguments(const Context& context) {
     EXPECT(ncclInvalidArgument, ncclAllReduce(x, x, n, ncclFloat8e4m3, ncclSum, comm, stream));
     OK(ncclBroadcast(x, x, n, ncclFloat8e4m3, 0, comm, stream));
     OK(ncclAllReduce(nullptr, nullptr, 0, ncclFloat32, ncclSum, comm, stream));
-    EXPECT(ncclUnhandledCudaError, ncclAllReduce(x, x, n, ncclFloat32, ncclSum, comm, reinterpret_cast<cudaStream_t>(x)));
+    EXPECT(ncclUnhandledCudaError,
+           ncclAllReduce(x, x, n, ncclFloat32, ncclSum, comm, reinterpret_cast<cudaStream_t>(x)));
     EXPECT(ncclInvalidUsage, ncclSend(x, n, ncclFloat32, 0, comm, stream));
     EXPECT(ncclInvalidUsage, ncclGroupEnd());
     OK(ncclGroupStart());
@@ -295,7 +296,9 @@ void slowRank(const Context& context) {
     ncclComm_t comm = join(context);
     auto start = std::chrono::steady_clock::now();
     sumTo(comm, 2.0f);
-    CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(100));
+    // Only the slow rank's own clock surely runs through all of the delay.
+    bool late = std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(100);
+    CHECK(late || context.rank == 0);
 }
 
 void peerDies(const Context& context) {
@@ -351,6 +354,17 @@ void duplicate(const Context& context) {
     EXPECT(ncclInvalidUsage, ncclCommInitAll(comms, 2, devices));
 }
 
+void noDevice(const Context& context) {
+    int count = -1;
+    EXPECT(cudaErrorNoDevice, cudaGetDeviceCount(&count));
+    CHECK(count == 0);
+    EXPECT(cudaErrorNoDevice, cudaStreamSynchronize(nullptr));
+    ncclComm_t comm;
+    EXPECT(ncclUnhandledCudaError, ncclCommInitRank(&comm, 1, context.id, 0));
+    void* memory;
+    EXPECT(ncclUnhandledCudaError, ncclMemAlloc(&memory, 16));
+}
+
 void sharedDevice(const Context& context) { sumTo(join(context, 0), 2.0f); }
 
 void versionsDiffer(const Context& context) {
@@ -360,7 +374,8 @@ void versionsDiffer(const Context& context) {
 }
 
 void olderLibrary(const Context&) {
-    void* library = dlopen((std::string(std::getenv("MOCK_LIBRARIES")) + "/nccl-2.28.9/libnccl.so.2").c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen((std::string(std::getenv("MOCK_LIBRARIES")) + "/nccl-2.28.9/libnccl.so.2").c_str(),
+                           RTLD_NOW | RTLD_LOCAL);
     CHECK(library != nullptr);
     auto* version = reinterpret_cast<ncclResult_t (*)(int*)>(dlsym(library, "ncclGetVersion"));
     int code = 0;
@@ -371,6 +386,7 @@ void olderLibrary(const Context&) {
     CHECK(code == 22903);
 }
 
+/** The caller's cost of what a stream engine does for one asynchronous collective; less than one queue at a time. */
 void callCost(const Context& context) {
     ncclComm_t comm = join(context);
     cudaStream_t stream = newStream();
@@ -378,19 +394,23 @@ void callCost(const Context& context) {
     cudaEvent_t before = newEvent();
     cudaEvent_t after = newEvent();
     float* x = onDevice<float>(std::vector<float>(1, 1.0f));
-    constexpr int calls = 100000;
-    auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) {
-        OK(cudaEventRecord(before, user));
-        OK(cudaStreamWaitEvent(stream, before, 0));
-        OK(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, stream));
-        OK(cudaEventRecord(after, stream));
-        OK(cudaStreamWaitEvent(user, after, 0));
+    constexpr int calls = 400;
+    double best = 1e9;
+    for (int round = 0; round < 50; ++round) {
+        auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; ++i) {
+            OK(cudaEventRecord(before, user));
+            OK(cudaStreamWaitEvent(stream, before, 0));
+            OK(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, stream));
+            OK(cudaEventRecord(after, stream));
+            OK(cudaStreamWaitEvent(user, after, 0));
+        }
+        std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
+        best = std::min(best, time.count() / calls);
+        OK(cudaStreamSynchronize(user));
     }
-    auto time = std::chrono::steady_clock::now() - start;
-    OK(cudaStreamSynchronize(user));
-    std::fprintf(stderr, "  record, wait, allReduce, record, wait: %.0f ns\n",
-                 std::chrono::duration<double, std::nano>(time).count() / calls);
+    CHECK(fetch(x, 1, user)[0] == 1.0f);
+    std::fprintf(stderr, "  record, wait, allReduce, record, wait: %.0f ns\n", best);
 }
 
 }  // namespace
@@ -398,7 +418,7 @@ void callCost(const Context& context) {
 void addCommunicatorCases(std::vector<Case>& cases) {
     const std::string delay = "MOCK_DELAY_US=100";
     cases.push_back({"split", 4, {delay}, split});
-    cases.push_back({"shrink", 3, {}, shrinkAndGrow});
+    cases.push_back({"shrink", 3, {}, shrink});
     cases.push_back({"grow", 1, {}, grow});
     cases.push_back({"communicator arguments", 1, {"MOCK_COMPUTE_CAPABILITY=80"}, arguments});
     cases.push_back({"collective overruns", 1, {}, rangeOverrun, SIGABRT});
@@ -414,9 +434,12 @@ void addCommunicatorCases(std::vector<Case>& cases) {
     cases.push_back({"non-blocking", 2, {delay}, nonBlocking});
     cases.push_back({"abort during init", 1, {}, abortDuringInit});
     cases.push_back({"duplicate device", 2, {}, duplicate});
+    cases.push_back({"no device", 1, {"MOCK_DEVICES=0"}, noDevice});
     cases.push_back({"distinct host ids", 2, {}, sharedDevice, 0, {"0 NCCL_HOSTID=a", "1 NCCL_HOSTID=b"}});
-    cases.push_back({"several ranks a device", 2, {"MOCK_NCCL_VERSION=23007", "NCCL_MULTI_RANK_GPU_ENABLE=1"}, sharedDevice});
+    cases.push_back(
+        {"several ranks a device", 2, {"MOCK_NCCL_VERSION=23007", "NCCL_MULTI_RANK_GPU_ENABLE=1"}, sharedDevice});
     cases.push_back({"versions differ", 2, {}, versionsDiffer, 0, {"1 MOCK_NCCL_VERSION=22809"}});
     cases.push_back({"older library", 1, {}, olderLibrary});
     cases.push_back({"call cost", 1, {}, callCost});
+    cases.push_back({"call cost, inline", 1, {"MOCK_INLINE=1"}, callCost});
 }

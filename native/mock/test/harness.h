@@ -32,22 +32,22 @@ void addCaptureCases(std::vector<Case>& cases);
 void addCollectiveCases(std::vector<Case>& cases);
 void addCommunicatorCases(std::vector<Case>& cases);
 
-#define CHECK(condition)                                                              \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            std::exit(1);                                                             \
-        }                                                                             \
+#define CHECK(condition)                                                         \
+    do {                                                                         \
+        if (!(condition)) {                                                      \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            std::exit(1);                                                        \
+        }                                                                        \
     } while (0)
 
-#define EXPECT(expected, call)                                                                            \
-    do {                                                                                                  \
-        int got_ = static_cast<int>(call);                                                                \
-        if (got_ != static_cast<int>(expected)) {                                                         \
-            std::fprintf(stderr, "%s:%d: %s gave %d, expected %d\n", __FILE__, __LINE__, #call, got_,     \
-                         static_cast<int>(expected));                                                     \
-            std::exit(1);                                                                                 \
-        }                                                                                                 \
+#define EXPECT(expected, call)                                                                        \
+    do {                                                                                              \
+        int got_ = static_cast<int>(call);                                                            \
+        if (got_ != static_cast<int>(expected)) {                                                     \
+            std::fprintf(stderr, "%s:%d: %s gave %d, expected %d\n", __FILE__, __LINE__, #call, got_, \
+                         static_cast<int>(expected));                                                 \
+            std::exit(1);                                                                             \
+        }                                                                                             \
     } while (0)
 
 #define OK(call) EXPECT(0, call)

@@ -1,8 +1,10 @@
-// Runs every case in processes of its own: "selftest" all, "selftest NAME" some, "selftest --run NAME RANK SIZE ID" one rank.
+// Runs every case in processes of its own: "selftest" all, "selftest NAME" some, "selftest --run NAME RANK SIZE ID" one
+// rank.
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -35,6 +37,9 @@ pid_t start(const char* self, const Case& test, int rank, const std::string& id)
     pid_t process = fork();
     if (process != 0) return process;
     for (const std::string& variable : test.environment) putenv(strdup(variable.c_str()));
+    // Some cases end by abort on purpose.
+    rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
     std::string own = std::to_string(rank) + " ";
     for (const std::string& variable : test.perRank) {
         if (variable.compare(0, own.size(), own) == 0) putenv(strdup(variable.c_str() + own.size()));
@@ -98,10 +103,12 @@ int main(int count, char** arguments) {
     addCommunicatorCases(cases);
     if (count == 6 && std::strcmp(arguments[1], "--run") == 0) {
         for (const Case& test : cases) {
-            if (test.name == arguments[2]) test.body({std::atoi(arguments[3]), std::atoi(arguments[4]), decode(arguments[5])});
+            if (test.name != arguments[2]) continue;
+            test.body({std::atoi(arguments[3]), std::atoi(arguments[4]), decode(arguments[5])});
+            // Workers are still running: static objects must not be destroyed under them.
+            _exit(0);
         }
-        // Workers are still running: static objects must not be destroyed under them.
-        _exit(0);
+        return 1;
     }
     int failed = 0;
     int ran = 0;
@@ -109,9 +116,10 @@ int main(int count, char** arguments) {
         if (count > 1 && test.name.find(arguments[1]) == std::string::npos) continue;
         auto start = std::chrono::steady_clock::now();
         std::string problem = run(arguments[0], test);
-        auto time = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
-        std::printf("%-34s %5lld ms  %s%s\n", test.name.c_str(), static_cast<long long>(time), problem.empty() ? "ok" : "FAILED",
-                    problem.c_str());
+        auto time =
+            std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+        std::printf("%-34s %5lld ms  %s%s\n", test.name.c_str(), static_cast<long long>(time),
+                    problem.empty() ? "ok" : "FAILED", problem.c_str());
         std::fflush(stdout);
         ++ran;
         if (!problem.empty()) ++failed;

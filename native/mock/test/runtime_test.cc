@@ -49,7 +49,7 @@ void events(const Context&) {
     EXPECT(cudaSuccess, cudaEventQuery(event));
     OK(cudaEventSynchronize(event));
     OK(cudaStreamWaitEvent(stream, event, 0));
-    launchBusy(100000, stream);
+    launchBusy(300000, stream);
     OK(cudaEventRecord(event, stream));
     EXPECT(cudaErrorNotReady, cudaEventQuery(event));
     EXPECT(cudaErrorNotReady, cudaStreamQuery(stream));
@@ -136,7 +136,7 @@ void copies(const Context&) {
 
     void* pinned;
     OK(cudaMallocHost(&pinned, n * sizeof(int)));
-    launchBusy(100000, stream);
+    launchBusy(300000, stream);
     OK(cudaMemcpyAsync(pinned, memory, n * sizeof(int), cudaMemcpyDefault, stream));
     EXPECT(cudaErrorNotReady, cudaStreamQuery(stream));
     CHECK(static_cast<int*>(pinned)[999] == -1);
@@ -219,7 +219,8 @@ std::atomic<int> insideResult{-1};
 
 void hostFunction(const Context&) {
     cudaStream_t stream = newStream();
-    OK(cudaLaunchHostFunc(stream, [](void* argument) { insideResult = cudaStreamQuery(static_cast<cudaStream_t>(argument)); }, stream));
+    OK(cudaLaunchHostFunc(
+        stream, [](void* argument) { insideResult = cudaStreamQuery(static_cast<cudaStream_t>(argument)); }, stream));
     OK(cudaStreamSynchronize(stream));
     CHECK(insideResult == cudaErrorNotPermitted);
 }

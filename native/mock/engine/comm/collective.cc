@@ -78,8 +78,13 @@ size_t Collective::receiveElements() const {
 Label Collective::label(size_t elements) const {
     const Reduction& reduction = operation_.reduction;
     int op = isReducing(operation_.kind) ? static_cast<int>(reduction.op) + (reduction.scaled ? 100 : 0) : 0;
-    return {sequence_, elements * width_, operation_.count, static_cast<int32_t>(operation_.kind),
-            static_cast<int32_t>(operation_.type), op, operation_.root};
+    return {sequence_,
+            elements * width_,
+            operation_.count,
+            static_cast<int32_t>(operation_.kind),
+            static_cast<int32_t>(operation_.type),
+            op,
+            operation_.root};
 }
 
 void Collective::place(char* to, const char* from, size_t elements) const {

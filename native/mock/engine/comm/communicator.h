@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "../runtime/link.h"
@@ -24,12 +23,13 @@ public:
     /** Meets the other ranks of the id; blocks until all are there or this one is aborted. */
     Result initialize(const UniqueId& id);
 
-    /** One entry for each rank that takes part: all, or the given ranks. The result is the new group's id. */
+    /** This rank's place in a new communicator; no rank when it has none. */
     struct Membership {
         int rank = -1;
         int size = 0;
         UniqueId id{};
     };
+    /** Ranks of one color, ordered by key, share a new communicator; only the participants are waited for. */
     Result split(int color, int key, const std::vector<int>& participants, Membership* membership);
     /** Every rank learns the id that one of them offers. */
     Result spreadId(const UniqueId* offered, UniqueId* id);

@@ -70,8 +70,8 @@ bool Exchange::progress(std::vector<Transfer>& transfers, bool sending) {
 
 bool Exchange::advance(Transfer& transfer, bool sending) {
     int rank = communicator_.rank;
-    Ring& ring = sending ? communicator_.segment_->ring(rank, transfer.peer)
-                         : communicator_.segment_->ring(transfer.peer, rank);
+    Ring& ring =
+        sending ? communicator_.segment_->ring(rank, transfer.peer) : communicator_.segment_->ring(transfer.peer, rank);
     size_t before = transfer.done;
     auto move = [&](char* bytes, size_t count) {
         transfer.done += sending ? ring.write(bytes, count) : ring.read(bytes, count);
@@ -92,16 +92,17 @@ void Exchange::compare(const Transfer& transfer) {
     const Label& a = transfer.label;
     const Label& b = transfer.seen;
     bool same = a.kind == b.kind && a.bytes == b.bytes &&
-                (a.kind >= static_cast<int>(Kind::Send) ||
-                 (a.sequence == b.sequence && a.count == b.count && a.type == b.type && a.op == b.op && a.root == b.root));
+                (a.kind >= static_cast<int>(Kind::Send) || (a.sequence == b.sequence && a.count == b.count &&
+                                                            a.type == b.type && a.op == b.op && a.root == b.root));
     if (same) return;
     disagrees_ = true;
     if (onMismatch() == OnMismatch::Hang) return;
     char text[256];
-    std::snprintf(text, sizeof text,
-                  "rank %d expects %s of %zu elements from rank %d, which runs %s of %zu elements (or another type, op or root)",
-                  communicator_.rank, nameOf(static_cast<Kind>(a.kind)), static_cast<size_t>(a.count), transfer.peer,
-                  nameOf(static_cast<Kind>(b.kind)), static_cast<size_t>(b.count));
+    std::snprintf(
+        text, sizeof text,
+        "rank %d expects %s of %zu elements from rank %d, which runs %s of %zu elements (or another type, op or root)",
+        communicator_.rank, nameOf(static_cast<Kind>(a.kind)), static_cast<size_t>(a.count), transfer.peer,
+        nameOf(static_cast<Kind>(b.kind)), static_cast<size_t>(b.count));
     if (onMismatch() == OnMismatch::Abort) fatal("%s", text);
     std::fprintf(stderr, "mock (pid %d): %s\n", static_cast<int>(getpid()), text);
     communicator_.segment_->disagreement() = 1;

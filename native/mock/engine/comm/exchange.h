@@ -21,7 +21,9 @@ class Exchange {
 public:
     explicit Exchange(Communicator& communicator) : communicator_(communicator) {}
 
-    void send(int peer, const char* data, const Label& label) { sends_.push_back({peer, const_cast<char*>(data), label, {}, 0}); }
+    void send(int peer, const char* data, const Label& label) {
+        sends_.push_back({peer, const_cast<char*>(data), label, {}, 0});
+    }
     void receive(int peer, char* data, const Label& label) { receives_.push_back({peer, data, label, {}, 0}); }
 
     /** False when the communicator was stopped before all had moved. */

@@ -100,7 +100,8 @@ Result Segment::open(const UniqueId& id, int rank, int size, std::unique_ptr<Seg
     uint64_t nonce = 0;
     // The number behind the path may be another file by now.
     bool same = pread(file, &nonce, sizeof nonce, 0) == sizeof nonce && nonce == id.nonce;
-    if (same && lseek(file, 0, SEEK_END) < static_cast<off_t>(bytes)) same = ftruncate(file, static_cast<off_t>(bytes)) == 0;
+    if (same && lseek(file, 0, SEEK_END) < static_cast<off_t>(bytes))
+        same = ftruncate(file, static_cast<off_t>(bytes)) == 0;
     if (same) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (memory == MAP_FAILED) return Result::System;

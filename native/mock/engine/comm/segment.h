@@ -56,7 +56,9 @@ public:
     ~Segment();
 
     Seat& seat(int rank) { return seats_[rank]; }
-    Ring& ring(int from, int to) { return rings_[static_cast<size_t>(from) * static_cast<size_t>(size_) + static_cast<size_t>(to)]; }
+    Ring& ring(int from, int to) {
+        return rings_[static_cast<size_t>(from) * static_cast<size_t>(size_) + static_cast<size_t>(to)];
+    }
 
     /** Lets this process's copy of the id go; call when every rank is ready. */
     static void forget(const UniqueId& id);

@@ -5,7 +5,7 @@
 namespace mock {
 
 struct Vendor {
-    /** First part of the environment variables for faults, such as MOCK_NCCL. */
+    /** First part of the environment variables for faults. */
     const char* prefix;
     int version;
     /** Ranks with the same host and device collide, unless this is set. */

@@ -60,7 +60,8 @@ Status Event::record(Stream& stream) {
     }
     Position position;
     if (timing || stream.blocking) {
-        Status status = timing ? submit(stream, [this, ticket] { stamp(ticket); }, nullptr, &position)
+        Status status = timing ? submit(
+                                     stream, [this, ticket] { stamp(ticket); }, nullptr, &position)
                                : submit(stream, [] {}, nullptr, &position);
         if (status != Status::Ok) return status;
     } else {

@@ -148,7 +148,7 @@ Status endCapture(Stream& stream, Graph** graph) {
         if (capture->mode != CaptureMode::Relaxed && capture->owner != std::this_thread::get_id()) {
             return Status::CaptureWrongThread;
         }
-        Status result = !capture->valid ? Status::CaptureInvalidated
+        Status result = !capture->valid      ? Status::CaptureInvalidated
                         : !capture->joined() ? Status::CaptureUnjoined
                                              : Status::Ok;
         recording = capture->finish();

@@ -38,7 +38,9 @@ public:
         return hostKind(address) == HostKind::Pageable ? pageable : pinned;
     }
 
-    char* view(const void* address, size_t bytes, const char* user) override { return workerView(address, bytes, user); }
+    char* view(const void* address, size_t bytes, const char* user) override {
+        return workerView(address, bytes, user);
+    }
     Status allocate(void** address, size_t bytes) override { return mock::allocate(address, bytes); }
     Status release(void* address) override { return mock::release(address); }
 };

@@ -98,9 +98,8 @@ MOCK_API cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream
 }
 
 MOCK_API cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream) {
-    return onExecutable(handle, [&](Executable&) {
-        return findStream(stream) == nullptr ? Status::InvalidHandle : Status::Ok;
-    });
+    return onExecutable(
+        handle, [&](Executable&) { return findStream(stream) == nullptr ? Status::InvalidHandle : Status::Ok; });
 }
 
 MOCK_API cudaError_t cudaGraphDestroy(cudaGraph_t handle) {

@@ -22,9 +22,7 @@ struct Call {
     cudaStream_t stream;
 };
 
-bool hasRoot(Kind kind) {
-    return kind == Kind::Reduce || kind == Kind::Broadcast || kind >= Kind::Gather;
-}
+bool hasRoot(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast || kind >= Kind::Gather; }
 
 bool usesSend(Kind kind, bool root) {
     if (kind == Kind::Receive) return false;
@@ -69,8 +67,10 @@ ncclResult_t enqueue(const Call& call) {
     auto communicator = find(call.comm);
     ncclResult_t ready = ensureReady(communicator, call.name);
     if (ready != ncclSuccess) return ready;
-    if (communicator->isRevoked() || communicator->finalized) return fail(ncclInvalidUsage, "communicator is revoked or finalized");
-    if (hasRoot(call.kind) && (call.root < 0 || call.root >= communicator->size)) return fail(ncclInvalidArgument, "invalid root or peer");
+    if (communicator->isRevoked() || communicator->finalized)
+        return fail(ncclInvalidUsage, "communicator is revoked or finalized");
+    if (hasRoot(call.kind) && (call.root < 0 || call.root >= communicator->size))
+        return fail(ncclInvalidArgument, "invalid root or peer");
     if (call.type < 0 || call.type >= dataTypes) return fail(ncclInvalidArgument, "invalid type");
     Reduction reduction;
     ncclResult_t read = readReduction(*communicator, call, &reduction);
@@ -87,8 +87,8 @@ ncclResult_t enqueue(const Call& call) {
     if (stream == nullptr || stream->device != communicator->device) {
         return fail(ncclUnhandledCudaError, "Cuda failure 'invalid resource handle'");
     }
-    Operation operation{call.kind, call.send, call.receive, call.count, static_cast<DataType>(call.type), reduction, call.root,
-                        injection.fault};
+    Operation operation{call.kind, call.send, call.receive,   call.count, static_cast<DataType>(call.type),
+                        reduction, call.root, injection.fault};
     return translate(Group::current().add(Launch{std::move(communicator), stream, operation}), call.name);
 }
 
@@ -106,8 +106,8 @@ MOCK_API ncclResult_t ncclReduce(const void* send, void* receive, size_t count, 
     return issue({"Reduce", Kind::Reduce, send, receive, count, type, op, root, comm, stream});
 }
 
-MOCK_API ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                                        ncclComm_t comm, cudaStream_t stream) {
+MOCK_API ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                        ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
     return issue({"ReduceScatter", Kind::ReduceScatter, send, receive, count, type, op, 0, comm, stream});
 }
 

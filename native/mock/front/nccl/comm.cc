@@ -34,7 +34,8 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     if (own.magic != NCCL_API_MAGIC) {
         return fail(ncclInvalidArgument, "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
     }
-    if (own.size < offsetof(ncclConfig_t, cgaClusterSize)) return fail(ncclInvalidArgument, "ncclConfig_t has no valid size");
+    if (own.size < offsetof(ncclConfig_t, cgaClusterSize))
+        return fail(ncclInvalidArgument, "ncclConfig_t has no valid size");
     if (own.blocking != undefined && own.blocking != 0 && own.blocking != 1) {
         return fail(ncclInvalidArgument, "Invalid config blocking attribute value");
     }
@@ -46,7 +47,8 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     bool badMinimum = own.minCTAs != undefined && own.minCTAs <= 0;
     bool badMaximum = own.maxCTAs != undefined && own.maxCTAs <= 0;
     bool crossed = own.minCTAs != undefined && own.maxCTAs != undefined && own.minCTAs > own.maxCTAs;
-    if (badMinimum || badMaximum || crossed) return fail(ncclInvalidArgument, "Invalid config min/max channels attribute value");
+    if (badMinimum || badMaximum || crossed)
+        return fail(ncclInvalidArgument, "Invalid config min/max channels attribute value");
     if (own.size < offsetof(ncclConfig_t, trafficClass)) return ncclSuccess;
     if (own.splitShare != undefined && own.splitShare != 0 && own.splitShare != 1) {
         return fail(ncclInvalidArgument, "Invalid config splitShare attribute value");
@@ -54,18 +56,20 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     return ncclSuccess;
 }
 
-ncclResult_t initialize(ncclComm_t* handle, int size, const UniqueId& id, int rank, int device, const ncclConfig_t* config,
-                        const char* call) {
+ncclResult_t initialize(ncclComm_t* handle, int size, const UniqueId& id, int rank, int device,
+                        const ncclConfig_t* config, const char* call) {
     if (handle == nullptr) return fail(ncclInvalidArgument, "CommInitRank : comm argument is NULL");
     *handle = nullptr;
-    if (mockRuntime()->deviceCount() == 0) return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
+    if (mockRuntime()->deviceCount() == 0)
+        return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     if (size < 1 || rank < 0 || rank >= size) return fail(ncclInvalidArgument, "Invalid rank requested");
     Settings settings;
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return read;
     auto communicator = std::make_shared<Communicator>(size, rank, device, settings);
     *handle = publish(communicator);
-    Result result = Group::current().add(Job{communicator, [communicator, id] { return communicator->initialize(id); }});
+    Result result =
+        Group::current().add(Job{communicator, [communicator, id] { return communicator->initialize(id); }});
     if (result != Result::Ok && result != Result::InProgress) {
         retire(*handle);
         *handle = nullptr;
@@ -76,7 +80,8 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const UniqueId& id, int ra
 /** A job of the parent's that, when it succeeds, makes the child and shows it to the caller. */
 using Divide = std::function<Result(Communicator& parent, Communicator::Membership* membership)>;
 
-ncclResult_t makeChild(ncclComm_t handle, ncclComm_t* child, const ncclConfig_t* config, const char* call, const Divide& divide) {
+ncclResult_t makeChild(ncclComm_t handle, ncclComm_t* child, const ncclConfig_t* config, const char* call,
+                       const Divide& divide) {
     auto parent = find(handle);
     ncclResult_t ready = ensureReady(parent, call);
     if (ready != ncclSuccess) return ready;
@@ -86,14 +91,15 @@ ncclResult_t makeChild(ncclComm_t handle, ncclComm_t* child, const ncclConfig_t*
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return read;
     Result result = Group::current().add(Job{parent, [=] {
-        Communicator::Membership membership;
-        Result divided = divide(*parent, &membership);
-        if (divided != Result::Ok || membership.rank < 0) return divided;
-        auto made = std::make_shared<Communicator>(membership.size, membership.rank, parent->device, settings);
-        Result met = made->initialize(membership.id);
-        if (met == Result::Ok) *child = publish(made);
-        return met;
-    }});
+                                                 Communicator::Membership membership;
+                                                 Result divided = divide(*parent, &membership);
+                                                 if (divided != Result::Ok || membership.rank < 0) return divided;
+                                                 auto made = std::make_shared<Communicator>(
+                                                     membership.size, membership.rank, parent->device, settings);
+                                                 Result met = made->initialize(membership.id);
+                                                 if (met == Result::Ok) *child = publish(made);
+                                                 return met;
+                                             }});
     return translate(result, call);
 }
 
@@ -122,18 +128,23 @@ MOCK_API ncclResult_t ncclGetUniqueId(ncclUniqueId* out) {
     return translate(created, "ncclGetUniqueId");
 }
 
-MOCK_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
-    return inGroup(initialize(comm, size, parse(id), rank, mockRuntime()->currentDevice(), config, "ncclCommInitRankConfig"));
+MOCK_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank,
+                                             ncclConfig_t* config) {
+    return inGroup(
+        initialize(comm, size, parse(id), rank, mockRuntime()->currentDevice(), config, "ncclCommInitRankConfig"));
 }
 
 MOCK_API ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank) {
-    return inGroup(initialize(comm, size, parse(id), rank, mockRuntime()->currentDevice(), nullptr, "ncclCommInitRank"));
+    return inGroup(
+        initialize(comm, size, parse(id), rank, mockRuntime()->currentDevice(), nullptr, "ncclCommInitRank"));
 }
 
 MOCK_API ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int size, int rank, int ids, ncclUniqueId* list,
                                                ncclConfig_t* config) {
-    if (ids < 1 || ids > size || list == nullptr) return inGroup(fail(ncclInvalidArgument, "improper usage of ncclCommInitRankScalable"));
-    return inGroup(initialize(comm, size, parse(list[0]), rank, mockRuntime()->currentDevice(), config, "ncclCommInitRankScalable"));
+    if (ids < 1 || ids > size || list == nullptr)
+        return inGroup(fail(ncclInvalidArgument, "improper usage of ncclCommInitRankScalable"));
+    return inGroup(initialize(comm, size, parse(list[0]), rank, mockRuntime()->currentDevice(), config,
+                              "ncclCommInitRankScalable"));
 }
 
 MOCK_API ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
@@ -141,7 +152,8 @@ MOCK_API ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* d
     std::set<int> used;
     for (int i = 0; i < count; ++i) {
         int index = devices == nullptr ? i : devices[i];
-        if (index < 0 || index >= mockRuntime()->deviceCount()) return fail(ncclInvalidArgument, "Invalid device requested");
+        if (index < 0 || index >= mockRuntime()->deviceCount())
+            return fail(ncclInvalidArgument, "Invalid device requested");
         if (!used.insert(index).second) return fail(ncclInvalidUsage, "Duplicate GPU detected");
     }
     UniqueId id;
@@ -154,13 +166,16 @@ MOCK_API ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* d
 }
 
 MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child, ncclConfig_t* config) {
-    if (color < NCCL_SPLIT_NOCOLOR) return inGroup(fail(ncclInvalidArgument, "color must be NCCL_SPLIT_NOCOLOR or not negative"));
-    return inGroup(makeChild(comm, child, config, "ncclCommSplit", [=](Communicator& parent, Communicator::Membership* membership) {
-        return parent.split(color, key, allBut(parent, nullptr, 0), membership);
-    }));
+    if (color < NCCL_SPLIT_NOCOLOR)
+        return inGroup(fail(ncclInvalidArgument, "color must be NCCL_SPLIT_NOCOLOR or not negative"));
+    return inGroup(makeChild(comm, child, config, "ncclCommSplit",
+                             [=](Communicator& parent, Communicator::Membership* membership) {
+                                 return parent.split(color, key, allBut(parent, nullptr, 0), membership);
+                             }));
 }
 
-MOCK_API ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* child, ncclConfig_t* config, int flags) {
+MOCK_API ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* child, ncclConfig_t* config,
+                                     int flags) {
     auto parent = find(comm);
     if (parent == nullptr) return inGroup(fail(ncclInvalidArgument, "CommShrink : comm argument is NULL"));
     bool valid = excluded != nullptr && count > 0 && count < parent->size;
@@ -170,9 +185,9 @@ MOCK_API ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, 
     if (!valid) return inGroup(fail(ncclInvalidArgument, "CommShrink : invalid list of excluded ranks"));
     std::vector<int> rest = allBut(*parent, excluded, count);
     if ((flags & NCCL_SHRINK_ABORT) != 0) parent->revoke();
-    return inGroup(makeChild(comm, child, config, "ncclCommShrink", [=](Communicator& self, Communicator::Membership* membership) {
-        return self.split(0, 0, rest, membership);
-    }));
+    return inGroup(makeChild(
+        comm, child, config, "ncclCommShrink",
+        [=](Communicator& self, Communicator::Membership* membership) { return self.split(0, 0, rest, membership); }));
 }
 
 MOCK_API ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* out) {
@@ -184,7 +199,8 @@ MOCK_API ncclResult_t ncclCommGrow(ncclComm_t comm, int size, const ncclUniqueId
                                    ncclConfig_t* config) {
     if (comm == nullptr) {
         if (id == nullptr) return inGroup(fail(ncclInvalidArgument, "CommGrow : a new rank needs the id"));
-        return inGroup(initialize(child, size, parse(*id), rank, mockRuntime()->currentDevice(), config, "ncclCommGrow"));
+        return inGroup(
+            initialize(child, size, parse(*id), rank, mockRuntime()->currentDevice(), config, "ncclCommGrow"));
     }
     auto parent = find(comm);
     if (rank != -1 || (parent != nullptr && size <= parent->size)) {
@@ -192,11 +208,12 @@ MOCK_API ncclResult_t ncclCommGrow(ncclComm_t comm, int size, const ncclUniqueId
     }
     bool offers = id != nullptr;
     UniqueId offered = offers ? parse(*id) : UniqueId{};
-    return inGroup(makeChild(comm, child, config, "ncclCommGrow", [=](Communicator& self, Communicator::Membership* membership) {
-        membership->rank = self.rank;
-        membership->size = size;
-        return self.spreadId(offers ? &offered : nullptr, &membership->id);
-    }));
+    return inGroup(
+        makeChild(comm, child, config, "ncclCommGrow", [=](Communicator& self, Communicator::Membership* membership) {
+            membership->rank = self.rank;
+            membership->size = size;
+            return self.spreadId(offers ? &offered : nullptr, &membership->id);
+        }));
 }
 
 MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -204,17 +221,21 @@ MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     ncclResult_t ready = ensureReady(communicator, "ncclCommFinalize");
     if (ready != ncclSuccess) return inGroup(ready);
     if (communicator->isRevoked()) return inGroup(fail(ncclInvalidUsage, "CommFinalize : comm is revoked"));
-    if (communicator->finalized.exchange(true)) return inGroup(fail(ncclInvalidArgument, "CommFinalize : comm is already finalized"));
-    return inGroup(translate(Group::current().add(Job{communicator, [communicator] {
-        mockRuntime()->await(*communicator->order);
-        return Result::Ok;
-    }}), "ncclCommFinalize"));
+    if (communicator->finalized.exchange(true))
+        return inGroup(fail(ncclInvalidArgument, "CommFinalize : comm is already finalized"));
+    return inGroup(translate(Group::current().add(Job{communicator,
+                                                      [communicator] {
+                                                          mockRuntime()->await(*communicator->order);
+                                                          return Result::Ok;
+                                                      }}),
+                             "ncclCommFinalize"));
 }
 
 MOCK_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     if (comm == nullptr) return ncclSuccess;
     auto communicator = find(comm);
-    if (communicator == nullptr || !retire(comm)) return fail(ncclInvalidArgument, "CommDestroy : comm is no live communicator");
+    if (communicator == nullptr || !retire(comm))
+        return fail(ncclInvalidArgument, "CommDestroy : comm is no live communicator");
     while (communicator->inProgress) std::this_thread::sleep_for(std::chrono::microseconds(200));
     drain(*communicator);
     return ncclSuccess;
@@ -223,7 +244,8 @@ MOCK_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 MOCK_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
     if (comm == nullptr) return ncclSuccess;
     auto communicator = find(comm);
-    if (communicator == nullptr || !retire(comm)) return fail(ncclInvalidArgument, "CommAbort : comm is no live communicator");
+    if (communicator == nullptr || !retire(comm))
+        return fail(ncclInvalidArgument, "CommAbort : comm is no live communicator");
     communicator->abort();
     return ncclSuccess;
 }
@@ -238,7 +260,8 @@ MOCK_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
 
 MOCK_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
     auto communicator = find(comm);
-    if (communicator == nullptr || error == nullptr) return fail(ncclInvalidArgument, "ncclGetAsyncError : comm or asyncError argument is NULL");
+    if (communicator == nullptr || error == nullptr)
+        return fail(ncclInvalidArgument, "ncclGetAsyncError : comm or asyncError argument is NULL");
     *error = asyncState(*communicator);
     return ncclSuccess;
 }

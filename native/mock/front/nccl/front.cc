@@ -104,11 +104,13 @@ ncclResult_t asyncState(const Communicator& communicator) {
 
 ncclResult_t ensureReady(const std::shared_ptr<Communicator>& communicator, const char* call) {
     if (communicator == nullptr) {
-        return fail(ncclInvalidArgument, (std::string(call) + " : comm argument is NULL or no live communicator").c_str());
+        return fail(ncclInvalidArgument,
+                    (std::string(call) + " : comm argument is NULL or no live communicator").c_str());
     }
     ncclResult_t state = asyncState(*communicator);
     if (state == ncclInProgress) {
-        return fail(ncclInvalidArgument, "Attempt to use communicator before the previous operation returned ncclSuccess");
+        return fail(ncclInvalidArgument,
+                    "Attempt to use communicator before the previous operation returned ncclSuccess");
     }
     if (state == ncclSuccess && !communicator->ready) {
         return fail(ncclInvalidArgument, "communicator is not initialized");
@@ -172,7 +174,8 @@ MOCK_API ncclResult_t ncclGroupEnd() { return mock::nccl::endGroup(true); }
 MOCK_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {
     constexpr unsigned simulationMagic = 0x74685283;
     if (info == nullptr || info->magic != simulationMagic) {
-        return mock::nccl::fail(ncclInvalidArgument, "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
+        return mock::nccl::fail(ncclInvalidArgument,
+                                "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
     }
     info->estimatedTime = 1.0f;
     return mock::nccl::endGroup(false);

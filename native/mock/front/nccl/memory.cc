@@ -23,7 +23,8 @@ Registrations& registrations() {
 
 MOCK_API ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
     if (address == nullptr || bytes == 0) return fail(ncclInvalidArgument, "ncclMemAlloc : invalid argument");
-    if (mockRuntime()->deviceCount() == 0) return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
+    if (mockRuntime()->deviceCount() == 0)
+        return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     Status status = mockRuntime()->allocate(address, bytes);
     return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'out of memory'");
 }
@@ -38,7 +39,8 @@ MOCK_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buffer, size
     auto communicator = find(comm);
     ncclResult_t ready = ensureReady(communicator, "ncclCommRegister");
     if (ready != ncclSuccess) return ready;
-    if (buffer == nullptr || bytes == 0 || handle == nullptr || mockRuntime()->deviceOf(buffer) != communicator->device) {
+    if (buffer == nullptr || bytes == 0 || handle == nullptr ||
+        mockRuntime()->deviceOf(buffer) != communicator->device) {
         return fail(ncclInvalidArgument, "ncclCommRegister : invalid argument");
     }
     *handle = ::operator new(1);
@@ -51,7 +53,8 @@ MOCK_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle) {
     if (find(comm) == nullptr) return fail(ncclInvalidArgument, "ncclCommDeregister : invalid comm");
     {
         std::lock_guard<std::mutex> lock(registrations().mutex);
-        if (registrations().live.erase(handle) == 0) return fail(ncclInvalidArgument, "ncclCommDeregister : invalid handle");
+        if (registrations().live.erase(handle) == 0)
+            return fail(ncclInvalidArgument, "ncclCommDeregister : invalid handle");
     }
     ::operator delete(handle);
     return ncclSuccess;

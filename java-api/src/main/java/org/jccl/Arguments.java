@@ -227,25 +227,28 @@ final class Arguments {
         hold(operation, input, "input");
     }
 
-    void send(Operation operation, Tensor tensor, int peer, int tag) {
+    void send(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
         start(operation, OperationKind.SEND, tensor, "tensor");
-        peer(operation, peer, tag);
+        peer(operation, engine, peer, tag);
         operation.input = tensor.address();
         operation.count = tensor.count();
         hold(operation, tensor, "tensor");
     }
 
-    void recv(Operation operation, Tensor tensor, int peer, int tag) {
+    void recv(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
-        peer(operation, peer, tag);
+        peer(operation, engine, peer, tag);
         operation.output = tensor.address();
         operation.count = tensor.count();
         hold(operation, tensor, "tensor");
     }
 
-    void recvAnySource(Operation operation, Tensor tensor, int tag) {
+    void recvAnySource(Operation operation, Engine engine, Tensor tensor, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
-        message(operation, tag);
+        message(operation, engine, tag);
+        if (!engine.communicator().receivesFromAnySource()) {
+            throw bad(operation, "this backend receives only from a peer that is named");
+        }
         operation.peer = Communicator.ANY_SOURCE;
         operation.output = tensor.address();
         operation.count = tensor.count();
@@ -286,20 +289,27 @@ final class Arguments {
         return value;
     }
 
-    private void peer(Operation operation, int peer, int tag) {
-        message(operation, tag);
+    private void peer(Operation operation, Engine engine, int peer, int tag) {
+        message(operation, engine, tag);
         operation.peer = rankArgument(operation, "peer", peer);
         if (peer == rank) {
             throw bad(operation, "peer is this rank itself; copy the tensor instead");
         }
     }
 
-    private void message(Operation operation, int tag) {
+    private void message(Operation operation, Engine engine, int tag) {
         if (size == 1) {
             throw bad(operation, "the group has no other rank");
         }
         if (tag < 0) {
             throw bad(operation, "tag must not be negative, got " + tag);
+        }
+        if (tag != 0 && !engine.communicator().matchesTags()) {
+            throw bad(
+                    operation,
+                    "this backend has no tags: messages between two ranks match in the order of the"
+                            + " calls; use tag 0, got "
+                            + tag);
         }
         operation.tag = tag;
     }

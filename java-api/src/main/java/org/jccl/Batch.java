@@ -37,7 +37,7 @@ public final class Batch {
      */
     public Batch send(Tensor tensor, int peer, int tag) {
         Operation operation = next(tensor);
-        arguments.send(operation, tensor, peer, tag);
+        arguments.send(operation, engine, tensor, peer, tag);
         return add(operation);
     }
 
@@ -51,7 +51,7 @@ public final class Batch {
      */
     public Batch recv(Tensor tensor, int peer, int tag) {
         Operation operation = next(tensor);
-        arguments.recv(operation, tensor, peer, tag);
+        arguments.recv(operation, engine, tensor, peer, tag);
         return add(operation);
     }
 

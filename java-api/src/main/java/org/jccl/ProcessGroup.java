@@ -317,7 +317,7 @@ public final class ProcessGroup implements AutoCloseable {
     public Work send(Tensor tensor, int peer, int tag) {
         Engine engine = group.engineOf(tensor);
         Operation operation = engine.newOperation();
-        arguments.send(operation, tensor, peer, tag);
+        arguments.send(operation, engine, tensor, peer, tag);
         return engine.submit(operation);
     }
 
@@ -343,7 +343,7 @@ public final class ProcessGroup implements AutoCloseable {
     public Work recv(Tensor tensor, int peer, int tag) {
         Engine engine = group.engineOf(tensor);
         Operation operation = engine.newOperation();
-        arguments.recv(operation, tensor, peer, tag);
+        arguments.recv(operation, engine, tensor, peer, tag);
         return engine.submit(operation);
     }
 
@@ -367,7 +367,7 @@ public final class ProcessGroup implements AutoCloseable {
     public Work recvAnySource(Tensor tensor, int tag) {
         Engine engine = group.engineOf(tensor);
         Operation operation = engine.newOperation();
-        arguments.recvAnySource(operation, tensor, tag);
+        arguments.recvAnySource(operation, engine, tensor, tag);
         return engine.submit(operation);
     }
 

@@ -211,7 +211,7 @@ public final class SyncCollectives {
     public void send(Tensor tensor, int peer, int tag) {
         Engine engine = group.engineOf(tensor);
         Operation operation = engine.borrow();
-        arguments.send(operation, tensor, peer, tag);
+        arguments.send(operation, engine, tensor, peer, tag);
         engine.run(operation);
     }
 
@@ -235,7 +235,7 @@ public final class SyncCollectives {
     public void recv(Tensor tensor, int peer, int tag) {
         Engine engine = group.engineOf(tensor);
         Operation operation = engine.borrow();
-        arguments.recv(operation, tensor, peer, tag);
+        arguments.recv(operation, engine, tensor, peer, tag);
         engine.run(operation);
     }
 
@@ -259,7 +259,7 @@ public final class SyncCollectives {
     public int recvAnySource(Tensor tensor, int tag) {
         Engine engine = group.engineOf(tensor);
         Operation operation = engine.borrow();
-        arguments.recvAnySource(operation, tensor, tag);
+        arguments.recvAnySource(operation, engine, tensor, tag);
         return engine.run(operation);
     }
 

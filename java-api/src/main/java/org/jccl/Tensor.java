@@ -153,6 +153,31 @@ public final class Tensor implements AutoCloseable {
     }
 
     /**
+     * Takes over memory that a library allocated in its own way. The caller answers for address,
+     * count and device being right.
+     *
+     * @param address first byte, on {@code device}
+     * @param count number of elements
+     * @param dataType element type
+     * @param device where the memory is
+     * @param release frees it; called once, by any platform thread, when the tensor is closed and
+     *     no operation uses it any more
+     * @return the tensor, to be closed
+     * @throws UsageException when the address is not positive, the count negative, or something is
+     *     null
+     */
+    public static Tensor adopt(
+            long address, long count, DataType dataType, Device device, Runnable release) {
+        requireNotNull(release, "release");
+        if (address <= 0) {
+            throw usage("address must be positive, got " + address);
+        }
+        Tensor borrowed = of(address, count, dataType, device, null);
+        return new Tensor(
+                Memory.owned(release, "tensor " + borrowed), address, count, dataType, device);
+    }
+
+    /**
      * Borrows a JavaCPP pointer's memory from its position to its limit.
      *
      * @param pointer not null, with a limit

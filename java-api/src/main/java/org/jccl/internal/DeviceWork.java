@@ -23,6 +23,7 @@ public final class DeviceWork implements Work {
 
     private final long endEvent;
     private final boolean captured;
+    private final boolean barrier;
     private volatile boolean done;
     private JcclException failure;
     private CompletableFuture<Void> future;
@@ -33,12 +34,17 @@ public final class DeviceWork implements Work {
         this.operation = operation;
         this.endEvent = endEvent;
         this.captured = captured;
+        this.barrier = operation.kind == OperationKind.BARRIER;
         this.sequence = operation.sequence;
         this.peer = operation.kind == OperationKind.RECV ? operation.peer : -1;
     }
 
     @Override
     public void await() {
+        if (barrier && !captured) {
+            synchronize();
+            return;
+        }
         engine.orderCurrentStreamAfter(this);
         throwFailure();
     }

@@ -132,11 +132,15 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     /** Called once after the group has failed. */
     abstract void onFailure();
 
+    /** Called first on the watchdog's thread at each tick. */
+    void prepareWatching() {}
+
     /** Called on the watchdog's thread at each tick: completes works that nobody waits for. */
     abstract void completeUnawaited();
 
     /** Looks after everything that runs; on the watchdog's thread. */
     final void watch(long now) {
+        prepareWatching();
         JcclException noticed;
         synchronized (end) {
             if (freed) {

@@ -230,6 +230,12 @@ public final class Group {
                             + tensor.device().type()
                             + ":b'");
         }
+        Device place = bound.backend().device();
+        if (!place.isCpu() && !tensor.device().equals(place)) {
+            throw new UsageException(
+                    context,
+                    "tensor is on " + tensor.device() + ", but this rank's device is " + place);
+        }
         return bound.engine();
     }
 

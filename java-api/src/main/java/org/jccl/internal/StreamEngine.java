@@ -1,6 +1,7 @@
 package org.jccl.internal;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -33,7 +34,10 @@ public final class StreamEngine extends Engine {
     private final EventPool events;
     private final long stream;
     private final Staging staging;
-    private final List<DeviceWork> works = new ArrayList<>();
+
+    /** In the order of the communication stream, which is the order in which they end. */
+    private final ArrayDeque<DeviceWork> works = new ArrayDeque<>();
+
     private final List<Draining> draining = new ArrayList<>();
     private final List<Long> capturedEvents = new ArrayList<>();
     private final Object issuing = new Object();
@@ -75,16 +79,16 @@ public final class StreamEngine extends Engine {
     @Override
     public Work submit(Operation operation) {
         synchronized (issuing) {
-            long caller = enter(operation);
-            boolean captured = runtime.isCapturing(caller);
-            orderAfter(caller, captured);
+            boolean captured = orderAfterCaller(operation);
             begin(operation);
             try {
                 enqueue(operation);
+                return finishIssuing(operation, captured);
             } catch (Throwable e) {
-                throw abandoned(e, operation);
+                JcclException cause = failed(e, operation);
+                abandon(operation);
+                throw cause;
             }
-            return finishIssuing(operation, captured);
         }
     }
 
@@ -95,12 +99,11 @@ public final class StreamEngine extends Engine {
             for (Operation operation : operations) {
                 requireUsable(operation);
             }
-            long caller = enter(operations.get(0));
-            boolean captured = runtime.isCapturing(caller);
-            orderAfter(caller, captured);
+            boolean captured = orderAfterCaller(operations.get(0));
             for (Operation operation : operations) {
                 begin(operation);
             }
+            int finished = 0;
             try {
                 communicator.batchStart();
                 try {
@@ -110,13 +113,13 @@ public final class StreamEngine extends Engine {
                 } finally {
                     communicator.batchEnd();
                 }
+                for (; finished < operations.size(); finished++) {
+                    issued.add(finishIssuing(operations.get(finished), captured));
+                }
             } catch (Throwable e) {
                 JcclException cause = failed(e, operations.get(0));
-                operations.forEach(running::end);
+                operations.subList(finished, operations.size()).forEach(this::abandon);
                 throw cause;
-            }
-            for (Operation operation : operations) {
-                issued.add(finishIssuing(operation, captured));
             }
         }
         return issued;
@@ -134,12 +137,25 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    /** Makes the communication stream wait for what the caller has enqueued. */
-    private void orderAfter(long caller, boolean captured) {
-        long event = events.take();
-        runtime.recordEvent(event, caller);
-        runtime.waitEvent(stream, event);
-        putBack(event, captured);
+    /**
+     * Makes the communication stream wait for what the caller has enqueued. A failure here leaves
+     * the group as it was: nothing was issued.
+     *
+     * @return whether the caller captures a graph
+     */
+    private boolean orderAfterCaller(Operation operation) {
+        long caller = enter(operation);
+        try {
+            boolean captured = runtime.isCapturing(caller);
+            long event = events.take();
+            runtime.recordEvent(event, caller);
+            runtime.waitEvent(stream, event);
+            putBack(event, captured);
+            return captured;
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e.at(contextOf(operation));
+        }
     }
 
     /**
@@ -170,14 +186,31 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    private JcclException abandoned(Throwable thrown, Operation operation) {
-        JcclException cause = failed(thrown, operation);
-        running.end(operation);
-        running.giveBack(operation);
-        return cause;
+    /** Gives up an operation that the device may have begun, and its memory once that is over. */
+    private void abandon(Operation operation) {
+        try {
+            long end = events.take();
+            runtime.recordEvent(end, stream);
+            if (runtime.isCapturing(stream)) {
+                capturedEvents.add(end);
+                running.end(operation);
+                return;
+            }
+            synchronized (draining) {
+                draining.add(new Draining(operation, end));
+            }
+        } catch (JcclException e) {
+            // The device is beyond use, so nothing reads the memory any more.
+            running.end(operation);
+        }
     }
 
     private DeviceWork finishIssuing(Operation operation, boolean captured) {
+        if (!captured && events.isEmpty()) {
+            // Works that nobody asks about give their events back here, not at the next tick. A
+            // thread that captures must not ask.
+            completeOldest();
+        }
         long end = events.take();
         runtime.recordEvent(end, stream);
         DeviceWork work = new DeviceWork(this, operation, end, captured);
@@ -254,14 +287,12 @@ public final class StreamEngine extends Engine {
         }
         Operation operation = work.complete(failure.get());
         if (operation != null) {
-            synchronized (works) {
-                works.remove(work);
-                if (!passed) {
-                    draining.add(new Draining(operation, work.endEvent()));
-                }
-            }
             if (passed) {
                 letGo(operation, work.endEvent());
+            } else {
+                synchronized (draining) {
+                    draining.add(new Draining(operation, work.endEvent()));
+                }
             }
         }
         return true;
@@ -295,21 +326,37 @@ public final class StreamEngine extends Engine {
     void onFailure() {}
 
     @Override
+    void prepareWatching() {
+        // The thread serves groups on several devices, so this is said again at each tick.
+        runtime.preparePollingThread(device.index());
+    }
+
+    @Override
     void completeUnawaited() {
-        List<DeviceWork> open;
-        synchronized (works) {
-            if (works.isEmpty() && draining.isEmpty()) {
-                return;
-            }
-            open = List.copyOf(works);
-        }
-        open.forEach(this::completeIfReady);
+        completeOldest();
         drain();
+    }
+
+    /** Completes works from the oldest on, up to one that still runs. */
+    private void completeOldest() {
+        DeviceWork oldest = oldestAfter(null);
+        while (oldest != null && completeIfReady(oldest)) {
+            oldest = oldestAfter(oldest);
+        }
+    }
+
+    private DeviceWork oldestAfter(DeviceWork completed) {
+        synchronized (works) {
+            if (completed != null && works.peek() == completed) {
+                works.poll();
+            }
+            return works.peek();
+        }
     }
 
     private void drain() {
         List<Draining> passed = new ArrayList<>();
-        synchronized (works) {
+        synchronized (draining) {
             draining.removeIf(
                     entry -> {
                         boolean ended;

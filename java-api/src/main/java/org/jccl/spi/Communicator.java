@@ -39,6 +39,25 @@ public interface Communicator extends AutoCloseable {
     }
 
     /**
+     * Whether messages carry tags. Where they do not, a tag other than 0 is refused before {@link
+     * #send} or {@link #recv} is called.
+     *
+     * @return true when a receive takes only messages with its tag
+     */
+    default boolean matchesTags() {
+        return true;
+    }
+
+    /**
+     * Whether {@link #recv} takes {@link #ANY_SOURCE}; refused before it is called where not.
+     *
+     * @return true when a receive can take from whoever sends first
+     */
+    default boolean receivesFromAnySource() {
+        return true;
+    }
+
+    /**
      * Whether this library reduces a type with an operation; asked before any reduction.
      *
      * @param op the operation

@@ -158,8 +158,8 @@ public interface DeviceRuntime {
     void copy(long to, long from, long bytes, Copy direction, long stream);
 
     /**
-     * Prepares the calling thread for polling events for its whole life, so that polling does not
-     * disturb a capture on another thread.
+     * Prepares the calling thread for polling events, so that polling does not disturb a capture on
+     * another thread. The watchdog calls it at each tick.
      *
      * @param device index
      */

@@ -1,0 +1,156 @@
+#include "communicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+
+#include "faults.h"
+#include "vendor.h"
+
+namespace mock {
+
+Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), device(d), settings(s) {}
+
+Result Communicator::awaitAll(const std::function<bool()>& condition) {
+    while (!condition()) {
+        if (aborted_) return Result::Internal;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return Result::Ok;
+}
+
+Result Communicator::initialize(const UniqueId& id) {
+    Result opened = Segment::open(id, rank, size, &segment_);
+    if (opened != Result::Ok) return opened;
+    Seat& own = segment_->seat(rank);
+    own.process = getpid();
+    own.device = device;
+    own.version = vendor().version;
+    own.host = vendor().host;
+    own.ready = 1;
+    Result met = awaitAll([this] {
+        for (int r = 0; r < size; ++r) {
+            if (segment_->seat(r).ready.load() == 0) return false;
+        }
+        return true;
+    });
+    if (met != Result::Ok) return met;
+    Segment::forget(id);
+    Result checked = check();
+    if (checked == Result::Ok) ready = true;
+    return checked;
+}
+
+Result Communicator::check() {
+    for (int a = 0; a < size; ++a) {
+        Seat& one = segment_->seat(a);
+        if (one.version != vendor().version) return Result::InvalidUsage;
+        for (int b = a + 1; b < size && !vendor().sharesDevices; ++b) {
+            Seat& other = segment_->seat(b);
+            if (one.host == other.host && one.device == other.device) return Result::InvalidUsage;
+        }
+    }
+    return Result::Ok;
+}
+
+Result Communicator::split(int color, int key, const std::vector<int>& participants, Membership* membership) {
+    std::lock_guard<std::mutex> lock(noticeMutex_);
+    uint64_t sequence = ++notices_;
+    auto notice = [&](int r) -> Notice& { return segment_->seat(r).notices[sequence % 2]; };
+    Notice& own = notice(rank);
+    own.color = color;
+    own.key = key;
+    own.sequence = sequence;
+    Result met = awaitAll([&] {
+        return std::all_of(participants.begin(), participants.end(),
+                           [&](int r) { return notice(r).sequence.load() == sequence; });
+    });
+    if (met != Result::Ok || color < 0) return met;
+    std::vector<std::pair<int, int>> members;
+    for (int r : participants) {
+        if (notice(r).color == color) members.emplace_back(notice(r).key, r);
+    }
+    std::sort(members.begin(), members.end());
+    int leader = members.front().second;
+    if (leader == rank) {
+        Result created = Segment::createId(&own.id);
+        if (created != Result::Ok) return created;
+        own.idSequence = sequence;
+    }
+    met = awaitAll([&] { return notice(leader).idSequence.load() == sequence; });
+    if (met != Result::Ok) return met;
+    membership->id = notice(leader).id;
+    membership->size = static_cast<int>(members.size());
+    for (size_t i = 0; i < members.size(); ++i) {
+        if (members[i].second == rank) membership->rank = static_cast<int>(i);
+    }
+    return Result::Ok;
+}
+
+Result Communicator::spreadId(const UniqueId* offered, UniqueId* id) {
+    std::lock_guard<std::mutex> lock(noticeMutex_);
+    uint64_t sequence = ++notices_;
+    Notice& own = segment_->seat(rank).notices[sequence % 2];
+    if (offered != nullptr) {
+        own.id = *offered;
+        own.idSequence = sequence;
+    }
+    own.sequence = sequence;
+    int source = -1;
+    Result met = awaitAll([&] {
+        bool all = true;
+        for (int r = 0; r < size; ++r) {
+            Notice& notice = segment_->seat(r).notices[sequence % 2];
+            all = all && notice.sequence.load() == sequence;
+            if (notice.idSequence.load() == sequence) source = r;
+        }
+        return all;
+    });
+    if (met != Result::Ok) return met;
+    if (source < 0) return Result::InvalidArgument;
+    *id = segment_->seat(source).notices[sequence % 2].id;
+    return Result::Ok;
+}
+
+void Communicator::abort() {
+    aborted_ = true;
+    if (ready) segment_->ringBell(rank);
+    // What runs now sees the flag and leaves; what is queued will see it before it starts.
+    std::lock_guard<std::mutex> lock(running_);
+}
+
+void Communicator::revoke() {
+    revoked_ = true;
+    if (ready) segment_->ringBell(rank);
+    std::lock_guard<std::mutex> lock(running_);
+}
+
+void Communicator::reportAsync(Result result) {
+    Result none = Result::Ok;
+    asyncResult_.compare_exchange_strong(none, result);
+}
+
+void Communicator::hang() {
+    while (!isStopped()) segment_->sleep(rank, segment_->seat(rank).bell.load());
+}
+
+void Communicator::run(const std::vector<Operation>& operations) {
+    std::lock_guard<std::mutex> lock(running_);
+    delayIfSlow(rank);
+    std::vector<const Operation*> pointToPoint;
+    for (const Operation& operation : operations) {
+        if (isStopped()) return;
+        if (operation.fault == Fault::AsyncError) asyncCode_ = asyncFaultCode();
+        if (operation.fault != Fault::None) hang();
+        if (isPointToPoint(operation.kind)) {
+            pointToPoint.push_back(&operation);
+        } else {
+            execute(operation);
+        }
+    }
+    if (!pointToPoint.empty() && !isStopped()) executePointToPoint(pointToPoint);
+}
+
+}  // namespace mock

@@ -1,0 +1,91 @@
+// One rank of a communicator.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "../runtime/link.h"
+#include "segment.h"
+#include "types.h"
+
+namespace mock {
+
+struct Settings {
+    bool blocking = true;
+};
+
+class Communicator {
+public:
+    Communicator(int size, int rank, int device, Settings settings);
+
+    /** Meets the other ranks of the id; blocks until all are there or this one is aborted. */
+    Result initialize(const UniqueId& id);
+
+    /** This rank's place in a new communicator; no rank when it has none. */
+    struct Membership {
+        int rank = -1;
+        int size = 0;
+        UniqueId id{};
+    };
+    /** Ranks of one color, ordered by key, share a new communicator; only the participants are waited for. */
+    Result split(int color, int key, const std::vector<int>& participants, Membership* membership);
+    /** Every rank learns the id that one of them offers. */
+    Result spreadId(const UniqueId* offered, UniqueId* id);
+
+    /** Releases whatever is stuck; nothing more runs. */
+    void abort();
+    void revoke();
+    bool isRevoked() const { return revoked_; }
+    bool isStopped() const { return aborted_ || revoked_; }
+
+    /** Runs on a stream's worker. */
+    void run(const std::vector<Operation>& operations);
+
+    void reportAsync(Result result);
+    /** The front's own code for an injected asynchronous error, or 0. */
+    int asyncCode() const { return asyncCode_; }
+    Result asyncResult() const { return asyncResult_; }
+
+    const int size;
+    const int rank;
+    const int device;
+    const Settings settings;
+    const std::shared_ptr<Order> order = std::make_shared<Order>();
+    std::atomic<bool> inProgress{false};
+    std::atomic<bool> ready{false};
+    std::atomic<bool> finalized{false};
+    /** Graphs hold operations of this communicator. */
+    std::atomic<int> captured{0};
+
+    /** Custom reductions; an empty place is a destroyed one. */
+    struct CustomOp {
+        bool live;
+        DataType type;
+        Reduction reduction;
+    };
+    std::mutex opsMutex;
+    std::vector<CustomOp> ops;
+
+private:
+    friend class Exchange;
+    friend class Collective;
+    Result check();
+    Result awaitAll(const std::function<bool()>& condition);
+    void hang();
+    void execute(const Operation& operation);
+    void executePointToPoint(const std::vector<const Operation*>& operations);
+
+    std::unique_ptr<Segment> segment_;
+    std::atomic<bool> aborted_{false};
+    std::atomic<bool> revoked_{false};
+    std::atomic<Result> asyncResult_{Result::Ok};
+    std::atomic<int> asyncCode_{0};
+    std::mutex running_;
+    std::mutex noticeMutex_;
+    uint64_t notices_ = 0;
+    uint64_t executed_ = 0;
+};
+
+}  // namespace mock

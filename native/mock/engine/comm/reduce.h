@@ -1,0 +1,15 @@
+// Arithmetic on every data type; the narrow float types are computed in float and rounded once.
+#pragma once
+#include <vector>
+
+#include "types.h"
+
+namespace mock {
+
+/** out = op over all inputs, in their order; out may be one of them. */
+void reduce(DataType type, ReduceOp op, void* out, const std::vector<const void*>& inputs, size_t count);
+
+/** Multiplies in place. */
+void scale(DataType type, void* data, size_t count, const void* scalar);
+
+}  // namespace mock

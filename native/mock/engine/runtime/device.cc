@@ -1,0 +1,135 @@
+#include "device.h"
+
+#include <algorithm>
+
+#include "handles.h"
+
+namespace mock {
+
+namespace {
+
+Handles<Stream>& streams() {
+    static auto* all = new Handles<Stream>(size_t(1) << 17, false);
+    return *all;
+}
+
+// Never destroyed: workers may outlive main().
+const std::vector<Device*>& devices() {
+    static auto* all = [] {
+        auto* list = new std::vector<Device*>();
+        long count = setting("MOCK_DEVICES", 4);
+        size_t capacity = static_cast<size_t>(setting("MOCK_MEMORY_MB", 8192)) << 20;
+        for (int i = 0; i < count; ++i) list->push_back(new Device(i, capacity));
+        return list;
+    }();
+    return *all;
+}
+
+thread_local int current = 0;
+
+/** Streams behind the per-thread handle; their work still runs when the thread ends. */
+struct ThreadStreams {
+    std::vector<Stream*> list;
+    ~ThreadStreams() {
+        for (Stream* stream : list) {
+            if (stream != nullptr) device(stream->device).destroyStream(stream);
+        }
+    }
+};
+
+Stream* perThreadStream() {
+    thread_local ThreadStreams own;
+    own.list.resize(static_cast<size_t>(deviceCount()));
+    Stream*& stream = own.list[static_cast<size_t>(current)];
+    if (stream == nullptr) stream = device(current).createStream(true, 0, 0);
+    return stream;
+}
+
+}  // namespace
+
+Device::Device(int i, size_t capacity) : index(i), memory(i, capacity), legacy(createStream(true, 0, 0)) {
+    legacy->legacy = true;
+}
+
+Stream* Device::createStream(bool blocking, unsigned flags, int priority) {
+    Stream* stream = streams().create();
+    stream->device = index;
+    stream->blocking = blocking;
+    stream->flags = flags;
+    stream->priority = priority;
+    std::lock_guard<std::mutex> lock(mutex_);
+    streams_.push_back(stream);
+    return stream;
+}
+
+void Device::destroyStream(Stream* stream) {
+    if (!streams().destroy(stream)) return;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        streams_.erase(std::remove(streams_.begin(), streams_.end(), stream), streams_.end());
+        orphans_.push_back(stream->tail());
+    }
+    if (stream->blocking) legacy->pushWait(stream->tail());
+    stream->close();
+}
+
+void Device::order(Stream& stream) {
+    if (!stream.blocking) return;
+    if (!stream.legacy) {
+        stream.pushWait(legacy->tail());
+        return;
+    }
+    std::vector<Position> waits;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        for (Stream* other : streams_) {
+            Position tail = other->tail();
+            if (!other->blocking || other == &stream || tail.sequence == other->seenByLegacy) continue;
+            other->seenByLegacy = tail.sequence;
+            waits.push_back(tail);
+        }
+    }
+    for (const Position& position : waits) stream.pushWait(position);
+}
+
+Position Device::issue(Stream& stream, Task task) {
+    order(stream);
+    return stream.push(std::move(task));
+}
+
+std::vector<Position> Device::tails() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    orphans_.erase(std::remove_if(orphans_.begin(), orphans_.end(), [](const Position& p) { return p.reached(); }),
+                   orphans_.end());
+    std::vector<Position> result = orphans_;
+    for (Stream* stream : streams_) result.push_back(stream->tail());
+    return result;
+}
+
+int deviceCount() { return static_cast<int>(devices().size()); }
+
+Device& device(int index) { return *devices()[static_cast<size_t>(index)]; }
+
+Device* deviceOf(const void* address) {
+    for (Device* candidate : devices()) {
+        if (candidate->memory.contains(address)) return candidate;
+    }
+    return nullptr;
+}
+
+int currentDevice() { return current; }
+
+Status setCurrentDevice(int index) {
+    if (index < 0 || index >= deviceCount()) return Status::InvalidDevice;
+    current = index;
+    return Status::Ok;
+}
+
+Stream* findStream(const void* handle) {
+    auto bits = reinterpret_cast<uintptr_t>(handle);
+    if (bits == 0 || bits == legacyHandle) return deviceCount() == 0 ? nullptr : device(current).legacy;
+    if (bits == perThreadHandle) return deviceCount() == 0 ? nullptr : perThreadStream();
+    return streams().find(handle);
+}
+
+}  // namespace mock

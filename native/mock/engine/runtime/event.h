@@ -1,0 +1,45 @@
+// Events: a place in a stream's order (or in a capture), taken when recorded.
+#pragma once
+#include <atomic>
+#include <mutex>
+
+#include "graph.h"
+#include "runtime.h"
+
+namespace mock {
+
+class Event {
+public:
+    Status record(Stream& stream);
+    Status query();
+    Status synchronize();
+    /** What the stream gets after this call runs after what the event stood for at this call. */
+    Status makeWait(Stream& stream);
+    static Status elapsed(Event& start, Event& end, float* milliseconds);
+
+    std::atomic<bool> live{false};
+    int device = 0;
+    bool timing = true;
+
+private:
+    friend Event* createEvent(bool timing);
+    struct State {
+        Position position;
+        Mark mark;
+        uint64_t ticket = 0;
+        bool recorded = false;
+    };
+    State state();
+    void stamp(uint64_t ticket);
+
+    std::mutex mutex_;
+    State state_;
+    uint64_t stampedTicket_ = 0;
+    int64_t nanoseconds_ = 0;
+};
+
+Event* createEvent(bool timing);
+Event* findEvent(const void* handle);
+void destroyEvent(Event* event);
+
+}  // namespace mock

@@ -1,0 +1,74 @@
+// Stand-ins for a user's kernels. Their addresses are found by name in the library, so that a test can launch them
+// through the vendor's ordinary launch call. Arguments: see each one.
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "runtime.h"
+
+extern "C" {
+// fill(float* data, float value, uint64_t count)
+__attribute__((visibility("default"))) extern const char mockKernelFill[8] = "fill";
+// axpy(float* y, const float* x, float a, uint64_t count): y = y + a * x
+__attribute__((visibility("default"))) extern const char mockKernelAxpy[8] = "axpy";
+// busy(uint64_t microseconds): keeps the stream, not a core, busy
+__attribute__((visibility("default"))) extern const char mockKernelBusy[8] = "busy";
+}
+
+namespace mock {
+
+namespace {
+
+template <class T>
+T argument(void** arguments, int index) {
+    T value;
+    std::memcpy(&value, arguments[index], sizeof value);
+    return value;
+}
+
+float* floats(const void* address, uint64_t count, const char* kernel) {
+    Device* owner = deviceOf(address);
+    if (owner == nullptr) fatal("%s: %p is no device memory", kernel, address);
+    return reinterpret_cast<float*>(owner->memory.alias(address, count * sizeof(float), kernel));
+}
+
+Task fill(void** arguments) {
+    auto data = argument<void*>(arguments, 0);
+    auto value = argument<float>(arguments, 1);
+    auto count = argument<uint64_t>(arguments, 2);
+    return [=] {
+        float* place = floats(data, count, "fill");
+        if (place == nullptr) return;
+        for (uint64_t i = 0; i < count; ++i) place[i] = value;
+    };
+}
+
+Task axpy(void** arguments) {
+    auto y = argument<void*>(arguments, 0);
+    auto x = argument<void*>(arguments, 1);
+    auto a = argument<float>(arguments, 2);
+    auto count = argument<uint64_t>(arguments, 3);
+    return [=] {
+        float* to = floats(y, count, "axpy");
+        const float* from = floats(x, count, "axpy");
+        if (to == nullptr || from == nullptr) return;
+        for (uint64_t i = 0; i < count; ++i) to[i] += a * from[i];
+    };
+}
+
+Task busy(void** arguments) {
+    auto time = argument<uint64_t>(arguments, 0);
+    return [=] { std::this_thread::sleep_for(std::chrono::microseconds(time)); };
+}
+
+}  // namespace
+
+Status launchKernel(const void* kernel, void** arguments, Stream& stream) {
+    if (kernel == mockKernelFill) return submit(stream, fill(arguments));
+    if (kernel == mockKernelAxpy) return submit(stream, axpy(arguments));
+    if (kernel == mockKernelBusy) return submit(stream, busy(arguments));
+    return Status::InvalidFunction;
+}
+
+}  // namespace mock

@@ -1,0 +1,55 @@
+#include "link.h"
+
+#include "copy.h"
+#include "hostmemory.h"
+#include "runtime.h"
+
+namespace mock {
+
+namespace {
+
+class Link final : public RuntimeLink {
+public:
+    int deviceCount() override { return mock::deviceCount(); }
+    int currentDevice() override { return mock::currentDevice(); }
+    Status setCurrentDevice(int device) override { return mock::setCurrentDevice(device); }
+    int capability() override { return mock::capability(); }
+
+    Stream* findStream(const void* handle) override { return mock::findStream(handle); }
+
+    Status submit(Stream& stream, Task task, std::shared_ptr<Order> order) override {
+        return mock::submit(stream, std::move(task), std::move(order));
+    }
+
+    Status join(Stream& waiter, Stream& other) override { return joinStreams(waiter, other); }
+    bool isCaptured(Stream& stream) override { return stream.capture.load() != nullptr; }
+
+    void await(Order& order) override {
+        Position last;
+        {
+            std::lock_guard<std::mutex> lock(order.mutex);
+            last = order.last;
+        }
+        last.await();
+    }
+
+    int deviceOf(const void* address) override {
+        if (Device* owner = mock::deviceOf(address)) return owner->index;
+        return hostKind(address) == HostKind::Pageable ? pageable : pinned;
+    }
+
+    char* view(const void* address, size_t bytes, const char* user) override {
+        return workerView(address, bytes, user);
+    }
+    Status allocate(void** address, size_t bytes) override { return mock::allocate(address, bytes); }
+    Status release(void* address) override { return mock::release(address); }
+};
+
+}  // namespace
+
+}  // namespace mock
+
+mock::RuntimeLink* mockRuntime() {
+    static auto* link = new mock::Link();
+    return link;
+}

@@ -1,0 +1,42 @@
+// How a communication library of the same vendor reaches the runtime library: one exported function.
+#pragma once
+#include <memory>
+
+#include "graph.h"
+#include "status.h"
+#include "stream.h"
+
+namespace mock {
+
+class RuntimeLink {
+public:
+    static constexpr int pageable = -1;
+    static constexpr int pinned = -2;
+
+    virtual int deviceCount() = 0;
+    virtual int currentDevice() = 0;
+    virtual Status setCurrentDevice(int device) = 0;
+    /** Compute capability, major * 10 + minor. */
+    virtual int capability() = 0;
+
+    virtual Stream* findStream(const void* handle) = 0;
+    virtual Status submit(Stream& stream, Task task, std::shared_ptr<Order> order) = 0;
+    /** What `waiter` gets from now on runs after all that `other` has. Works in a capture too. */
+    virtual Status join(Stream& waiter, Stream& other) = 0;
+    virtual bool isCaptured(Stream& stream) = 0;
+    virtual void await(Order& order) = 0;
+
+    /** The device of an address, or one of the constants above. */
+    virtual int deviceOf(const void* address) = 0;
+    /** Where a worker finds the bytes; null after an illegal access. */
+    virtual char* view(const void* address, size_t bytes, const char* user) = 0;
+    virtual Status allocate(void** address, size_t bytes) = 0;
+    virtual Status release(void* address) = 0;
+
+protected:
+    ~RuntimeLink() = default;
+};
+
+}  // namespace mock
+
+extern "C" __attribute__((visibility("default"))) mock::RuntimeLink* mockRuntime();

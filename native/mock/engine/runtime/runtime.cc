@@ -1,0 +1,132 @@
+#include "runtime.h"
+
+#include "../fault.h"
+#include "sticky.h"
+
+namespace mock {
+
+namespace {
+
+FaultPoint& injected() {
+    static auto* point = new FaultPoint("MOCK_RUNTIME_FAIL_AT", 999);
+    return *point;
+}
+
+bool isCaptured(const Stream& stream) { return stream.capture.load() != nullptr; }
+
+/** The implicit order of the legacy stream cannot be captured: using it breaks the captures of blocking streams. */
+Status checkLegacy(const Stream& stream) {
+    if (!stream.legacy || !capturesBlocking(stream.device)) return Status::Ok;
+    unsafeCall();
+    return Status::CaptureImplicit;
+}
+
+}  // namespace
+
+Position issueOrdered(Stream& stream, Task task, Order* order) {
+    Device& home = device(stream.device);
+    if (order == nullptr) return home.issue(stream, std::move(task));
+    std::lock_guard<std::mutex> lock(order->mutex);
+    stream.pushWait(order->last);
+    order->last = home.issue(stream, std::move(task));
+    return order->last;
+}
+
+Status submit(Stream& stream, Task task, std::shared_ptr<Order> order, Position* position) {
+    if (stickyStatus() != Status::Ok) return stickyStatus();
+    if (injected().hit() != 0) return Status::Injected;
+    if (isCaptured(stream)) {
+        std::lock_guard<std::mutex> lock(captureLock());
+        if (Capture* capture = stream.capture) {
+            if (!capture->valid) return Status::CaptureInvalidated;
+            capture->add(stream, std::move(task), std::move(order));
+            return Status::Ok;
+        }
+    }
+    Status legacy = checkLegacy(stream);
+    if (legacy != Status::Ok) return legacy;
+    Position issued = issueOrdered(stream, std::move(task), order.get());
+    if (position != nullptr) *position = issued;
+    return Status::Ok;
+}
+
+Status joinStreams(Stream& waiter, Stream& other) {
+    if (&waiter == &other) return Status::Ok;
+    if (waiter.capture.load() == nullptr && other.capture.load() == nullptr) {
+        waiter.pushWait(other.tail());
+        return Status::Ok;
+    }
+    std::lock_guard<std::mutex> lock(captureLock());
+    Capture* capture = other.capture;
+    if (capture == nullptr) return Status::CaptureIsolation;
+    if (waiter.capture != nullptr && waiter.capture != capture) return Status::CaptureMerge;
+    capture->wait(waiter, capture->mark(other));
+    return Status::Ok;
+}
+
+int injectedCode() { return injected().code(); }
+
+int capability() {
+    static const int value = static_cast<int>(setting("MOCK_COMPUTE_CAPABILITY", 90));
+    return value;
+}
+
+Status synchronizeStream(Stream& stream) {
+    Status safe = unsafeCall();
+    if (safe != Status::Ok) return safe;
+    if (isCaptured(stream)) {
+        std::lock_guard<std::mutex> lock(captureLock());
+        if (Capture* capture = stream.capture) capture->valid = false;
+        return Status::CaptureUnsupported;
+    }
+    Status legacy = checkLegacy(stream);
+    if (legacy != Status::Ok) return legacy;
+    // The legacy stream's order includes the blocking streams, so its tail is asked for by an operation.
+    (stream.blocking ? device(stream.device).issue(stream, [] {}) : stream.tail()).await();
+    return stickyStatus();
+}
+
+Status queryStream(Stream& stream) {
+    Status safe = unsafeCall();
+    if (safe != Status::Ok) return safe;
+    if (isCaptured(stream)) {
+        std::lock_guard<std::mutex> lock(captureLock());
+        if (Capture* capture = stream.capture) capture->valid = false;
+        return Status::CaptureUnsupported;
+    }
+    if (stickyStatus() != Status::Ok) return stickyStatus();
+    if (!stream.tail().reached()) return Status::NotReady;
+    if (stream.legacy) {
+        for (const Position& position : device(stream.device).tails()) {
+            if (!position.reached() && position.stream->blocking) return Status::NotReady;
+        }
+    }
+    return Status::Ok;
+}
+
+Status synchronizeDevice() {
+    Status safe = unsafeCall();
+    if (safe != Status::Ok) return safe;
+    for (const Position& position : device(currentDevice()).tails()) position.await();
+    return stickyStatus();
+}
+
+Status launchHostFunction(Stream& stream, void (*function)(void*), void* argument) {
+    if (function == nullptr) return Status::InvalidValue;
+    return submit(stream, [function, argument] {
+        inHostFunction = true;
+        function(argument);
+        inHostFunction = false;
+    });
+}
+
+Status launchGraph(Executable& executable, Stream& stream) {
+    if (stickyStatus() != Status::Ok) return stickyStatus();
+    if (isCaptured(stream)) return Status::CaptureUnsupported;
+    Status legacy = checkLegacy(stream);
+    if (legacy != Status::Ok) return legacy;
+    launch(executable, stream);
+    return Status::Ok;
+}
+
+}  // namespace mock

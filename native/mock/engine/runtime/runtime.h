@@ -1,0 +1,36 @@
+// Work on streams: the one way in for every operation, eager or captured.
+#pragma once
+#include <memory>
+
+#include "device.h"
+#include "graph.h"
+#include "status.h"
+
+namespace mock {
+
+/** Issues now on a real stream, after the last operation of the same order. */
+Position issueOrdered(Stream& stream, Task task, Order* order);
+
+/** Issues an operation, or records it when the stream is being captured. `position` may be null. */
+Status submit(Stream& stream, Task task, std::shared_ptr<Order> order = nullptr, Position* position = nullptr);
+
+/** What `waiter` gets from now on runs after all that `other` has; both eager or both in one capture. */
+Status joinStreams(Stream& waiter, Stream& other);
+
+Status synchronizeStream(Stream& stream);
+Status queryStream(Stream& stream);
+Status synchronizeDevice();
+
+Status launchHostFunction(Stream& stream, void (*function)(void*), void* argument);
+
+/** Starts one of the kernels of kernel.cc; `arguments` as for a launch of the vendor: pointers to each value. */
+Status launchKernel(const void* kernel, void** arguments, Stream& stream);
+
+Status launchGraph(Executable& executable, Stream& stream);
+
+/** The vendor's code to answer with for Status::Injected. */
+int injectedCode();
+/** Compute capability of every device, major * 10 + minor. */
+int capability();
+
+}  // namespace mock

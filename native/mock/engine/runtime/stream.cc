@@ -1,0 +1,137 @@
+#include "stream.h"
+
+#include <chrono>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <thread>
+
+namespace mock {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr size_t queueLimit = 1024;
+// A worker that has just been busy naps instead of sleeping: the caller then enqueues without a system call.
+constexpr int napsBeforeSleep = 40;
+constexpr auto nap = 50us;
+
+std::atomic<uint64_t> streams{0};
+}  // namespace
+
+thread_local bool inHostFunction = false;
+
+bool Position::reached() const { return stream == nullptr || stream->isReached(sequence); }
+
+void Position::await() const {
+    if (stream != nullptr) stream->await(sequence);
+}
+
+Stream::Stream() : id(++streams) {}
+
+Position Stream::push(Task task) {
+    static const bool inlined = setting("MOCK_INLINE", 0) == 1;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (inlined) {
+        // Nothing is ever queued, so the operations before this one have ended.
+        task();
+        uint64_t sequence = issued_.load(std::memory_order_relaxed) + 1;
+        issued_.store(sequence, std::memory_order_release);
+        finish(sequence);
+        return {this, sequence};
+    }
+    if (!started_) {
+        // Started on first use: a child of fork, or a stream nobody uses, needs no thread.
+        started_ = true;
+        std::thread([this] { work(); }).detach();
+    }
+    if (pending_.size() >= queueLimit) {
+        wake_.notify_one();
+        space_.wait(lock, [this] { return pending_.size() < queueLimit; });
+    }
+    pending_.push_back(std::move(task));
+    uint64_t sequence = issued_.load(std::memory_order_relaxed) + 1;
+    issued_.store(sequence, std::memory_order_release);
+    bool wake = asleep_;
+    lock.unlock();
+    if (wake) wake_.notify_one();
+    return {this, sequence};
+}
+
+void Stream::pushWait(Position position) {
+    if (position.stream == this || position.reached()) return;
+    push([position] { position.await(); });
+}
+
+Position Stream::tail() { return {this, issued_.load(std::memory_order_acquire)}; }
+
+void Stream::await(uint64_t sequence) {
+    for (int i = 0; i < 20; ++i) {
+        if (isReached(sequence)) return;
+        sched_yield();
+    }
+    wake_.notify_one();
+    waiters_.fetch_add(1);
+    {
+        std::unique_lock<std::mutex> lock(doneMutex_);
+        // The time limit only bounds the cost of a wake-up lost between a nap and the notification above.
+        while (!isReached(sequence)) done_.wait_for(lock, 1ms);
+    }
+    waiters_.fetch_sub(1);
+}
+
+void Stream::close() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    closed_ = true;
+    wake_.notify_one();
+}
+
+void Stream::work() {
+    prctl(PR_SET_TIMERSLACK, 1000ul);
+    Random random(static_cast<uint64_t>(setting("MOCK_SEED", 1)) * 1000003u + id * 97u + static_cast<uint64_t>(device));
+    std::vector<Task> batch;
+    uint64_t sequence = completed_.load();
+    for (;;) {
+        {
+            std::unique_lock<std::mutex> lock(mutex_);
+            int naps = 0;
+            while (pending_.empty()) {
+                if (closed_) {
+                    started_ = false;
+                    return;
+                }
+                if (naps++ < napsBeforeSleep) {
+                    wake_.wait_for(lock, nap);
+                } else {
+                    asleep_ = true;
+                    wake_.wait(lock);
+                    asleep_ = false;
+                }
+            }
+            batch.swap(pending_);
+        }
+        space_.notify_all();
+        for (Task& task : batch) {
+            pause(random);
+            task();
+            // What the operation holds is let go before its end can be seen.
+            task = nullptr;
+            finish(++sequence);
+        }
+        batch.clear();
+    }
+}
+
+void Stream::pause(Random& random) {
+    static const uint64_t limit = static_cast<uint64_t>(setting("MOCK_DELAY_US", 0));
+    if (limit == 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(random.next() % (limit + 1)));
+}
+
+void Stream::finish(uint64_t sequence) {
+    completed_.store(sequence);
+    if (waiters_.load() == 0) return;
+    std::lock_guard<std::mutex> lock(doneMutex_);
+    done_.notify_all();
+}
+
+}  // namespace mock

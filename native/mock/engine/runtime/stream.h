@@ -1,0 +1,79 @@
+// A stream: operations in order, on a thread of its own.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "../base.h"
+
+namespace mock {
+
+class Stream;
+class Capture;
+using Task = std::function<void()>;
+
+/** A place in a stream's order. It is reached when every operation up to it has ended. */
+struct Position {
+    Stream* stream = nullptr;
+    uint64_t sequence = 0;
+
+    bool reached() const;
+    void await() const;
+};
+
+class Stream {
+public:
+    Stream();
+
+    /** Appends an operation. Blocks while the queue is full, as a device's launch queue does. */
+    Position push(Task task);
+    /** Appends a wait, unless the position is reached already or is this stream's own. */
+    void pushWait(Position position);
+
+    Position tail();
+    bool isReached(uint64_t sequence) const { return completed_.load(std::memory_order_acquire) >= sequence; }
+    void await(uint64_t sequence);
+
+    /** Lets the worker end after what is queued. */
+    void close();
+
+    std::atomic<bool> live{false};
+    int device = 0;
+    bool blocking = true;
+    bool legacy = false;
+    int priority = 0;
+    unsigned flags = 0;
+    uint64_t id = 0;
+    /** The capture this stream takes part in, and its lane there; guarded by the capture lock. */
+    std::atomic<Capture*> capture{nullptr};
+    int lane = 0;
+    /** For the implicit order with the legacy stream; guarded by the device's lock. */
+    uint64_t seenByLegacy = 0;
+
+private:
+    void work();
+    void pause(Random& random);
+    void finish(uint64_t sequence);
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable space_;
+    std::vector<Task> pending_;
+    bool started_ = false;
+    bool closed_ = false;
+    bool asleep_ = false;
+    std::atomic<uint64_t> issued_{0};
+    std::atomic<uint64_t> completed_{0};
+
+    std::atomic<int> waiters_{0};
+    std::mutex doneMutex_;
+    std::condition_variable done_;
+};
+
+/** True on a thread that is running a user's host function, where no runtime call is allowed. */
+extern thread_local bool inHostFunction;
+
+}  // namespace mock

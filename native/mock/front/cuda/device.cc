@@ -1,0 +1,210 @@
+// Devices, errors and versions.
+#include <cstdio>
+#include <cstring>
+
+#include "guard.h"
+
+namespace mock::cuda {
+
+thread_local cudaError_t lastError = cudaSuccess;
+
+cudaError_t remember(cudaError_t error) { return error == cudaSuccess ? error : lastError = error; }
+
+cudaError_t translate(Status status) {
+    switch (status) {
+        case Status::Ok: return cudaSuccess;
+        case Status::InvalidValue: return cudaErrorInvalidValue;
+        case Status::OutOfMemory: return cudaErrorMemoryAllocation;
+        case Status::InvalidDevice: return cudaErrorInvalidDevice;
+        case Status::InvalidHandle: return cudaErrorInvalidResourceHandle;
+        case Status::NotReady: return cudaErrorNotReady;
+        case Status::NotPermitted: return cudaErrorNotPermitted;
+        case Status::IllegalAccess: return cudaErrorIllegalAddress;
+        case Status::InvalidFunction: return cudaErrorInvalidDeviceFunction;
+        case Status::AlreadyRegistered: return cudaErrorHostMemoryAlreadyRegistered;
+        case Status::NotRegistered: return cudaErrorHostMemoryNotRegistered;
+        case Status::CaptureUnsupported: return cudaErrorStreamCaptureUnsupported;
+        case Status::CaptureInvalidated: return cudaErrorStreamCaptureInvalidated;
+        case Status::CaptureMerge: return cudaErrorStreamCaptureMerge;
+        case Status::CaptureUnmatched: return cudaErrorStreamCaptureUnmatched;
+        case Status::CaptureUnjoined: return cudaErrorStreamCaptureUnjoined;
+        case Status::CaptureIsolation: return cudaErrorStreamCaptureIsolation;
+        case Status::CaptureImplicit: return cudaErrorStreamCaptureImplicit;
+        case Status::CapturedEvent: return cudaErrorCapturedEvent;
+        case Status::CaptureWrongThread: return cudaErrorStreamCaptureWrongThread;
+        case Status::Injected: return static_cast<cudaError_t>(injectedCode());
+    }
+    return cudaErrorUnknown;
+}
+
+namespace {
+
+struct Text {
+    cudaError_t code;
+    const char* name;
+    const char* text;
+};
+
+constexpr Text texts[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation",
+     "dependency created on uncaptured work in another stream"},
+    {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {cudaErrorCapturedEvent, "cudaErrorCapturedEvent",
+     "operation not permitted on an event last recorded in a capturing stream"},
+    {cudaErrorStreamCaptureWrongThread, "cudaErrorStreamCaptureWrongThread",
+     "attempt to terminate a thread-local capture sequence from another thread"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const Text& textOf(cudaError_t error) {
+    static constexpr Text unknown{cudaErrorUnknown, "unrecognized error code", "unrecognized error code"};
+    for (const Text& text : texts) {
+        if (text.code == error) return text;
+    }
+    return unknown;
+}
+
+bool isDevice(int index) { return index >= 0 && index < deviceCount(); }
+
+}  // namespace
+
+}  // namespace mock::cuda
+
+using namespace mock;
+using namespace mock::cuda;
+
+MOCK_API const char* cudaGetErrorString(cudaError_t error) { return textOf(error).text; }
+MOCK_API const char* cudaGetErrorName(cudaError_t error) { return textOf(error).name; }
+
+MOCK_API cudaError_t cudaPeekAtLastError() {
+    return stickyStatus() != Status::Ok ? translate(stickyStatus()) : lastError;
+}
+
+MOCK_API cudaError_t cudaGetLastError() {
+    cudaError_t error = cudaPeekAtLastError();
+    lastError = cudaSuccess;
+    return error;
+}
+
+MOCK_API cudaError_t cudaRuntimeGetVersion(int* version) {
+    if (version == nullptr) return remember(cudaErrorInvalidValue);
+    *version = static_cast<int>(setting("MOCK_RUNTIME_VERSION", 13010));
+    return cudaSuccess;
+}
+
+MOCK_API cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+
+MOCK_API cudaError_t cudaGetDeviceCount(int* count) {
+    if (count == nullptr) return remember(cudaErrorInvalidValue);
+    *count = deviceCount();
+    return guarded([] { return Status::Ok; });
+}
+
+MOCK_API cudaError_t cudaGetDevice(int* index) {
+    return guarded([&] {
+        if (index == nullptr) return Status::InvalidValue;
+        *index = currentDevice();
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaSetDevice(int index) {
+    return guarded([&] { return setCurrentDevice(index); });
+}
+
+MOCK_API cudaError_t cudaInitDevice(int index, unsigned int, unsigned int) {
+    return guarded([&] { return isDevice(index) ? Status::Ok : Status::InvalidDevice; });
+}
+
+MOCK_API cudaError_t cudaDeviceSynchronize() { return guarded(synchronizeDevice); }
+
+MOCK_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int index) {
+    return guarded([&] {
+        if (value == nullptr) return Status::InvalidValue;
+        if (!isDevice(index)) return Status::InvalidDevice;
+        switch (attribute) {
+            case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
+            case cudaDevAttrWarpSize: *value = 32; break;
+            case cudaDevAttrMultiProcessorCount: *value = 132; break;
+            case cudaDevAttrPciBusId: *value = index + 1; break;
+            case cudaDevAttrComputeCapabilityMajor: *value = capability() / 10; break;
+            case cudaDevAttrComputeCapabilityMinor: *value = capability() % 10; break;
+            case cudaDevAttrUnifiedAddressing:
+            case cudaDevAttrStreamPrioritiesSupported:
+            case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
+            default: *value = 0;
+        }
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
+    return guarded([&] {
+        if (properties == nullptr) return Status::InvalidValue;
+        if (!isDevice(index)) return Status::InvalidDevice;
+        std::memset(properties, 0, sizeof *properties);
+        std::snprintf(properties->name, sizeof properties->name, "Mock device");
+        std::memset(&properties->uuid, index + 1, 16);
+        properties->totalGlobalMem = device(index).memory.capacity();
+        properties->warpSize = 32;
+        properties->maxThreadsPerBlock = 1024;
+        properties->major = capability() / 10;
+        properties->minor = capability() % 10;
+        properties->multiProcessorCount = 132;
+        properties->pciBusID = index + 1;
+        properties->asyncEngineCount = 2;
+        properties->unifiedAddressing = 1;
+        properties->streamPrioritiesSupported = 1;
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int index) {
+    return guarded([&] {
+        if (text == nullptr || length < 13) return Status::InvalidValue;
+        if (!isDevice(index)) return Status::InvalidDevice;
+        std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", index + 1);
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    return guarded([&] {
+        if (least != nullptr) *least = 0;
+        if (greatest != nullptr) *greatest = -5;
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceCanAccessPeer(int* can, int index, int peer) {
+    return guarded([&] {
+        if (can == nullptr) return Status::InvalidValue;
+        if (!isDevice(index) || !isDevice(peer)) return Status::InvalidDevice;
+        *can = index != peer;
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+    return guarded([&] {
+        if (flags != 0) return Status::InvalidValue;
+        return isDevice(peer) && peer != currentDevice() ? Status::Ok : Status::InvalidDevice;
+    });
+}

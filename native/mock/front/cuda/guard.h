@@ -1,0 +1,33 @@
+// Every entry point runs through `guarded`: thread rules, sticky errors, and the thread's last error.
+#pragma once
+#include "../../engine/runtime/sticky.h"
+#include "../../engine/runtime/runtime.h"
+#include "abi.h"
+
+namespace mock::cuda {
+
+extern thread_local cudaError_t lastError;
+
+cudaError_t translate(Status status);
+cudaError_t remember(cudaError_t error);
+
+/** For calls that need a device. */
+template <class Body>
+cudaError_t guarded(Body body) {
+    if (inHostFunction) return cudaErrorNotPermitted;
+    if (deviceCount() == 0) return remember(cudaErrorNoDevice);
+    if (stickyStatus() != Status::Ok) return remember(translate(stickyStatus()));
+    Status status = body();
+    return status == Status::Ok ? cudaSuccess : remember(translate(status));
+}
+
+/** For calls on a stream given by handle. */
+template <class Body>
+cudaError_t onStream(cudaStream_t handle, Body body) {
+    return guarded([&] {
+        Stream* stream = findStream(handle);
+        return stream == nullptr ? Status::InvalidHandle : body(*stream);
+    });
+}
+
+}  // namespace mock::cuda

@@ -1,0 +1,182 @@
+#include "front.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unistd.h>
+
+#include "../../engine/base.h"
+#include "../../engine/comm/vendor.h"
+#include "../../engine/runtime/handles.h"
+
+namespace mock {
+
+const Vendor& vendor() {
+    static const Vendor one = [] {
+        int version = static_cast<int>(setting("MOCK_NCCL_VERSION", nccl::builtVersion));
+        bool shares = version >= 23000 && setting("NCCL_MULTI_RANK_GPU_ENABLE", 0) == 1;
+        char name[256] = "localhost";
+        gethostname(name, sizeof name - 1);
+        const char* host = std::getenv("NCCL_HOSTID");
+        return Vendor{"MOCK_NCCL", version, shares, std::hash<std::string>()(host != nullptr ? host : name)};
+    }();
+    return one;
+}
+
+namespace nccl {
+
+namespace {
+
+struct Handle {
+    std::atomic<bool> live{false};
+    std::shared_ptr<Communicator> communicator;
+};
+
+Handles<Handle>& handles() {
+    static auto* all = new Handles<Handle>(size_t(1) << 16, true);
+    return *all;
+}
+
+std::mutex& handleLock() {
+    static auto* lock = new std::mutex();
+    return *lock;
+}
+
+struct LastError {
+    std::mutex mutex;
+    char text[512] = "";
+};
+
+LastError& lastErrorSlot() {
+    static auto* slot = new LastError();
+    return *slot;
+}
+
+thread_local ncclResult_t groupError = ncclSuccess;
+
+}  // namespace
+
+std::shared_ptr<Communicator> find(ncclComm_t handle) {
+    Handle* entry = handles().find(handle);
+    if (entry == nullptr) return nullptr;
+    std::lock_guard<std::mutex> lock(handleLock());
+    return entry->communicator;
+}
+
+ncclComm_t publish(std::shared_ptr<Communicator> communicator) {
+    Handle* entry = handles().create();
+    std::lock_guard<std::mutex> lock(handleLock());
+    entry->communicator = std::move(communicator);
+    return reinterpret_cast<ncclComm_t>(entry);
+}
+
+bool retire(ncclComm_t handle) {
+    Handle* entry = handles().find(handle);
+    if (entry == nullptr) return false;
+    std::shared_ptr<Communicator> last;
+    {
+        std::lock_guard<std::mutex> lock(handleLock());
+        last.swap(entry->communicator);
+    }
+    return handles().destroy(entry);
+}
+
+ncclResult_t fail(ncclResult_t code, const char* text) {
+    LastError& slot = lastErrorSlot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    std::snprintf(slot.text, sizeof slot.text, "%s", text);
+    return code;
+}
+
+ncclResult_t translate(Result result, const char* call) {
+    auto code = static_cast<ncclResult_t>(static_cast<int>(result));
+    if (result == Result::Ok || result == Result::InProgress) return code;
+    return fail(code, (std::string(call) + " : " + textOf(code)).c_str());
+}
+
+ncclResult_t asyncState(const Communicator& communicator) {
+    if (communicator.asyncCode() != 0) return static_cast<ncclResult_t>(communicator.asyncCode());
+    if (communicator.inProgress) return ncclInProgress;
+    return static_cast<ncclResult_t>(static_cast<int>(communicator.asyncResult()));
+}
+
+ncclResult_t ensureReady(const std::shared_ptr<Communicator>& communicator, const char* call) {
+    if (communicator == nullptr) {
+        return fail(ncclInvalidArgument,
+                    (std::string(call) + " : comm argument is NULL or no live communicator").c_str());
+    }
+    ncclResult_t state = asyncState(*communicator);
+    if (state == ncclInProgress) {
+        return fail(ncclInvalidArgument,
+                    "Attempt to use communicator before the previous operation returned ncclSuccess");
+    }
+    if (state == ncclSuccess && !communicator->ready) {
+        return fail(ncclInvalidArgument, "communicator is not initialized");
+    }
+    return state;
+}
+
+ncclResult_t inGroup(ncclResult_t code) {
+    if (Group::current().isOpen() && code != ncclSuccess && code != ncclInProgress && groupError == ncclSuccess) {
+        groupError = code;
+    }
+    return code;
+}
+
+ncclResult_t endGroup(bool launch) {
+    Group& group = Group::current();
+    if (!group.isOpen()) return fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
+    if (!group.leave()) return ncclSuccess;
+    ncclResult_t error = std::exchange(groupError, ncclSuccess);
+    if (error != ncclSuccess || !launch) {
+        group.discard();
+        return error;
+    }
+    return translate(group.flush(), "ncclGroupEnd");
+}
+
+const char* textOf(ncclResult_t code) {
+    switch (static_cast<int>(code)) {
+        case 0: return "no error";
+        case 1: return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+        case 2: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+        case 3: return "internal error - please report this issue to the NCCL developers";
+        case 4: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+        case 5: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+        case 6: return "remote process exited or there was a network error";
+        case 7: return "NCCL operation in progress";
+        default: return "unknown result code";
+    }
+}
+
+}  // namespace nccl
+}  // namespace mock
+
+MOCK_API const char* ncclGetErrorString(ncclResult_t code) { return mock::nccl::textOf(code); }
+
+MOCK_API const char* ncclGetLastError(ncclComm_t) { return mock::nccl::lastErrorSlot().text; }
+
+MOCK_API ncclResult_t ncclGetVersion(int* version) {
+    if (version == nullptr) return mock::nccl::fail(ncclInvalidArgument, "GetVersion : version argument is NULL");
+    *version = mock::vendor().version;
+    return ncclSuccess;
+}
+
+MOCK_API ncclResult_t ncclGroupStart() {
+    mock::Group::current().start();
+    return ncclSuccess;
+}
+
+MOCK_API ncclResult_t ncclGroupEnd() { return mock::nccl::endGroup(true); }
+
+MOCK_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {
+    constexpr unsigned simulationMagic = 0x74685283;
+    if (info == nullptr || info->magic != simulationMagic) {
+        return mock::nccl::fail(ncclInvalidArgument,
+                                "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
+    }
+    info->estimatedTime = 1.0f;
+    return mock::nccl::endGroup(false);
+}

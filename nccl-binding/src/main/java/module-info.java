@@ -1,0 +1,15 @@
+/**
+ * The NCCL backend: collectives on CUDA devices, on CUDA streams.
+ *
+ * @provides org.jccl.spi.BackendProvider NCCL
+ */
+module org.jccl.nccl {
+    requires org.bytedeco.cuda;
+    requires org.bytedeco.javacpp;
+    requires transitive org.jccl.api;
+
+    exports org.jccl.nccl;
+
+    provides org.jccl.spi.BackendProvider with
+            org.jccl.nccl.NcclProvider;
+}

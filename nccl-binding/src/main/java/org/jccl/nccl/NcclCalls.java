@@ -1,0 +1,223 @@
+package org.jccl.nccl;
+
+import org.bytedeco.cuda.global.nccl;
+import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.javacpp.IntPointer;
+import org.bytedeco.javacpp.LongPointer;
+import org.jccl.DataType;
+import org.jccl.ReduceOp;
+import org.jccl.nccl.NativeHandles.Address;
+import org.jccl.nccl.NativeHandles.StreamHandle;
+
+/**
+ * NCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
+ * closing it leaves. Counts are as in the SPI.
+ */
+final class NcclCalls implements AutoCloseable {
+
+    private final NcclHandle handle;
+    private final ncclComm communicator;
+    private final Address send = new Address();
+    private final Address receive = new Address();
+    private final StreamHandle stream = new StreamHandle();
+    private final IntPointer premul = new IntPointer(1);
+    private final LongPointer factor = new LongPointer(1);
+
+    /** Open groups; only the end of the outermost one enqueues anything. */
+    private int groups;
+
+    NcclCalls(NcclHandle handle, ncclComm communicator) {
+        this.handle = handle;
+        this.communicator = communicator;
+    }
+
+    /** Leaves the communicator to other threads. */
+    @Override
+    public void close() {
+        handle.leave();
+    }
+
+    /** Frees what calls pass their arguments in. */
+    void free() {
+        premul.close();
+        factor.close();
+    }
+
+    private void check(int code, String call) {
+        if (code != nccl.ncclSuccess && !(code == nccl.ncclInProgress && groups > 0)) {
+            handle.settle(code, call);
+        }
+    }
+
+    void broadcast(long input, long output, long count, DataType type, int root, long on) {
+        check(
+                nccl.ncclBroadcast(
+                        send.at(input),
+                        receive.at(output),
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        root,
+                        communicator,
+                        stream.at(on)),
+                "ncclBroadcast");
+    }
+
+    /** NCCL's operation; for PREMUL_SUM one is made, to be given to {@link #release}. */
+    int operation(ReduceOp op, DataType type) {
+        if (op.kind() != ReduceOp.Kind.PREMUL_SUM) {
+            return NcclTypes.op(op, type);
+        }
+        factor.put(NcclTypes.scalarBits(op.factor(), type));
+        check(
+                nccl.ncclRedOpCreatePreMulSum(
+                        premul,
+                        factor,
+                        NcclTypes.type(type),
+                        nccl.ncclScalarHostImmediate,
+                        communicator),
+                "ncclRedOpCreatePreMulSum");
+        return premul.get();
+    }
+
+    /** After the calls that use the operation; a communicator that failed takes it along. */
+    void release(ReduceOp op, int operation) {
+        if (op.kind() == ReduceOp.Kind.PREMUL_SUM) {
+            check(nccl.ncclRedOpDestroy(operation, communicator), "ncclRedOpDestroy");
+        }
+    }
+
+    void allReduce(long input, long output, long count, DataType type, int operation, long on) {
+        check(
+                nccl.ncclAllReduce(
+                        send.at(input),
+                        receive.at(output),
+                        count,
+                        NcclTypes.type(type),
+                        operation,
+                        communicator,
+                        stream.at(on)),
+                "ncclAllReduce");
+    }
+
+    void reduce(
+            long input, long output, long count, DataType type, int operation, int root, long on) {
+        check(
+                nccl.ncclReduce(
+                        send.at(input),
+                        receive.at(output),
+                        count,
+                        NcclTypes.type(type),
+                        operation,
+                        root,
+                        communicator,
+                        stream.at(on)),
+                "ncclReduce");
+    }
+
+    void reduceScatter(long input, long output, long count, DataType type, int operation, long on) {
+        check(
+                nccl.ncclReduceScatter(
+                        send.at(input),
+                        receive.at(output),
+                        count,
+                        NcclTypes.type(type),
+                        operation,
+                        communicator,
+                        stream.at(on)),
+                "ncclReduceScatter");
+    }
+
+    void allGather(long input, long output, long count, DataType type, long on) {
+        check(
+                nccl.ncclAllGather(
+                        send.at(input),
+                        receive.at(output),
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        communicator,
+                        stream.at(on)),
+                "ncclAllGather");
+    }
+
+    /** Since 2.28. */
+    void gather(long input, long output, long count, DataType type, int root, long on) {
+        check(
+                nccl.ncclGather(
+                        send.at(input),
+                        receive.at(output),
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        root,
+                        communicator,
+                        stream.at(on)),
+                "ncclGather");
+    }
+
+    /** Since 2.28. */
+    void scatter(long input, long output, long count, DataType type, int root, long on) {
+        check(
+                nccl.ncclScatter(
+                        send.at(input),
+                        receive.at(output),
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        root,
+                        communicator,
+                        stream.at(on)),
+                "ncclScatter");
+    }
+
+    /** Since 2.28. */
+    void allToAll(long input, long output, long count, DataType type, long on) {
+        check(
+                nccl.ncclAlltoAll(
+                        send.at(input),
+                        receive.at(output),
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        communicator,
+                        stream.at(on)),
+                "ncclAlltoAll");
+    }
+
+    /** Both sides know the count, so neither issues an empty message. */
+    void send(long address, long count, DataType type, int peer, long on) {
+        if (count > 0) {
+            check(
+                    nccl.ncclSend(
+                            send.at(address),
+                            NcclTypes.count(type, count),
+                            NcclTypes.type(type),
+                            peer,
+                            communicator,
+                            stream.at(on)),
+                    "ncclSend");
+        }
+    }
+
+    /** Both sides know the count, so neither issues an empty message. */
+    void receive(long address, long count, DataType type, int peer, long on) {
+        if (count > 0) {
+            check(
+                    nccl.ncclRecv(
+                            receive.at(address),
+                            NcclTypes.count(type, count),
+                            NcclTypes.type(type),
+                            peer,
+                            communicator,
+                            stream.at(on)),
+                    "ncclRecv");
+        }
+    }
+
+    void groupStart() {
+        check(nccl.ncclGroupStart(), "ncclGroupStart");
+        groups++;
+    }
+
+    /** Must follow each start in the same thread, also when a call between them has failed. */
+    void groupEnd() {
+        groups--;
+        check(nccl.ncclGroupEnd(), "ncclGroupEnd");
+    }
+}

@@ -1,0 +1,340 @@
+package org.jccl.nccl;
+
+import org.bytedeco.cuda.global.cudart;
+import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.javacpp.BytePointer;
+import org.jccl.DataType;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.nccl.NativeHandles.Address;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+
+/**
+ * One rank's ncclComm. Every operation is enqueued on the given stream and answers 0.
+ *
+ * <p>What NCCL lacks is a group of what it has: parts of different sizes are broadcasts, reductions
+ * or messages in a group, and so are the collectives that came in 2.28, on older libraries.
+ */
+final class NcclCommunicator implements Communicator {
+
+    private static final long ENQUEUED = 0;
+
+    private final NcclHandle handle;
+    private final int rank;
+    private final int size;
+    private final int device;
+    private final boolean float8;
+    private final BytePointer networkName;
+    private final boolean nativeAllToAll = NcclLibraries.has("ncclAlltoAll");
+    private final boolean nativeGather = NcclLibraries.has("ncclGather");
+    private final boolean nativeScatter = NcclLibraries.has("ncclScatter");
+    private final long barrierMemory;
+    private boolean closed;
+
+    /**
+     * Takes a communicator over.
+     *
+     * @param communicator initialised
+     * @param config what it was formed from
+     * @param networkName memory that NCCL reads, or null
+     * @param float8 whether the devices reduce float8
+     */
+    NcclCommunicator(
+            ncclComm communicator,
+            CommunicatorConfig config,
+            BytePointer networkName,
+            boolean float8) {
+        this.rank = config.rank();
+        this.size = config.size();
+        this.device = config.device().index();
+        this.networkName = networkName;
+        this.float8 = float8;
+        this.handle = new NcclHandle(communicator, config.groupName(), device, config.timeout());
+        Address memory = new Address();
+        CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
+        CudaRuntime.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
+        this.barrierMemory = memory.address();
+    }
+
+    @Override
+    public boolean matchesTags() {
+        return false;
+    }
+
+    @Override
+    public boolean receivesFromAnySource() {
+        return false;
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return NcclTypes.reduces(op, type, float8);
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.broadcast(address, address, count, type, root, stream);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            int operation = calls.operation(op, type);
+            calls.allReduce(input, output, count, type, operation, stream);
+            calls.release(op, operation);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            int operation = calls.operation(op, type);
+            calls.reduce(input, output, count, type, operation, root, stream);
+            calls.release(op, operation);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.allGather(input, output, count, type, stream);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.groupStart();
+            try {
+                long part = output;
+                for (int root = 0; root < size; root++) {
+                    if (counts[root] > 0) {
+                        long from = root == rank ? input : part;
+                        calls.broadcast(from, part, counts[root], type, root, stream);
+                    }
+                    part += counts[root] * type.size();
+                }
+            } finally {
+                calls.groupEnd();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            if (nativeGather) {
+                calls.gather(input, output, count, type, root, stream);
+                return ENQUEUED;
+            }
+            calls.groupStart();
+            try {
+                calls.send(input, count, type, root, stream);
+                for (int peer = 0; peer < size && rank == root; peer++) {
+                    long part = output + peer * count * type.size();
+                    calls.receive(part, count, type, peer, stream);
+                }
+            } finally {
+                calls.groupEnd();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            if (nativeScatter) {
+                calls.scatter(input, output, count, type, root, stream);
+                return ENQUEUED;
+            }
+            calls.groupStart();
+            try {
+                for (int peer = 0; peer < size && rank == root; peer++) {
+                    long part = input + peer * count * type.size();
+                    calls.send(part, count, type, peer, stream);
+                }
+                calls.receive(output, count, type, root, stream);
+            } finally {
+                calls.groupEnd();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            int operation = calls.operation(op, type);
+            calls.reduceScatter(input, output, count, type, operation, stream);
+            calls.release(op, operation);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            int operation = calls.operation(op, type);
+            calls.groupStart();
+            try {
+                long part = input;
+                for (int root = 0; root < size; root++) {
+                    if (counts[root] > 0) {
+                        calls.reduce(part, output, counts[root], type, operation, root, stream);
+                    }
+                    part += counts[root] * type.size();
+                }
+            } finally {
+                calls.groupEnd();
+            }
+            calls.release(op, operation);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            if (nativeAllToAll) {
+                calls.allToAll(input, output, count, type, stream);
+                return ENQUEUED;
+            }
+            calls.groupStart();
+            try {
+                for (int peer = 0; peer < size; peer++) {
+                    long offset = peer * count * type.size();
+                    calls.send(input + offset, count, type, peer, stream);
+                    calls.receive(output + offset, count, type, peer, stream);
+                }
+            } finally {
+                calls.groupEnd();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.groupStart();
+            try {
+                long from = input;
+                long to = output;
+                for (int peer = 0; peer < size; peer++) {
+                    calls.send(from, inputCounts[peer], type, peer, stream);
+                    calls.receive(to, outputCounts[peer], type, peer, stream);
+                    from += inputCounts[peer] * type.size();
+                    to += outputCounts[peer] * type.size();
+                }
+            } finally {
+                calls.groupEnd();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.send(address, count, type, peer, stream);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.receive(address, count, type, peer, stream);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long barrier(long stream) {
+        return allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
+    }
+
+    /** Operations answer 0, so there is never a request to ask for. */
+    @Override
+    public boolean test(long request) {
+        return true;
+    }
+
+    /** Operations answer 0, so there is never a request to wait for. */
+    @Override
+    public int await(long request) {
+        return -1;
+    }
+
+    /** Opens a native group; this thread stays inside until {@link #batchEnd()}. */
+    @Override
+    @SuppressWarnings("resource") // batchEnd leaves.
+    public void batchStart() {
+        NcclCalls calls = handle.enter();
+        try {
+            calls.groupStart();
+        } catch (JcclException e) {
+            calls.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public void batchEnd() {
+        try (NcclCalls calls = handle.inside()) {
+            calls.groupEnd();
+        }
+    }
+
+    @Override
+    public JcclException asynchronousError() {
+        return handle.asynchronousError();
+    }
+
+    @Override
+    public void abort() {
+        handle.abort();
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (!handle.close()) {
+            // NCCL may still use what was given to it.
+            return;
+        }
+        CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
+        CudaRuntime.check(cudart.cudaFree(new Address().at(barrierMemory)), "cudaFree");
+        if (networkName != null) {
+            networkName.close();
+        }
+    }
+}

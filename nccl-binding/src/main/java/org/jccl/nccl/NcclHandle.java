@@ -1,0 +1,215 @@
+package org.jccl.nccl;
+
+import java.time.Duration;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.cuda.global.cudart;
+import org.bytedeco.cuda.global.nccl;
+import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.javacpp.IntPointer;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+
+/**
+ * Lifetime of a native communicator: one thread inside at a time, ended exactly once, by an abort
+ * or in good order.
+ */
+final class NcclHandle {
+
+    private static final System.Logger LOG = System.getLogger(NcclHandle.class.getName());
+
+    /** How long an abort waits for a call that is inside, before it aborts that too. */
+    private static final long GRACE_MILLIS = 1000;
+
+    private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
+
+    /**
+     * How long the peers may take to close too. This rank's operations are done then, and a peer
+     * that failed never comes.
+     */
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(10);
+
+    private static final long POLL_NANOS = 20_000;
+
+    private enum State {
+        OPEN,
+        ABORTED,
+        CLOSED
+    }
+
+    private final ncclComm communicator;
+    private final String name;
+    private final int device;
+    private final Duration timeout;
+
+    private final ReentrantLock turns = new ReentrantLock();
+    private final NcclCalls calls;
+    private final IntPointer settling = new IntPointer(1);
+    private final IntPointer asynchronous = new IntPointer(1);
+    private volatile State state = State.OPEN;
+    private FutureTask<Void> abort;
+
+    NcclHandle(ncclComm communicator, String name, int device, Duration timeout) {
+        this.communicator = communicator;
+        this.name = name;
+        this.device = device;
+        this.timeout = timeout;
+        this.calls = new NcclCalls(this, communicator);
+    }
+
+    /** Lets the calling thread in, alone, until the result is closed. */
+    NcclCalls enter() {
+        turns.lock();
+        if (state != State.OPEN) {
+            turns.unlock();
+            throw aborted();
+        }
+        return calls;
+    }
+
+    /** The calls of the thread that is inside. */
+    NcclCalls inside() {
+        return calls;
+    }
+
+    void leave() {
+        turns.unlock();
+    }
+
+    /**
+     * Throws what a result means, unless it is that a non-blocking call still goes on. That is
+     * waited for: an event recorded before would not cover what the call enqueues.
+     */
+    void settle(int code, String call) {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        int settled = code;
+        while (settled == nccl.ncclInProgress && state == State.OPEN) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new OperationTimeoutException(
+                        FailureContext.NONE, call + " was not enqueued in " + timeout);
+            }
+            Thread.onSpinWait();
+            int asked = nccl.ncclCommGetAsyncError(communicator, settling);
+            settled = asked == nccl.ncclSuccess ? settling.get() : asked;
+        }
+        if (state != State.OPEN) {
+            throw aborted();
+        }
+        if (settled != nccl.ncclSuccess) {
+            throw NcclErrors.of(settled, call, communicator);
+        }
+    }
+
+    private static GroupAbortedException aborted() {
+        return new GroupAbortedException(
+                FailureContext.NONE, "the NCCL communicator was aborted or closed");
+    }
+
+    /** What NCCL noticed by itself, or null. Safe beside a call. */
+    synchronized JcclException asynchronousError() {
+        if (state != State.OPEN) {
+            return null;
+        }
+        int code = nccl.ncclCommGetAsyncError(communicator, asynchronous);
+        int noticed = code == nccl.ncclSuccess ? asynchronous.get() : code;
+        return noticed == nccl.ncclSuccess || noticed == nccl.ncclInProgress
+                ? null
+                : NcclErrors.of(noticed, "asynchronous error", communicator);
+    }
+
+    /**
+     * Ends everything on its own thread: NCCL's abort waits for the device, and when several groups
+     * fail, one must not wait behind another.
+     */
+    synchronized void abort() {
+        if (state == State.OPEN) {
+            state = State.ABORTED;
+            abort = Deadline.start("jccl-nccl-abort-" + name, this::abortNow);
+        }
+    }
+
+    private void abortNow() {
+        boolean alone = false;
+        try {
+            alone = turns.tryLock(GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            cudart.cudaSetDevice(device);
+            int code = nccl.ncclCommAbort(communicator);
+            if (code != nccl.ncclSuccess) {
+                LOG.log(
+                        System.Logger.Level.WARNING,
+                        "group {0}: ncclCommAbort failed with code {1}",
+                        name,
+                        code);
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts this thread", e);
+        } finally {
+            if (alone) {
+                turns.unlock();
+            }
+        }
+    }
+
+    /**
+     * Ends the communicator, with all peers, or waits for the abort that was begun.
+     *
+     * @return true when it is gone; otherwise it was left behind
+     */
+    boolean close() {
+        boolean inOrder;
+        synchronized (this) {
+            inOrder = state == State.OPEN;
+            if (inOrder) {
+                state = State.CLOSED;
+            }
+        }
+        try {
+            boolean gone =
+                    inOrder
+                            ? Deadline.run("jccl-nccl-close-" + name, this::destroy, CLOSE_PATIENCE)
+                            : abort == null || Deadline.await(abort, ABORT_PATIENCE);
+            if (gone) {
+                calls.free();
+                settling.close();
+                asynchronous.close();
+                return true;
+            }
+            if (inOrder) {
+                Deadline.start("jccl-nccl-abort-" + name, this::abortNow);
+            }
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "group {0}: its NCCL communicator did not end in good order: another rank did"
+                            + " not close it, or a CUDA graph that captured its operations still"
+                            + " exists",
+                    name);
+        } catch (JcclException e) {
+            LOG.log(System.Logger.Level.WARNING, "group " + name + " did not close well", e);
+        }
+        return false;
+    }
+
+    private void destroy() {
+        CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
+        int code = nccl.ncclCommFinalize(communicator);
+        long deadline = System.nanoTime() + CLOSE_PATIENCE.toNanos();
+        while (code == nccl.ncclInProgress && System.nanoTime() - deadline < 0) {
+            LockSupport.parkNanos(POLL_NANOS);
+            code = nccl.ncclCommGetAsyncError(communicator, settling);
+            code = code == nccl.ncclSuccess ? settling.get() : code;
+        }
+        if (code != nccl.ncclSuccess) {
+            JcclException failure = NcclErrors.of(code, "ncclCommFinalize", communicator);
+            nccl.ncclCommAbort(communicator);
+            throw failure;
+        }
+        code = nccl.ncclCommDestroy(communicator);
+        if (code != nccl.ncclSuccess) {
+            throw NcclErrors.of(code, "ncclCommDestroy", null);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+package org.jccl.nccl;
+
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.cuda.global.cudart;
+import org.bytedeco.cuda.global.nccl;
+import org.bytedeco.javacpp.Loader;
+import org.jccl.Availability;
+
+/**
+ * Loads the vendor's libraries by absolute path, before any class of the presets does: left alone,
+ * the presets take whatever they meet first, and a class whose loading failed is dead for good.
+ */
+final class NcclLibraries {
+
+    /** The configuration structure and communicator splitting of this version are counted on. */
+    static final int OLDEST_VERSION = 21800;
+
+    private static final String PLATFORM = "Linux-amd64";
+
+    /** A process can load these libraries once, and has to remember a failure. */
+    private static NcclLibraries loaded;
+
+    private final Availability availability;
+    private final int version;
+    private final int deviceCount;
+
+    private NcclLibraries(Availability availability, int version, int deviceCount) {
+        this.availability = availability;
+        this.version = version;
+        this.deviceCount = deviceCount;
+    }
+
+    /** The libraries of this process, loaded by the first call. Never throws. */
+    static synchronized NcclLibraries get() {
+        if (loaded == null) {
+            loaded = load(new LibrarySearch(System.getProperties(), System.getenv()));
+        }
+        return loaded;
+    }
+
+    Availability availability() {
+        return availability;
+    }
+
+    /** As NCCL codes it, for instance 22809 for 2.28.9. */
+    int version() {
+        return version;
+    }
+
+    int deviceCount() {
+        return deviceCount;
+    }
+
+    /**
+     * Whether the loaded NCCL has a function. Calling one that it lacks ends the process, because
+     * the presets' glue is linked lazily.
+     */
+    static boolean has(String function) {
+        return Loader.addressof(function) != null;
+    }
+
+    static String versionText(int version) {
+        return version / 10000 + "." + version / 100 % 100 + "." + version % 100;
+    }
+
+    private static NcclLibraries load(LibrarySearch search) {
+        List<String> tried = new ArrayList<>();
+        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
+        if (!platform.equals(PLATFORM)) {
+            return unavailable("NCCL needs Linux on x86_64, this is " + platform, tried);
+        }
+        String path = "";
+        for (VendorLibrary library : VendorLibrary.values()) {
+            path = load(library, search.candidates(library), tried);
+            if (path == null) {
+                return unavailable(
+                        library.fileName
+                                + " was not found; "
+                                + advice(library)
+                                + ", or name the file in -D"
+                                + library.property
+                                + " or in "
+                                + library.variable,
+                        tried);
+            }
+        }
+        try {
+            return describe(path, tried);
+        } catch (LinkageError | RuntimeException e) {
+            return unavailable("the libraries were found but not usable: " + causes(e), tried);
+        }
+    }
+
+    private static String advice(VendorLibrary library) {
+        return switch (library) {
+            case DRIVER -> "install the NVIDIA driver";
+            case RUNTIME -> "install the CUDA 13 runtime (pip: nvidia-cuda-runtime)";
+            case NCCL -> "install NCCL 2.18 or newer for CUDA 13 (pip: nvidia-nccl-cu13)";
+        };
+    }
+
+    /** Loads the first candidate that can be, and returns its path, or null. */
+    private static String load(
+            VendorLibrary library, List<LibrarySearch.Candidate> candidates, List<String> tried) {
+        String before;
+        try {
+            before = Loader.getLoadedLibraries().get(library.loaderKey);
+        } catch (LinkageError e) {
+            tried.add("JavaCPP: " + causes(e));
+            return null;
+        }
+        if (before != null) {
+            tried.add(before + " (loaded before by another user of JavaCPP): taken");
+            return before;
+        }
+        for (LibrarySearch.Candidate candidate : candidates) {
+            if (!Files.exists(candidate.file())) {
+                tried.add(candidate + ": no such file");
+                continue;
+            }
+            try {
+                URL[] file = {candidate.file().toUri().toURL()};
+                Loader.loadLibrary(Loader.class, file, library.loaderKey);
+                tried.add(candidate + ": loaded");
+                return candidate.file().toString();
+            } catch (LinkageError | MalformedURLException e) {
+                tried.add(candidate + ": " + causes(e));
+            }
+        }
+        return null;
+    }
+
+    private static NcclLibraries describe(String path, List<String> tried) {
+        int[] result = new int[1];
+        int code = cudart.cudaGetDeviceCount(result);
+        if (code != cudart.cudaSuccess) {
+            return unavailable(
+                    "CUDA does not work here: " + CudaRuntime.errorText(code) + advice(code),
+                    tried);
+        }
+        if (result[0] == 0) {
+            return unavailable("CUDA works, but there is no device", tried);
+        }
+        int devices = result[0];
+        code = nccl.ncclGetVersion(result);
+        if (code != nccl.ncclSuccess) {
+            return unavailable("ncclGetVersion failed with code " + code, tried);
+        }
+        int version = result[0];
+        if (version < OLDEST_VERSION) {
+            return unavailable(
+                    "NCCL "
+                            + versionText(version)
+                            + " is too old; install "
+                            + versionText(OLDEST_VERSION)
+                            + " or newer",
+                    tried);
+        }
+        return new NcclLibraries(
+                new Availability.Available(versionText(version), path), version, devices);
+    }
+
+    private static String advice(int code) {
+        return code == cudart.cudaErrorInsufficientDriver
+                ? "; install a driver that is as new as the CUDA runtime"
+                : "";
+    }
+
+    private static NcclLibraries unavailable(String reason, List<String> tried) {
+        return new NcclLibraries(new Availability.Unavailable(reason, tried), 0, 0);
+    }
+
+    /** JavaCPP hides the linker's own words in a cause. */
+    private static String causes(Throwable thrown) {
+        StringBuilder text = new StringBuilder(String.valueOf(thrown.getMessage()));
+        for (Throwable cause = thrown.getCause(); cause != null; cause = cause.getCause()) {
+            text.append("; ").append(cause.getMessage());
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,69 @@
+package org.jccl.nccl;
+
+import java.util.Set;
+import org.jccl.Availability;
+import org.jccl.BackendUnavailableException;
+import org.jccl.FailureContext;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * NCCL, for tensors in the memory of CUDA devices. The jar carries no vendor code: the driver, the
+ * CUDA runtime and NCCL are looked for on the host when {@link #availability()} is asked for the
+ * first time in a process.
+ */
+public final class NcclProvider implements BackendProvider {
+
+    static final String NAME = "nccl";
+
+    static final String DEVICE_TYPE = "cuda";
+
+    /** Creates the provider; nothing is loaded yet. */
+    public NcclProvider() {}
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Set<String> deviceTypes() {
+        return Set.of(DEVICE_TYPE);
+    }
+
+    @Override
+    public Availability availability() {
+        return NcclLibraries.get().availability();
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws BackendUnavailableException when the libraries can not be used
+     */
+    @Override
+    public DeviceRuntime deviceRuntime(String deviceType) {
+        return new CudaRuntime(usable(FailureContext.NONE).deviceCount());
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws BackendUnavailableException when the libraries can not be used
+     */
+    @Override
+    public Communicator create(CommunicatorConfig config) {
+        usable(FailureContext.ofGroup(config.groupName(), config.rank()));
+        return NcclConnector.connect(config);
+    }
+
+    static NcclLibraries usable(FailureContext context) {
+        NcclLibraries libraries = NcclLibraries.get();
+        if (libraries.availability() instanceof Availability.Unavailable missing) {
+            throw new BackendUnavailableException(context, missing.reason());
+        }
+        return libraries;
+    }
+}

@@ -1,0 +1,100 @@
+package org.jccl.nccl;
+
+import java.util.concurrent.CountDownLatch;
+import org.bytedeco.cuda.cudart.cudaHostFn_t;
+import org.bytedeco.cuda.cudart.dim3;
+import org.bytedeco.cuda.global.cudart;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.nccl.NativeHandles.StreamHandle;
+
+/** What a user's own CUDA code does beside collectives: kernels, and waiting on a stream. */
+final class Gpu {
+
+    private Gpu() {}
+
+    static StreamHandle handle(Stream stream) {
+        return new StreamHandle().at(stream.handle());
+    }
+
+    /** Enqueues writing one value to all elements. */
+    static void fill(Tensor tensor, float value, Stream stream) {
+        try (LongPointer address = longs(tensor.address());
+                FloatPointer scalar = new FloatPointer(value);
+                LongPointer count = longs(tensor.count())) {
+            launch("mockKernelFill", stream, address, scalar, count);
+        }
+    }
+
+    /** Enqueues y = y + a * x. */
+    static void axpy(Tensor y, Tensor x, float a, Stream stream) {
+        try (LongPointer to = longs(y.address());
+                LongPointer from = longs(x.address());
+                FloatPointer scalar = new FloatPointer(a);
+                LongPointer count = longs(y.count())) {
+            launch("mockKernelAxpy", stream, to, from, scalar, count);
+        }
+    }
+
+    /** The constructor that takes one long takes it for a size. */
+    private static LongPointer longs(long value) {
+        return new LongPointer(new long[] {value});
+    }
+
+    private static void launch(String kernel, Stream stream, Pointer... arguments) {
+        try (PointerPointer<Pointer> pointers = new PointerPointer<>(arguments);
+                dim3 one = new dim3(1, 1, 1)) {
+            CudaRuntime.check(
+                    cudart.cudaLaunchKernel(
+                            Loader.addressof(kernel), one, one, pointers, 0, handle(stream)),
+                    "cudaLaunchKernel");
+        }
+    }
+
+    /** Holds a stream until it is opened. */
+    static final class Gate implements AutoCloseable {
+
+        private final CountDownLatch opened = new CountDownLatch(1);
+        private final Callback callback = new Callback(opened);
+
+        static Gate on(Stream stream) {
+            Gate gate = new Gate();
+            CudaRuntime.check(
+                    cudart.cudaLaunchHostFunc(handle(stream), gate.callback, null),
+                    "cudaLaunchHostFunc");
+            return gate;
+        }
+
+        void open() {
+            opened.countDown();
+        }
+
+        @Override
+        public void close() {
+            open();
+        }
+    }
+
+    private static final class Callback extends cudaHostFn_t {
+
+        private final CountDownLatch opened;
+
+        Callback(CountDownLatch opened) {
+            this.opened = opened;
+        }
+
+        @Override
+        public void call(Pointer argument) {
+            try {
+                opened.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("nobody interrupts a stream", e);
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.bytedeco.cuda.cudart.CUgraphExec_st;
+import org.bytedeco.cuda.cudart.CUgraph_st;
+import org.bytedeco.cuda.global.cudart;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.nccl.Gpu.Gate;
+import org.junit.jupiter.api.Test;
+
+/** Collectives inside CUDA graphs. */
+final class GraphTest {
+
+    private static final int REPLAYS = 3;
+
+    @Test
+    void capturedCollectivesRunAtEachReplay() throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Stream stream = Stream.create(device, false);
+                            Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 2);
+                            Stream.Scope scope = stream.use()) {
+                        assertThat(scope).isNotNull();
+                        tensor.copyFrom(new float[] {1, 2});
+                        // The other rank's thread goes on, which a global capture would forbid.
+                        begin(stream, cudart.cudaStreamCaptureModeThreadLocal);
+                        Work work = group.allReduce(tensor, ReduceOp.SUM);
+                        assertThat(work.isCompleted()).as("the graph runs it").isTrue();
+                        work.await();
+                        group.sync().allReduce(tensor, ReduceOp.SUM);
+                        CUgraphExec_st graph = end(stream);
+                        assertThat(tensor.copyTo(new float[2])).containsExactly(1, 2);
+                        replay(graph, stream);
+                        assertThat(tensor.copyTo(new float[2])).containsExactly(64, 128);
+                        check(cudart.cudaGraphExecDestroy(graph));
+                        group.allReduce(tensor, ReduceOp.MAX).await();
+                        assertThat(tensor.copyTo(new float[2])).containsExactly(64, 128);
+                    }
+                });
+    }
+
+    @Test
+    void watchdogPollsOtherWorksDuringGlobalCapture() throws Exception {
+        try (ProcessGroup group = World.alone();
+                Stream other = Stream.create(World.GPU, false);
+                Stream stream = Stream.create(World.GPU, false);
+                Tensor input = Tensor.allocate(World.GPU, DataType.FLOAT32, 2);
+                Tensor output = Tensor.allocate(World.GPU, DataType.FLOAT32, 2);
+                Tensor watched = Tensor.allocate(World.GPU, DataType.FLOAT32, 2);
+                ProcessGroup second = World.alone();
+                Gate gate = Gate.on(other)) {
+            input.copyFrom(new float[] {1, 2});
+            Work pending;
+            try (Stream.Scope scope = other.use()) {
+                assertThat(scope).isNotNull();
+                pending = second.allReduce(watched, ReduceOp.SUM);
+            }
+            CUgraphExec_st graph;
+            try (Stream.Scope scope = stream.use()) {
+                assertThat(scope).isNotNull();
+                begin(stream, cudart.cudaStreamCaptureModeGlobal);
+                group.allGatherSingle(output, input).await();
+                Gpu.axpy(input, output, 1, stream);
+                gate.open();
+                // Only the watchdog can complete it now: this thread must not ask.
+                pending.toFuture().get();
+                graph = end(stream);
+                replay(graph, stream);
+                assertThat(input.copyTo(new float[2])).containsExactly(8, 16);
+            }
+            check(cudart.cudaGraphExecDestroy(graph));
+        }
+    }
+
+    private static void begin(Stream stream, int mode) {
+        check(cudart.cudaStreamBeginCapture(Gpu.handle(stream), mode));
+    }
+
+    private static CUgraphExec_st end(Stream stream) {
+        CUgraph_st graph = new CUgraph_st();
+        check(cudart.cudaStreamEndCapture(Gpu.handle(stream), graph));
+        CUgraphExec_st executable = new CUgraphExec_st();
+        check(cudart.cudaGraphInstantiate(executable, graph));
+        check(cudart.cudaGraphDestroy(graph));
+        return executable;
+    }
+
+    private static void replay(CUgraphExec_st graph, Stream stream) {
+        for (int i = 0; i < REPLAYS; i++) {
+            check(cudart.cudaGraphLaunch(graph, Gpu.handle(stream)));
+        }
+    }
+
+    private static void check(int code) {
+        CudaRuntime.check(code, "graph call");
+    }
+}

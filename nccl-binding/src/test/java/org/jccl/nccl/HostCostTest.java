@@ -1,0 +1,96 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.SyncCollectives;
+import org.jccl.Tensor;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a call costs the host. The test is about garbage only, which does not depend on how busy the
+ * machine is; {@link #main} prints times.
+ */
+final class HostCostTest {
+
+    private static final int CALLS = 5000;
+    private static final int WARM_UP = 4;
+    private static final int MOST_BYTES = 100;
+    private static final ThreadMXBean THREAD = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    /**
+     * Averages of one call.
+     *
+     * @param cpuNanos processor time of the calling thread
+     * @param bytes garbage of the calling thread
+     */
+    private record Cost(double cpuNanos, double bytes) {}
+
+    private static Cost measure(Runnable call, int calls) {
+        long self = Thread.currentThread().getId();
+        long bytes = THREAD.getThreadAllocatedBytes(self);
+        long nanos = THREAD.getCurrentThreadCpuTime();
+        for (int i = 0; i < calls; i++) {
+            call.run();
+        }
+        nanos = THREAD.getCurrentThreadCpuTime() - nanos;
+        bytes = THREAD.getThreadAllocatedBytes(self) - bytes;
+        return new Cost((double) nanos / calls, (double) bytes / calls);
+    }
+
+    private static Tensor tensor() {
+        return Tensor.allocate(World.GPU, DataType.FLOAT32, 1).copyFrom(new float[] {1});
+    }
+
+    @Test
+    void asynchronousCallMakesAtMostItsWork() {
+        try (ProcessGroup group = World.alone();
+                Tensor tensor = tensor()) {
+            Runnable call = () -> group.allReduce(tensor, ReduceOp.SUM).synchronize();
+            for (int i = 0; i < WARM_UP; i++) {
+                measure(call, CALLS / WARM_UP);
+            }
+            assertThat(measure(call, CALLS).bytes()).isLessThanOrEqualTo(MOST_BYTES);
+        }
+    }
+
+    @Test
+    void synchronousCallMakesNoGarbage() {
+        try (ProcessGroup group = World.alone();
+                Tensor tensor = tensor()) {
+            SyncCollectives sync = group.sync();
+            Runnable call = () -> sync.allReduce(tensor, ReduceOp.SUM);
+            for (int i = 0; i < WARM_UP; i++) {
+                measure(call, CALLS / WARM_UP);
+            }
+            assertThat(measure(call, CALLS).bytes()).isLessThan(1);
+        }
+    }
+
+    /**
+     * Prints the host's cost of calls; run it without {@code MOCK_DELAY_US}.
+     *
+     * @param arguments none
+     */
+    public static void main(String[] arguments) {
+        try (ProcessGroup group = World.alone();
+                Tensor tensor = tensor()) {
+            SyncCollectives sync = group.sync();
+            for (int i = 0; i < 10; i++) {
+                print("async", () -> group.allReduce(tensor, ReduceOp.SUM));
+                print("async+await", () -> group.allReduce(tensor, ReduceOp.SUM).await());
+                print("sync", () -> sync.allReduce(tensor, ReduceOp.SUM));
+            }
+        }
+    }
+
+    private static void print(String name, Runnable call) {
+        Cost cost = measure(call, 4 * CALLS);
+        org.jccl.Stream.current(World.GPU).synchronize();
+        System.out.printf("%-12s %6.0f ns %6.1f bytes%n", name, cost.cpuNanos(), cost.bytes());
+    }
+}

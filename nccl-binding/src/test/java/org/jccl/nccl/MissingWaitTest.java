@@ -1,0 +1,116 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.internal.DesyncDetector;
+import org.jccl.internal.Operation;
+import org.jccl.internal.OperationKind;
+import org.jccl.internal.StreamEngine;
+import org.jccl.nccl.Gpu.Gate;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.DeviceRuntime;
+import org.junit.jupiter.api.Test;
+
+/** Takes the engine's wait for the caller's stream away, and expects that data goes wrong. */
+final class MissingWaitTest {
+
+    private static final DeviceRuntime CUDA = new CudaRuntime(NcclLibraries.get().deviceCount());
+
+    /** A runtime whose streams never wait for events. */
+    private static DeviceRuntime withoutWaits() {
+        return (DeviceRuntime)
+                Proxy.newProxyInstance(
+                        DeviceRuntime.class.getClassLoader(),
+                        new Class<?>[] {DeviceRuntime.class},
+                        (proxy, method, arguments) -> {
+                            if (method.getName().equals("waitEvent")) {
+                                return null;
+                            }
+                            try {
+                                return method.invoke(CUDA, arguments);
+                            } catch (InvocationTargetException e) {
+                                throw e.getCause();
+                            }
+                        });
+    }
+
+    @Test
+    void waitMakesTheCollectiveReadWhatTheCallerWrote() {
+        assertThat(gatheredWhileTheCallerIsHeld(CUDA)).containsExactly(3, 3);
+    }
+
+    @Test
+    void withoutTheWaitTheCollectiveReadsTooEarly() {
+        assertThat(gatheredWhileTheCallerIsHeld(withoutWaits())).containsExactly(1, 1);
+    }
+
+    /** The caller's stream is held, then writes 3 over 1; what the collective saw is returned. */
+    private static float[] gatheredWhileTheCallerIsHeld(DeviceRuntime runtime) {
+        StreamEngine engine = engine(runtime);
+        try (Stream caller = Stream.create(World.GPU, false);
+                Tensor input = Tensor.allocate(World.GPU, DataType.FLOAT32, 2);
+                Tensor output = Tensor.allocate(World.GPU, DataType.FLOAT32, 2)) {
+            input.copyFrom(new float[] {1, 1});
+            try (Gate gate = Gate.on(caller);
+                    Stream.Scope scope = caller.use()) {
+                assertThat(scope).isNotNull();
+                Gpu.fill(input, 3, caller);
+                var work = engine.submit(gather(engine, input, output));
+                if (runtime != CUDA) {
+                    // Nothing holds it; with the wait this would never return.
+                    work.synchronize();
+                }
+                gate.open();
+                work.synchronize();
+                caller.synchronize();
+            }
+            return output.copyTo(new float[2]);
+        } finally {
+            engine.close(Duration.ofSeconds(5));
+        }
+    }
+
+    private static StreamEngine engine(DeviceRuntime runtime) {
+        Communicator communicator =
+                new NcclProvider()
+                        .create(
+                                new CommunicatorConfig(
+                                        "test",
+                                        0,
+                                        1,
+                                        Optional.empty(),
+                                        World.TIMEOUT,
+                                        World.GPU,
+                                        Optional.empty(),
+                                        Optional.empty(),
+                                        List.of()));
+        return new StreamEngine(
+                communicator,
+                FailureContext.ofGroup("test", 0),
+                World.TIMEOUT,
+                new DesyncDetector(Optional.empty(), 0, 1),
+                runtime,
+                World.GPU,
+                false);
+    }
+
+    private static Operation gather(StreamEngine engine, Tensor input, Tensor output) {
+        Operation operation = engine.newOperation();
+        operation.kind = OperationKind.ALL_GATHER;
+        operation.input = input.address();
+        operation.output = output.address();
+        operation.count = input.count();
+        operation.type = input.dataType();
+        return operation;
+    }
+}

@@ -1,0 +1,91 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Map;
+import org.jccl.Availability;
+import org.jccl.BackendUnavailableException;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.Tensor;
+import org.junit.jupiter.api.Test;
+
+/** Hosts where something is missing. */
+final class NoCudaTest {
+
+    /** Asks in every way there is, twice, and prints the answers. */
+    static final class Ask {
+
+        private Ask() {}
+
+        public static void main(String[] arguments) {
+            for (int i = 0; i < 2; i++) {
+                System.out.println(new NcclProvider().availability());
+                refused(() -> ProcessGroup.builder().backend("nccl").rank(0).worldSize(1).build());
+                refused(() -> Tensor.allocate(new Device("cuda", 0), DataType.FLOAT32, 1));
+                refused(() -> NcclMemory.allocate(new Device("cuda", 0), DataType.FLOAT32, 1));
+            }
+        }
+
+        private static void refused(Runnable call) {
+            try {
+                call.run();
+                System.out.println("not refused");
+            } catch (BackendUnavailableException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+        }
+    }
+
+    private static String ask(Map<String, String> environment, String... properties)
+            throws Exception {
+        Child.Result result = Child.run(Ask.class, environment, properties);
+        assertThat(result.code()).as(result.output()).isZero();
+        assertThat(result.output()).contains("Unavailable[").doesNotContain("not refused");
+        return result.output();
+    }
+
+    @Test
+    void missingDriverIsNamedWithWhereItWasLookedFor() throws Exception {
+        String output = ask(Map.of(), "-Dorg.jccl.nccl.driver=/nowhere/libcuda.so.1");
+        assertThat(output)
+                .contains("libcuda.so.1 was not found; install the NVIDIA driver")
+                .contains(
+                        "/nowhere/libcuda.so.1 (system property org.jccl.nccl.driver): no such file");
+    }
+
+    @Test
+    void missingNcclIsNamedWithWhatWasFoundBefore() throws Exception {
+        String output = ask(Map.of(), "-Dorg.jccl.nccl.library=/nowhere/libnccl.so.2");
+        assertThat(output)
+                .contains("libnccl.so.2 was not found; install NCCL 2.18 or newer")
+                .contains("libcudart.so.13 (system property org.jccl.nccl.cudart): loaded");
+    }
+
+    @Test
+    void fileThatIsNoLibraryIsReportedWithTheLinkersWords() throws Exception {
+        String output = ask(Map.of(), "-Dorg.jccl.nccl.library=/etc/passwd");
+        assertThat(output).contains("/etc/passwd").contains("invalid ELF header");
+    }
+
+    @Test
+    void hostWithoutDevicesIsUnavailable() throws Exception {
+        assertThat(ask(Map.of("MOCK_DEVICES", "0"))).contains("device");
+    }
+
+    @Test
+    void ncclThatIsTooOldIsUnavailable() throws Exception {
+        assertThat(ask(Map.of("MOCK_NCCL_VERSION", "21703")))
+                .contains("NCCL 2.17.3 is too old; install 2.18.0 or newer");
+    }
+
+    @Test
+    void availabilityHasVersionAndPath() {
+        Availability availability = new NcclProvider().availability();
+        assertThat(availability).isInstanceOf(Availability.Available.class);
+        Availability.Available available = (Availability.Available) availability;
+        assertThat(available.version()).matches("2[.]\\d+[.]\\d+");
+        assertThat(available.path()).isEqualTo(System.getProperty("org.jccl.nccl.library"));
+    }
+}

@@ -1,0 +1,94 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.jccl.DataType;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.nccl.Gpu.Gate;
+import org.junit.jupiter.api.Test;
+
+/** Works that never end by themselves. */
+final class WatchdogTest {
+
+    @Test
+    void collectiveThatAPeerNeverJoinsIsAbortedAndTheGroupFails() throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        World.run(
+                2,
+                Duration.ofSeconds(2),
+                NcclOptions.defaults(),
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        failed.await();
+                        return;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        Work work = group.allReduce(tensor, ReduceOp.SUM);
+                        assertThatThrownBy(work::synchronize)
+                                .isInstanceOf(JcclException.class)
+                                .hasMessageContaining("allReduce(float32 x 4, SUM)")
+                                .hasMessageContaining("rank 0");
+                        assertThat(work.isCompleted()).isTrue();
+                        assertThat(work.exception()).isPresent();
+                        assertThatThrownBy(() -> group.allReduce(tensor, ReduceOp.SUM))
+                                .isInstanceOf(GroupAbortedException.class);
+                        // The abort frees the device, which other groups and streams still use.
+                        Stream.current(device).synchronize();
+                    } finally {
+                        failed.countDown();
+                    }
+                });
+    }
+
+    @Test
+    void abortEndsAWaitOnAnotherThread() throws Exception {
+        CountDownLatch done = new CountDownLatch(1);
+        World.run(
+                2,
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        done.await();
+                        return;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        Work work = group.allReduce(tensor, ReduceOp.SUM);
+                        new Thread(group::abort).start();
+                        assertThatThrownBy(work::synchronize)
+                                .isInstanceOf(GroupAbortedException.class);
+                        assertThatThrownBy(work::await).isInstanceOf(GroupAbortedException.class);
+                    } finally {
+                        done.countDown();
+                    }
+                });
+    }
+
+    @Test
+    void closingWhileAWorkRunsWaitsForIt() throws Exception {
+        try (Stream compute = Stream.create(World.GPU, false);
+                Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
+            var group = World.alone();
+            Gate gate = Gate.on(compute);
+            Work work;
+            try (Stream.Scope scope = compute.use()) {
+                assertThat(scope).isNotNull();
+                work = group.allReduce(tensor, ReduceOp.SUM);
+            }
+            Thread closing = new Thread(group::close);
+            closing.start();
+            assertThat(work.isCompleted()).isFalse();
+            gate.open();
+            closing.join();
+            assertThat(work.isCompleted()).isTrue();
+            assertThat(work.exception()).isEmpty();
+            group.close();
+        }
+    }
+}

@@ -51,8 +51,7 @@ public interface ConformanceBackend {
     }
 
     /**
-     * Whether this backend must reduce a type with an operation. What it need not reduce it must
-     * refuse.
+     * Whether this backend must reduce a type with an operation.
      *
      * @param op the operation
      * @param type the element type
@@ -60,6 +59,17 @@ public interface ConformanceBackend {
      */
     default boolean reduces(ReduceOp op, DataType type) {
         return op.supports(type) && !type.isFloat8();
+    }
+
+    /**
+     * Whether this backend must refuse to reduce a type with an operation.
+     *
+     * @param op the operation
+     * @param type the element type
+     * @return by default, all that it need not reduce
+     */
+    default boolean refuses(ReduceOp op, DataType type) {
+        return !reduces(op, type);
     }
 
     /**

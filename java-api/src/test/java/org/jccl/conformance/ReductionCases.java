@@ -286,7 +286,7 @@ abstract class ReductionCases extends Cases {
                 rank -> {
                     for (DataType type : DataType.values()) {
                         for (ReduceOp op : OPS) {
-                            if (!rank.backend().reduces(op, type)) {
+                            if (rank.backend().refuses(op, type)) {
                                 refused(rank, type, op);
                             }
                         }

@@ -119,6 +119,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      */
     public final void fail(JcclException cause) {
         if (failure.set(cause) == cause) {
+            running.writeRecord(cause);
             detector.noteFailure(cause);
             synchronized (end) {
                 if (!freed) {
@@ -172,6 +173,16 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
             detector.publish();
         }
         fail(cause);
+    }
+
+    /** Records all operations from now on. */
+    final void recordTo(FlightRecorder recorder) {
+        running.recordTo(recorder);
+    }
+
+    /** Writes what was recorded, if anything was. */
+    final void writeRecord() {
+        running.writeRecord(null);
     }
 
     /** Frees the communicator, when no operation is inside it any more. */

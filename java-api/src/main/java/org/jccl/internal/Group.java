@@ -1,6 +1,7 @@
 package org.jccl.internal;
 
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -143,6 +144,7 @@ public final class Group {
                                 context.rank(),
                                 size);
                 Engine engine = engine(backend, communicator, detector);
+                record(engine, backend);
                 watchdog.add(engine);
                 byDeviceType.put(backend.device().type(), new Bound(backend, engine));
             }
@@ -153,6 +155,24 @@ public final class Group {
             close();
             throw e;
         }
+    }
+
+    private void record(Engine engine, Backend backend) {
+        String folder = System.getenv(FlightRecorder.FOLDER_VARIABLE);
+        if (folder == null || folder.isEmpty()) {
+            return;
+        }
+        engine.recordTo(
+                new FlightRecorder(
+                        Path.of(folder),
+                        context,
+                        worldRanks.get(context.rank()),
+                        backend.provider().name(),
+                        worldRanks.toString(),
+                        backend.device().isCpu()
+                                ? FlightRecorder.State.STARTED
+                                : FlightRecorder.State.SCHEDULED,
+                        timeout.toMillis()));
     }
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
@@ -438,6 +458,7 @@ public final class Group {
         }
         for (Bound bound : byDeviceType.values()) {
             bound.engine().close(CLOSE_PATIENCE);
+            bound.engine().writeRecord();
             watchdog.remove(bound.engine());
         }
         onClose.run();

@@ -62,6 +62,9 @@ public class Operation {
     /** Position among the collectives of the group, or among the messages with one peer and tag. */
     long sequence = -1;
 
+    /** What the flight recorder notes of it, or null. */
+    FlightRecorder.Entry entry;
+
     /** For subclasses and pools. */
     public Operation() {}
 
@@ -80,6 +83,7 @@ public class Operation {
         inputParts = null;
         outputParts = null;
         sequence = -1;
+        entry = null;
     }
 
     /**

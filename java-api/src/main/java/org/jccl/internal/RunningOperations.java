@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.spi.Communicator;
 
 /** The operations an engine has in the library's hands, and a pool of objects for new ones. */
@@ -15,6 +16,21 @@ final class RunningOperations {
     private final List<Operation> running = new ArrayList<>();
     private final ArrayDeque<Operation> pool = new ArrayDeque<>();
     private final MessageCounters messages = new MessageCounters();
+
+    /** Null unless recording was asked for. */
+    private FlightRecorder recorder;
+
+    /** Records all operations from now on. */
+    void recordTo(FlightRecorder flightRecorder) {
+        recorder = flightRecorder;
+    }
+
+    /** Writes what was recorded, if anything was. */
+    void writeRecord(JcclException failure) {
+        if (recorder != null) {
+            recorder.write(failure);
+        }
+    }
 
     /** An empty operation, reused where possible. */
     Operation borrow() {
@@ -43,6 +59,16 @@ final class RunningOperations {
         operation.startNanos = System.nanoTime();
         operation.runningIndex = running.size();
         running.add(operation);
+        if (recorder != null) {
+            recorder.begin(operation);
+        }
+    }
+
+    /** Records an operation that goes straight to the caller's stream, so its end is not seen. */
+    void noteSynchronous(Operation operation) {
+        if (recorder != null) {
+            recorder.begin(operation);
+        }
     }
 
     /** Forgets an operation that the library is done with, and lets its memory go. */
@@ -54,6 +80,9 @@ final class RunningOperations {
                 last.runningIndex = operation.runningIndex;
             }
             notifyAll();
+        }
+        if (recorder != null) {
+            recorder.end(operation);
         }
         operation.releaseMemory();
     }

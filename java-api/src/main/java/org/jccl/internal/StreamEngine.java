@@ -241,8 +241,9 @@ public final class StreamEngine extends Engine {
         synchronized (issuing) {
             caller = enter(operation);
             if (operation.kind.isCollective()) {
-                collectives++;
+                operation.sequence = collectives++;
             }
+            running.noteSynchronous(operation);
             try {
                 operation.call(communicator, caller);
             } catch (Throwable e) {

@@ -1,0 +1,97 @@
+package org.jccl.cli.trace;
+
+import com.fasterxml.jackson.core.JsonEncoding;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Writes recordings as one trace, a process for each rank and a thread for each group. */
+final class ChromeTrace implements AutoCloseable {
+
+    private static final double NANOS_PER_MICRO = 1000;
+
+    private final JsonGenerator json;
+    private final long originNanos;
+    private int threads;
+
+    /** Times in the trace count from the origin: since 1970 they would lose their last digits. */
+    ChromeTrace(Path file, long originNanos) throws IOException {
+        this.originNanos = originNanos;
+        json = new JsonFactory().createGenerator(file.toFile(), JsonEncoding.UTF8);
+        json.writeStartObject();
+        json.writeStringField("displayTimeUnit", "ns");
+        json.writeArrayFieldStart("traceEvents");
+    }
+
+    void add(Recording recording) throws IOException {
+        name("process_name", recording.rank(), 0, "rank " + recording.rank());
+        // Viewers draw what overlaps in one thread wrongly, so it goes to a thread beside it.
+        List<Long> busyUntil = new ArrayList<>();
+        for (Recording.Span span : recording.spans()) {
+            int lane = 0;
+            while (lane < busyUntil.size() && busyUntil.get(lane) > span.startNanos()) {
+                lane++;
+            }
+            if (lane == busyUntil.size()) {
+                busyUntil.add(0L);
+                String beside = lane == 0 ? "" : " +" + lane;
+                name("thread_name", recording.rank(), threads + lane, recording.group() + beside);
+            }
+            busyUntil.set(lane, span.endNanos());
+            write(span, recording.rank(), threads + lane);
+        }
+        if (!recording.failure().isEmpty()) {
+            json.writeStartObject();
+            json.writeStringField("ph", "i");
+            json.writeStringField("s", "p");
+            json.writeStringField("name", "failed");
+            place(recording.rank(), threads, recording.writtenNanos());
+            json.writeObjectFieldStart("args");
+            json.writeStringField("failure", recording.failure());
+            json.writeEndObject();
+            json.writeEndObject();
+        }
+        threads += Math.max(1, busyUntil.size());
+    }
+
+    private void write(Recording.Span span, int rank, int thread) throws IOException {
+        boolean completed = span.state().equals("completed");
+        json.writeStartObject();
+        json.writeStringField("ph", "X");
+        json.writeStringField("name", completed ? span.name() : span.name() + " not completed");
+        place(rank, thread, span.startNanos());
+        json.writeNumberField("dur", (span.endNanos() - span.startNanos()) / NANOS_PER_MICRO);
+        json.writeObjectFieldStart("args");
+        json.writeNumberField("sequence", span.sequence());
+        json.writeNumberField("bytes", span.bytes());
+        json.writeStringField("state", span.state());
+        json.writeEndObject();
+        json.writeEndObject();
+    }
+
+    private void place(int rank, int thread, long nanos) throws IOException {
+        json.writeNumberField("pid", rank);
+        json.writeNumberField("tid", thread);
+        json.writeNumberField("ts", (nanos - originNanos) / NANOS_PER_MICRO);
+    }
+
+    private void name(String kind, int rank, int thread, String name) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("ph", "M");
+        json.writeStringField("name", kind);
+        json.writeNumberField("pid", rank);
+        json.writeNumberField("tid", thread);
+        json.writeObjectFieldStart("args");
+        json.writeStringField("name", name);
+        json.writeEndObject();
+        json.writeEndObject();
+    }
+
+    @Override
+    public void close() throws IOException {
+        json.close(); // ends the open array and object
+    }
+}

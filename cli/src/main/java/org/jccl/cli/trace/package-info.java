@@ -1,0 +1,2 @@
+/** The {@code jccl trace} command. */
+package org.jccl.cli.trace;

@@ -1,0 +1,127 @@
+package org.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.bootstrap.ProcessLauncher;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TraceCommandTest {
+
+    private static final int RANKS = 2;
+    private static final int CALLS = 3;
+
+    @TempDir private Path folder;
+
+    /** What the ranks of the recorded job do. */
+    static final class Job {
+        public static void main(String[] arguments) {
+            try (ProcessGroup world = ProcessGroup.init("gloo");
+                    Tensor tensor = Tensor.copyOf(new float[] {1, 2})) {
+                for (int i = 0; i < CALLS; i++) {
+                    world.allReduce(tensor, ReduceOp.SUM).await();
+                }
+                world.barrier().await();
+            }
+        }
+    }
+
+    @Test
+    void joinsTheRanksOfAJob() throws IOException {
+        ProcessLauncher.builder(RANKS)
+                .mainClass(Job.class)
+                .environment("JCCL_TRACE_DIR", folder.toString())
+                .timeout(Duration.ofSeconds(60))
+                .build()
+                .run();
+        Path trace = folder.resolve("trace.json");
+        Command command = Command.jccl("trace", folder.toString(), "-o", trace.toString());
+        assertThat(command.err()).isEmpty();
+        assertThat(command.exitCode()).isZero();
+        assertThat(command.out()).contains("of 2 ranks");
+        List<String> names = values(trace, "name");
+        assertThat(names).contains("rank 0", "rank 1", "world (gloo)");
+        assertThat(names.stream().filter("allReduce(float32 x 2, SUM)"::equals))
+                .hasSize(RANKS * CALLS);
+        assertThat(names.stream().filter("barrier()"::equals)).hasSize(RANKS);
+        assertThat(values(trace, "state")).containsOnly("completed");
+    }
+
+    @Test
+    void showsWhatWasNotCompleted() throws IOException {
+        Files.writeString(
+                folder.resolve("rank5.world.test.json"),
+                """
+                {"version": "jccl 1", "rank": 5, "time_written_ns": 5000,
+                 "pg_config": {"world": {"name": "world", "desc": "test", "ranks": "[5]"}},
+                 "pg_status": {"world": {"last_enqueued_collective": 7}},
+                 "failure": "not complete after 2 s",
+                 "entries": [{"process_group": ["world", "test"], "collective_seq_id": 7,
+                   "p2p_seq_id": -1, "operation": "barrier()", "bytes": 0,
+                   "state": "scheduled", "time_created_ns": 1000}]}
+                """);
+        Path trace = folder.resolve("trace.json");
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace.toString()).exitCode())
+                .isZero();
+        assertThat(values(trace, "name")).contains("barrier() not completed", "failed");
+        assertThat(values(trace, "failure")).containsExactly("not complete after 2 s");
+        assertThat(values(trace, "dur")).containsExactly("4.0");
+    }
+
+    @Test
+    void operationsThatOverlapGetTheirOwnLanes() throws IOException {
+        Files.writeString(
+                folder.resolve("rank0.world.test.json"),
+                """
+                {"rank": 0, "time_written_ns": 9,
+                 "pg_config": {"world": {"name": "world", "desc": "test"}},
+                 "entries": [
+                  {"collective_seq_id": 0, "p2p_seq_id": -1, "operation": "barrier()", "bytes": 0,
+                   "state": "completed", "time_created_ns": 1, "time_discovered_completed_ns": 5},
+                  {"collective_seq_id": 1, "p2p_seq_id": -1, "operation": "barrier()", "bytes": 0,
+                   "state": "completed", "time_created_ns": 2, "time_discovered_completed_ns": 6}]}
+                """);
+        Path trace = folder.resolve("trace.json");
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace.toString()).exitCode())
+                .isZero();
+        assertThat(values(trace, "name")).contains("world (test)", "world (test) +1");
+    }
+
+    @Test
+    void saysWhenThereIsNothing() {
+        Command command = Command.jccl("trace", folder.toString());
+        assertThat(command.exitCode()).isEqualTo(1);
+        assertThat(command.err()).contains("no recording in " + folder, "JCCL_TRACE_DIR");
+    }
+
+    @Test
+    void namesTheFileThatIsNoRecording() throws IOException {
+        Files.writeString(folder.resolve("rank0.x.json"), "{\"rank\": 0}");
+        Command command = Command.jccl("trace", folder.toString());
+        assertThat(command.exitCode()).isEqualTo(1);
+        assertThat(command.err()).contains("rank0.x.json", "no recording of JCCL");
+    }
+
+    private static List<String> values(Path file, String field) throws IOException {
+        List<String> values = new ArrayList<>();
+        try (JsonParser json = new JsonFactory().createParser(file.toFile())) {
+            while (json.nextToken() != null) {
+                if (json.currentToken().isScalarValue() && field.equals(json.currentName())) {
+                    values.add(json.getText());
+                }
+            }
+        }
+        return values;
+    }
+}

@@ -1,0 +1,106 @@
+package org.jccl.internal;
+
+/** Builds JSON text. The caller keeps begins and ends in pairs. */
+final class JsonText {
+
+    private final StringBuilder text = new StringBuilder();
+    private boolean first = true;
+
+    /** Begins an object; the name is null inside an array and at the top. */
+    JsonText beginObject(String name) {
+        return begin(name, '{');
+    }
+
+    JsonText endObject() {
+        return end('}');
+    }
+
+    JsonText beginArray(String name) {
+        return begin(name, '[');
+    }
+
+    JsonText endArray() {
+        return end(']');
+    }
+
+    JsonText field(String name, String value) {
+        name(name);
+        quote(value);
+        return this;
+    }
+
+    JsonText field(String name, long value) {
+        name(name);
+        text.append(value);
+        return this;
+    }
+
+    JsonText field(String name, double value) {
+        name(name);
+        text.append(value);
+        return this;
+    }
+
+    JsonText field(String name, boolean value) {
+        name(name);
+        text.append(value);
+        return this;
+    }
+
+    /** An element of an array. */
+    JsonText value(String value) {
+        separate();
+        quote(value);
+        return this;
+    }
+
+    private JsonText begin(String name, char bracket) {
+        if (name == null) {
+            separate();
+        } else {
+            name(name);
+        }
+        text.append(bracket);
+        first = true;
+        return this;
+    }
+
+    private JsonText end(char bracket) {
+        text.append(bracket);
+        first = false;
+        return this;
+    }
+
+    private void name(String name) {
+        separate();
+        quote(name);
+        text.append(':');
+    }
+
+    private void separate() {
+        if (!first) {
+            text.append(",\n");
+        }
+        first = false;
+    }
+
+    private void quote(String value) {
+        text.append('"');
+        for (int i = 0; i < value.length(); i++) {
+            char c = value.charAt(i);
+            if (c == '"' || c == '\\') {
+                text.append('\\').append(c);
+            } else if (c < ' ') {
+                text.append(String.format("\\u%04x", (int) c));
+            } else {
+                text.append(c);
+            }
+        }
+        text.append('"');
+    }
+
+    @Override
+    public String toString() {
+        return text.toString();
+    }
+}

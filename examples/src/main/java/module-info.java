@@ -1,6 +1,13 @@
-/** Programs to copy from. */
+/**
+ * Programs to copy from.
+ *
+ * @uses org.jccl.spi.BackendProvider the one that drives the devices, for an example without
+ *     kernels
+ */
 module org.jccl.examples {
     requires org.jccl.api;
 
     exports org.jccl.examples;
+
+    uses org.jccl.spi.BackendProvider;
 }

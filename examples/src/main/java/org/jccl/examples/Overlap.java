@@ -1,0 +1,217 @@
+package org.jccl.examples;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.ServiceLoader;
+import java.util.stream.IntStream;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.Event;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * A backward pass whose gradients are averaged while it goes on: layer by layer, the compute stream
+ * works and the communication stream reduces what is ready. Copies within the device stand for the
+ * kernels of a real program.
+ *
+ * <p>Prints device time of the pass with and without overlap, and writes a Chrome trace of both:
+ * {@code Overlap [--layers 8] [--elements 1048576] [--copies 8] [--trace overlap.json]}.
+ */
+final class Overlap {
+
+    private static final DataType TYPE = DataType.FLOAT32;
+
+    /** What a stream did, in milliseconds from the start of the pass. */
+    private record Span(String name, String stream, double start, double end) {}
+
+    private final ProcessGroup world;
+    private final Device device;
+    private final DeviceRuntime runtime;
+    private final List<Tensor> gradients;
+    private final int copies;
+
+    private Overlap(ProcessGroup world, Device device, int layers, long elements, int copies) {
+        this.world = world;
+        this.device = device;
+        this.runtime = runtime(device.type());
+        this.copies = copies;
+        this.gradients =
+                IntStream.range(0, layers)
+                        .mapToObj(layer -> Tensor.allocate(device, TYPE, 2 * elements))
+                        .toList();
+    }
+
+    /** A user's program launches kernels of its own; this one has none, so it asks the binding. */
+    private static DeviceRuntime runtime(String deviceType) {
+        for (BackendProvider provider : ServiceLoader.load(BackendProvider.class)) {
+            if (provider.deviceTypes().contains(deviceType)) {
+                return provider.deviceRuntime(deviceType);
+            }
+        }
+        throw new IllegalStateException("no binding on the class path drives " + deviceType);
+    }
+
+    /** Stands for the kernels of one layer: half of the gradient is written from the other half. */
+    private void compute(Tensor gradient, Stream stream) {
+        long half = gradient.byteSize() / 2;
+        long from = gradient.address() + half;
+        for (int i = 0; i < copies; i++) {
+            runtime.copy(
+                    gradient.address(),
+                    from,
+                    half,
+                    DeviceRuntime.Copy.DEVICE_TO_DEVICE,
+                    stream.handle());
+        }
+    }
+
+    /** Runs one pass and returns what both streams did. */
+    @SuppressWarnings("try") // a scope is there to be closed only
+    private List<Span> pass(boolean overlap) {
+        // The observer stream waits for each work and then records when it was complete.
+        try (Stream compute = Stream.create(device, false);
+                Stream observer = Stream.create(device, false)) {
+            Event start = mark(compute);
+            List<Event> begun = new ArrayList<>();
+            List<Event> ready = new ArrayList<>();
+            List<Event> reduced = new ArrayList<>();
+            for (Tensor gradient : gradients) {
+                begun.add(mark(compute));
+                compute(gradient, compute);
+                ready.add(mark(compute));
+                Work work;
+                try (Stream.Scope scope = compute.use()) {
+                    work = world.allReduce(gradient, ReduceOp.AVG);
+                    if (!overlap) {
+                        work.await();
+                    }
+                }
+                try (Stream.Scope scope = observer.use()) {
+                    work.await();
+                }
+                reduced.add(mark(observer));
+            }
+            observer.synchronize();
+            compute.synchronize();
+            List<Span> spans = new ArrayList<>();
+            double free = 0;
+            for (int i = 0; i < gradients.size(); i++) {
+                double begin = millis(start, begun.get(i));
+                double issued = millis(start, ready.get(i));
+                double end = millis(start, reduced.get(i));
+                spans.add(new Span("layer " + i, "compute", begin, issued));
+                // The communication stream begins when its input is ready and it is free.
+                spans.add(new Span("allReduce " + i, "communication", Math.max(issued, free), end));
+                free = end;
+            }
+            start.close();
+            List.of(begun, ready, reduced).forEach(events -> events.forEach(Event::close));
+            return spans;
+        }
+    }
+
+    private Event mark(Stream stream) {
+        Event event = Event.create(device, true);
+        event.record(stream);
+        return event;
+    }
+
+    private static double millis(Event start, Event end) {
+        return start.elapsed(end).toNanos() / 1e6;
+    }
+
+    private static double busy(List<Span> spans, String stream) {
+        return spans.stream()
+                .filter(span -> span.stream().equals(stream))
+                .mapToDouble(span -> span.end() - span.start())
+                .sum();
+    }
+
+    private static double end(List<Span> spans) {
+        return spans.stream().mapToDouble(Span::end).max().orElse(0);
+    }
+
+    private static void print(String name, List<Span> spans) {
+        System.out.printf(
+                Locale.ROOT,
+                "%-10s  %10.3f  %12.3f  %17.3f%n",
+                name,
+                end(spans),
+                busy(spans, "compute"),
+                busy(spans, "communication"));
+    }
+
+    /** Writes both passes as processes of one trace, for ui.perfetto.dev. */
+    private static void writeTrace(Path file, List<Span> serial, List<Span> overlapped)
+            throws IOException {
+        List<String> events = new ArrayList<>();
+        addTo(events, "serial", serial);
+        addTo(events, "overlapped", overlapped);
+        Files.writeString(file, "{\"traceEvents\": [\n" + String.join(",\n", events) + "\n]}\n");
+    }
+
+    private static void addTo(List<String> events, String process, List<Span> spans) {
+        for (Span span : spans) {
+            events.add(
+                    String.format(
+                            Locale.ROOT,
+                            "{\"ph\": \"X\", \"name\": \"%s\", \"pid\": \"%s\", \"tid\": \"%s\","
+                                    + " \"ts\": %.3f, \"dur\": %.3f}",
+                            span.name(),
+                            process,
+                            span.stream(),
+                            span.start() * 1e3,
+                            (span.end() - span.start()) * 1e3));
+        }
+    }
+
+    /**
+     * Runs the program on one rank.
+     *
+     * @param args options
+     * @throws IOException when the trace can not be written
+     */
+    public static void main(String[] args) throws IOException {
+        int layers = 8;
+        long elements = 1 << 20;
+        int copies = 8;
+        Path trace = Path.of("overlap.json");
+        for (int i = 0; i + 1 < args.length; i += 2) {
+            switch (args[i]) {
+                case "--layers" -> layers = Integer.parseInt(args[i + 1]);
+                case "--elements" -> elements = Long.parseLong(args[i + 1]);
+                case "--copies" -> copies = Integer.parseInt(args[i + 1]);
+                case "--trace" -> trace = Path.of(args[i + 1]);
+                default -> throw new IllegalArgumentException("unknown option " + args[i]);
+            }
+        }
+        // JCCL_EXAMPLE_DEVICE lets several ranks share a device where the library allows it.
+        String local = System.getenv().getOrDefault("LOCAL_RANK", "0");
+        String index = System.getenv().getOrDefault("JCCL_EXAMPLE_DEVICE", local);
+        Device device = new Device("cuda", Integer.parseInt(index));
+        try (ProcessGroup world = ProcessGroup.builder().backend("nccl").device(device).build()) {
+            Overlap example = new Overlap(world, device, layers, elements, copies);
+            example.pass(false); // connects and warms up
+            List<Span> serial = example.pass(false);
+            List<Span> overlapped = example.pass(true);
+            example.gradients.forEach(Tensor::close);
+            if (world.rank() == 0) {
+                System.out.println("milliseconds      total       compute      communication");
+                print("serial", serial);
+                print("overlapped", overlapped);
+                writeTrace(trace, serial, overlapped);
+                System.out.println("trace: " + trace);
+            }
+        }
+    }
+}

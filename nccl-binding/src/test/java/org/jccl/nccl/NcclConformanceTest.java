@@ -1,16 +1,9 @@
 package org.jccl.nccl;
 
 import java.lang.reflect.Method;
-import java.time.Duration;
 import java.util.Map;
-import org.jccl.DataType;
-import org.jccl.Device;
-import org.jccl.ProcessGroup;
-import org.jccl.ReduceOp;
-import org.jccl.Tensor;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -22,7 +15,7 @@ final class NcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new Backend();
+        return new DeviceBackend(World::gpu);
     }
 
     /** Leaves out the cases of what only libraries of host memory do. */
@@ -57,42 +50,6 @@ final class NcclConformanceTest extends ConformanceTest {
             return reason == null
                     ? ConditionEvaluationResult.enabled("")
                     : ConditionEvaluationResult.disabled(reason);
-        }
-    }
-
-    private static final class Backend implements ConformanceBackend {
-
-        private final ThreadLocal<Device> mine = new InheritableThreadLocal<>();
-
-        @Override
-        public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
-            mine.set(World.gpu(rank));
-            return World.join(store, rank, size, timeout, NcclOptions.defaults());
-        }
-
-        @Override
-        public boolean reduces(ReduceOp op, DataType type) {
-            return op.supports(type) && NcclTypes.reduces(op, type, false);
-        }
-
-        @Override
-        public Tensor allocate(DataType type, int count) {
-            return Tensor.allocate(mine.get(), type, count);
-        }
-
-        @Override
-        public void write(Tensor tensor, byte[] elements) {
-            bytes(tensor).copyFrom(elements);
-        }
-
-        @Override
-        public byte[] read(Tensor tensor) {
-            return bytes(tensor).copyTo(new byte[Math.toIntExact(tensor.byteSize())]);
-        }
-
-        private static Tensor bytes(Tensor tensor) {
-            return Tensor.of(
-                    tensor.address(), tensor.byteSize(), DataType.UINT8, tensor.device(), tensor);
         }
     }
 }

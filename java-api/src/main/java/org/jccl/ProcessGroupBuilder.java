@@ -109,7 +109,8 @@ public final class ProcessGroupBuilder {
     }
 
     /**
-     * The device this rank uses.
+     * The device this rank uses; by default the one whose index is the rank's number on its host,
+     * where the launcher tells that, else the first.
      *
      * @param value its type must be one of the backend's
      * @return this builder
@@ -154,14 +155,24 @@ public final class ProcessGroupBuilder {
                             () -> {}));
         }
         Rendezvous rendezvous = known.map(this::join).orElseGet(this::join);
+        int localRank = rendezvous.membership().localRank();
         return new ProcessGroup(
                 Group.world(
                         rendezvous.membership().rank(),
                         rendezvous.membership().worldSize(),
                         Optional.of(rendezvous.store()),
                         timeout,
-                        backends,
+                        backends.stream().map(each -> placed(each, localRank)).toList(),
                         rendezvous::close));
+    }
+
+    /** Without a device of the user's, the ranks of a host take its devices in turn. */
+    private Group.Backend placed(Group.Backend backend, int localRank) {
+        if (device.isPresent() || backend.device().isCpu() || localRank < 0) {
+            return backend;
+        }
+        Device own = new Device(backend.device().type(), localRank);
+        return new Group.Backend(backend.provider(), own, backend.options());
     }
 
     private record Known(String backend, World world) {}

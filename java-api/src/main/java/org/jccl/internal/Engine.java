@@ -189,8 +189,9 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     final void freeCommunicator() {
         synchronized (end) {
             freed = true;
-            communicator.close();
         }
+        // Outside: a library may take seconds, and the watchdog has other groups to look after.
+        communicator.close();
     }
 
     /** Throws when the group can not take another operation, letting the operation's memory go. */

@@ -12,6 +12,7 @@ import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Group;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
 
 /**
@@ -28,6 +29,7 @@ public final class ProcessGroupBuilder {
     private Optional<Store> store = Optional.empty();
     private OptionalInt rank = OptionalInt.empty();
     private OptionalInt worldSize = OptionalInt.empty();
+    private Interop interop = Interop.NONE;
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
@@ -92,6 +94,17 @@ public final class ProcessGroupBuilder {
     }
 
     /**
+     * What else than this API may be a rank of the world; nothing unless it is said here.
+     *
+     * @param value the same on every rank
+     * @return this builder
+     */
+    public ProcessGroupBuilder interop(Interop value) {
+        interop = value;
+        return this;
+    }
+
+    /**
      * Deadline of joining and of each operation.
      *
      * @param value positive, at most a day
@@ -142,6 +155,7 @@ public final class ProcessGroupBuilder {
      */
     public ProcessGroup build() {
         List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
+        backends.forEach(this::requireInterop);
         Optional<Known> known = known(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
@@ -150,6 +164,7 @@ public final class ProcessGroupBuilder {
                             world.rank(),
                             world.size(),
                             Optional.empty(),
+                            interop,
                             timeout,
                             backends,
                             () -> {}));
@@ -160,10 +175,29 @@ public final class ProcessGroupBuilder {
                 Group.world(
                         rendezvous.membership().rank(),
                         rendezvous.membership().worldSize(),
-                        Optional.of(rendezvous.store()),
+                        Optional.of(storeOf(rendezvous)),
+                        interop,
                         timeout,
                         backends.stream().map(each -> placed(each, localRank)).toList(),
                         rendezvous::close));
+    }
+
+    private void requireInterop(Group.Backend backend) {
+        if (!backend.provider().supports(interop)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "backend "
+                            + backend.provider().name()
+                            + " can not share a group with ranks of "
+                            + interop);
+        }
+    }
+
+    /** PyTorch's ranks put this prefix before the keys of a world that an init method leads to. */
+    private Store storeOf(Rendezvous rendezvous) {
+        return interop == Interop.TORCH && store.isEmpty()
+                ? new PrefixStore("default_pg", rendezvous.store())
+                : rendezvous.store();
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */

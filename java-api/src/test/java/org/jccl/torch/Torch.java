@@ -1,12 +1,10 @@
-package org.jccl.store;
+package org.jccl.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.URISyntaxException;
-import java.net.URL;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  * A Python process with torch. Its Python is named by the system property or environment variable
  * {@code JCCL_TORCH_PYTHON}, else it is {@code python3}; without torch the test is skipped.
  */
-final class Torch implements AutoCloseable {
+public final class Torch implements AutoCloseable {
 
     private static final String PYTHON = "JCCL_TORCH_PYTHON";
 
@@ -28,11 +26,20 @@ final class Torch implements AutoCloseable {
         this.output = process.inputReader();
     }
 
-    /** Runs the script beside this class; without torch the calling test is skipped. */
-    static Torch start(String... arguments) throws Exception {
+    /**
+     * Runs a script that prints {@code torch VERSION} first; without torch the calling test is
+     * skipped.
+     *
+     * @param script of Python
+     * @param arguments of the script
+     * @return the process
+     * @throws Exception when it can not be started
+     */
+    public static Torch start(Path script, String... arguments) throws Exception {
         String named = System.getProperty(PYTHON, System.getenv(PYTHON));
         List<String> command = new ArrayList<>();
-        command.addAll(List.of(named == null ? "python3" : named, "-W", "ignore", script()));
+        command.addAll(
+                List.of(named == null ? "python3" : named, "-W", "ignore", script.toString()));
         command.addAll(List.of(arguments));
         String version = "no python3";
         try {
@@ -56,17 +63,42 @@ final class Torch implements AutoCloseable {
                         .formatted(version, PYTHON));
     }
 
-    private static String script() throws URISyntaxException {
-        URL script = Torch.class.getResource("torch_store.py");
-        return Path.of(script.toURI()).toString();
+    /**
+     * Writes a line to the script's input.
+     *
+     * @param text the line
+     * @throws IOException when the process is gone
+     */
+    public void send(String text) throws IOException {
+        process.outputWriter().write(text + "\n");
+        process.outputWriter().flush();
     }
 
-    String line() throws IOException {
+    /**
+     * The process itself.
+     *
+     * @return running until the script ends
+     */
+    public Process process() {
+        return process;
+    }
+
+    /**
+     * Reads a line of what the script prints.
+     *
+     * @return the line, or null when it has ended
+     * @throws IOException when the process is gone
+     */
+    public String line() throws IOException {
         return output.readLine();
     }
 
-    /** Ends the script's input and expects it to have come to its end without an error. */
-    void expectSuccess() throws Exception {
+    /**
+     * Ends the script's input and expects it to have come to its end without an error.
+     *
+     * @throws Exception when the process can not be waited for
+     */
+    public void expectSuccess() throws Exception {
         process.getOutputStream().close();
         assertThat(output.readLine()).isEqualTo("ok");
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

@@ -1,7 +1,6 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.nio.file.Path;
@@ -10,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jccl.DataType;
@@ -37,6 +37,7 @@ class TorchFailureTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final int BIG = 2_000_000;
+    private static final int STEP = 100_000;
 
     private static Torch python;
 
@@ -65,7 +66,7 @@ class TorchFailureTest {
         return Tensor.allocate(Device.CPU, type, count);
     }
 
-    private static void with(long count, java.util.function.Consumer<Tensor> call) {
+    private static void with(long count, Consumer<Tensor> call) {
         try (Tensor tensor = tensor(DataType.FLOAT32, count)) {
             call.accept(tensor);
         }
@@ -132,8 +133,7 @@ class TorchFailureTest {
                                 Stream.of(
                                         Arguments.of(each.operation(), each.call(), 10, 20, 0),
                                         Arguments.of(each.operation(), each.call(), 20, 10, 1),
-                                        Arguments.of(each.operation(), each.call(), 10, BIG, 1),
-                                        Arguments.of(each.operation(), each.call(), BIG, 10, 0)));
+                                        Arguments.of(each.operation(), each.call(), 10, BIG, 1)));
     }
 
     /** PyTorch alone ends the process that receives more than it expects. */
@@ -147,6 +147,13 @@ class TorchFailureTest {
                 .hasMessageContaining("bytes");
         assertThat(python.line()).startsWith("error RuntimeError");
         assertThat(python.process().isAlive()).isTrue();
+    }
+
+    /** Gloo notices a connection that is lost in the middle of a message at its timeout only. */
+    @Test
+    void aMessageThatIsTooLargeIsRefusedBeforeItIsRead() throws Exception {
+        Call receive = (group, count) -> with(count, t -> group.recv(t, 1, 4).await());
+        sizesThatDifferAreExceptionsOnBothSides("send", receive, BIG, 10, 0);
     }
 
     @Test
@@ -218,7 +225,7 @@ class TorchFailureTest {
                                     Integer.parseInt(args[1]),
                                     Integer.parseInt(args[2]),
                                     TIMEOUT);
-                    Tensor tensor = tensor(DataType.FLOAT32, BIG)) {
+                    Tensor tensor = tensor(DataType.FLOAT32, STEP)) {
                 while (true) {
                     group.sync().allReduce(tensor, ReduceOp.MAX);
                 }
@@ -242,8 +249,8 @@ class TorchFailureTest {
                         .start();
         try (Torch other = startPython()) {
             List<Torch> ranks = List.of(python, other);
-            python.send("train " + BIG + " " + store + " 0 3");
-            other.send("train " + BIG + " " + store + " 2 3");
+            python.send("train " + STEP + " " + store + " 0 3");
+            other.send("train " + STEP + " " + store + " 2 3");
             for (Torch rank : ranks) {
                 assertThat(rank.line()).isEqualTo("training");
             }
@@ -263,7 +270,7 @@ class TorchFailureTest {
         String store = TorchWorld.store();
         List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
         try (Torch victim = startPython()) {
-            victim.send("train " + BIG + " " + store + " 1 3");
+            victim.send("train " + STEP + " " + store + " 1 3");
             List<Thread> ranks =
                     IntStream.of(0, 2)
                             .mapToObj(rank -> new Thread(() -> failures.add(train(store, rank))))
@@ -286,20 +293,12 @@ class TorchFailureTest {
 
     private static Throwable train(String store, int rank) {
         try (ProcessGroup group = TorchWorld.join(store, rank, 3, TIMEOUT);
-                Tensor tensor = tensor(DataType.FLOAT32, BIG)) {
+                Tensor tensor = tensor(DataType.FLOAT32, STEP)) {
             while (true) {
                 group.sync().allReduce(tensor, ReduceOp.MAX);
             }
         } catch (JcclException e) {
             return e;
         }
-    }
-
-    @Test
-    void withoutPythonsRankJoiningEndsInTime() throws Exception {
-        String store = TorchWorld.store();
-        assertThatThrownBy(() -> TorchWorld.join(store, 0, 2, Duration.ofSeconds(2)))
-                .isInstanceOf(JcclException.class)
-                .hasMessageContaining("2");
     }
 }

@@ -42,7 +42,7 @@ print("torch", torch.__version__, flush=True)
 for line in sys.stdin:
     operation, count, init_method, rank, world = line.split()
     dist.init_process_group("gloo", init_method=init_method, rank=int(rank), world_size=int(world),
-                            timeout=timedelta(seconds=60))
+                            timeout=timedelta(seconds=20))
     try:
         OPERATIONS[operation](int(count))
         dist.barrier()

@@ -43,11 +43,9 @@ final class GroupListReader {
         for (Element group : groups) {
             List<Element> instances =
                     group.objects("instance_list", "list the instances of the group");
-            int before = devices.rows().size();
-            instances.forEach(this::readInstance);
+            int devicesOfGroup = instances.stream().mapToInt(this::readInstance).sum();
             group.mustCount("instance_count", instances.size(), "instances in this group");
-            group.mustCount(
-                    "device_count", devices.rows().size() - before, "devices in this group");
+            group.mustCount("device_count", devicesOfGroup, "devices in this group");
         }
         table.mustCount("group_count", groups.size(), "groups in $.group_list");
         devices.checkDevices("device_id");
@@ -62,7 +60,8 @@ final class GroupListReader {
         }
     }
 
-    private void readInstance(Element instance) {
+    /** Returns how many devices it has. */
+    private int readInstance(Element instance) {
         if (!ranksAreGiven) {
             instance.text("pod_name", "the process finds itself by it")
                     .ifPresent(
@@ -88,6 +87,7 @@ final class GroupListReader {
         for (Element device : list) {
             node.rows.add(rules.device(device, rankAt, rank));
         }
+        return list.size();
     }
 
     private void rankByServerAndDevice() {

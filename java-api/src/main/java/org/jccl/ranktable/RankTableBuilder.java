@@ -40,6 +40,13 @@ public final class RankTableBuilder {
         }
     }
 
+    /** Silently leaving out what was asked for would make another table. */
+    private void mustBe(RankTableFormat only, String what) {
+        if (format != only) {
+            throw usage(format + " has no " + what + ": only " + only + " has");
+        }
+    }
+
     private static UsageException usage(String message) {
         return new UsageException(FailureContext.NONE, message);
     }
@@ -49,8 +56,10 @@ public final class RankTableBuilder {
      *
      * @param id name of the super pod
      * @return this builder
+     * @throws UsageException when the format has none
      */
     public RankTableBuilder superPod(String id) {
+        mustBe(RankTableFormat.HCCL_1_2, "super pods");
         superPod = Optional.of(id);
         return this;
     }
@@ -74,7 +83,7 @@ public final class RankTableBuilder {
      * @param device physical number of the device on its node
      * @param ips addresses of the device; SCCL takes one, HCCL needs them between nodes
      * @return this builder
-     * @throws UsageException when no node was begun
+     * @throws UsageException when no node was begun, or SCCL would have to leave out an address
      */
     public RankTableBuilder device(int device, String... ips) {
         return add(device, OptionalLong.empty(), ips);
@@ -87,15 +96,20 @@ public final class RankTableBuilder {
      * @param superDevice number of the device in its super pod
      * @param ips addresses of the device
      * @return this builder
-     * @throws UsageException when no node was begun
+     * @throws UsageException when no node was begun, or the format has no super pods
      */
     public RankTableBuilder superDevice(int device, long superDevice, String... ips) {
+        mustBe(RankTableFormat.HCCL_1_2, "super pods");
         return add(device, OptionalLong.of(superDevice), ips);
     }
 
     private RankTableBuilder add(int device, OptionalLong superDevice, String... ips) {
         if (nodes.isEmpty()) {
             throw usage("device " + device + " is on no node: call node first");
+        }
+        if (format == RankTableFormat.SCCL_1_0 && ips.length > 1) {
+            throw usage(
+                    "device " + device + " has " + ips.length + " addresses, but SCCL takes one");
         }
         TableWriter.Node node = nodes.get(nodes.size() - 1);
         node.devices()
@@ -118,8 +132,12 @@ public final class RankTableBuilder {
      *
      * @param on true to do so
      * @return this builder
+     * @throws UsageException when the format has none
      */
     public RankTableBuilder emulator(boolean on) {
+        if (on) {
+            mustBe(RankTableFormat.SCCL_1_0, "emulator form");
+        }
         emulator = on;
         return this;
     }
@@ -129,8 +147,12 @@ public final class RankTableBuilder {
      *
      * @param on true to do so
      * @return this builder
+     * @throws UsageException when the format leaves no choice
      */
     public RankTableBuilder textDeviceIds(boolean on) {
+        if (on) {
+            mustBe(RankTableFormat.SCCL_1_0, "choice of quotes");
+        }
         textIds = on;
         return this;
     }

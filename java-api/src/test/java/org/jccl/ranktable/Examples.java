@@ -8,14 +8,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Tables as the vendors' documents and tools have them. */
+/** Tables as the vendors' documents and tools have them, which fuzzing also begins with. */
 final class Examples {
 
     private Examples() {}
 
     static List<Path> files() {
         try (Stream<Path> files = Files.list(folder())) {
-            return files.sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".json")).sorted().toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -35,7 +35,8 @@ final class Examples {
 
     private static Path folder() {
         try {
-            return Path.of(Examples.class.getResource("examples").toURI());
+            return Path.of(
+                    Examples.class.getResource("RankTableFuzzTestInputs/readsOrExplains").toURI());
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
         }

@@ -134,6 +134,11 @@ final class Element {
         return value instanceof Json.Num number ? Optional.of(number.literal()) : Optional.empty();
     }
 
+    /** Whether this is a text without content, which stands for a field that is not there. */
+    boolean isBlank() {
+        return value instanceof Json.Text text && text.value().isBlank();
+    }
+
     /** The whole number here, or {@link #UNKNOWN} after a fault. */
     long number(long most) {
         String digits = scalar().orElse("");

@@ -45,6 +45,7 @@ final class GroupListReader {
                     group.objects("instance_list", "list the instances of the group");
             int devicesOfGroup = instances.stream().mapToInt(this::readInstance).sum();
             group.mustCount("instance_count", instances.size(), "instances in this group");
+            group.mustCount("device_num", devicesOfGroup, "devices in this group");
             group.mustCount("device_count", devicesOfGroup, "devices in this group");
         }
         table.mustCount("group_count", groups.size(), "groups in $.group_list");

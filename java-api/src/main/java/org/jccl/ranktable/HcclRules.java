@@ -41,7 +41,11 @@ final class HcclRules {
     /** Number and addresses of a device; its rank is for the form to say. */
     Devices.Row device(Element device, Optional<Element> rankAt, int rank) {
         int number = device.number("device_id", "physical number of the device on its server");
-        List<String> ips = device.field("device_ip").map(addresses::read).orElse(List.of());
+        List<String> ips =
+                device.field("device_ip")
+                        .filter(field -> !field.isBlank())
+                        .map(addresses::read)
+                        .orElse(List.of());
         device.field("backup_device_ip").ifPresent(Addresses::check);
         for (String name : PORTS) {
             device.field(name)
@@ -76,12 +80,34 @@ final class HcclRules {
         }
     }
 
+    /** Devices that have addresses must have equally many. */
+    static void checkAddressCounts(Devices devices) {
+        List<Devices.Row> rows =
+                devices.rows().stream().filter(row -> !row.ips().isEmpty()).toList();
+        for (Devices.Row row : rows) {
+            int first = rows.get(0).ips().size();
+            if (row.ips().size() != first) {
+                Element field = row.at().field("device_ip").orElseThrow();
+                field.fault(
+                        "has "
+                                + row.ips().size()
+                                + " addresses, but "
+                                + rows.get(0).at().path()
+                                + " has "
+                                + first
+                                + ": all devices have the same number");
+            }
+        }
+    }
+
     /** Between servers, or super pods, devices need addresses. */
     static void requireAddresses(Devices devices, String between) {
         for (Devices.Row row : devices.rows()) {
-            if (!row.at().has("device_ip")) {
-                row.at().missing("device_ip", "devices of several " + between + " need one");
-            }
+            String reason = "devices of several " + between + " need one";
+            row.at()
+                    .required("device_ip", reason)
+                    .filter(Element::isBlank)
+                    .ifPresent(field -> field.fault("is empty: " + reason));
         }
     }
 

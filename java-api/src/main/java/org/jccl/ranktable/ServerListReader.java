@@ -73,6 +73,7 @@ final class ServerListReader {
     private void check(Element table, boolean superPods) {
         HcclRules.checkCompleted(table);
         HcclRules.checkSizes(devices);
+        HcclRules.checkAddressCounts(devices);
         if (superPods && table.has("super_pod_list")) {
             if (HcclRules.superPods(table, devices) > 1) {
                 HcclRules.requireAddresses(devices, "super pods");

@@ -174,6 +174,9 @@ class RankTableFaultsTest {
                         "$.server_list[0].device[1].device_ip is \"10.1.0.1,fd00::1\", but"
                                 + " $.server_list[0].device[0].device_ip is \"10.1.0.1\": all are"
                                 + " IPv4 or all are IPv6",
+                        "$.server_list[0].device[1].device_ip has 2 addresses, but"
+                                + " $.server_list[0].device[0] has 1: all devices have the same"
+                                + " number",
                         "$.server_list[0].device[1].device_port is 0: ports begin at 1",
                         "$.server_list[0].device[1].host_port is \"65536\": give a whole number from"
                                 + " 0 to 65535",
@@ -223,6 +226,15 @@ class RankTableFaultsTest {
                                 + " need one",
                         "$.server_list[1].device[0].device_ip is missing: devices of several servers"
                                 + " need one");
+        String blank = device.replace("{", "{\"device_ip\": \" \", ");
+        assertThat(
+                        hccl(
+                                server.formatted("a", blank.formatted(0)),
+                                server.formatted("b", blank.formatted(1))))
+                .hasSize(2)
+                .contains(
+                        "$.server_list[1].device[0].device_ip is empty: devices of several servers"
+                                + " need one");
     }
 
     @Test
@@ -236,7 +248,14 @@ class RankTableFaultsTest {
                         "$.server_list[0].device[1].device_ip is \"fd00:0::1\", as is"
                                 + " $.server_list[0].device[0].device_ip: each may appear once");
         RankTable.parse(HCCL.formatted(server.formatted("fd00::1", "fd00::2")));
-        RankTable.parse(HCCL.formatted(server.formatted("10.0.0.1, 10.0.0.2", "10.0.0.3")));
+        RankTable.parse(
+                HCCL.formatted(server.formatted("10.0.0.1, 10.0.0.2", "10.0.0.3,10.0.0.4")));
+        RankTable.parse(HCCL.formatted(server.formatted("", "10.0.0.3")));
+        assertThat(hccl(server.formatted("10.0.0.1,10.0.0.2", "10.0.0.3")))
+                .containsExactly(
+                        "$.server_list[0].device[1].device_ip has 1 addresses, but"
+                                + " $.server_list[0].device[0] has 2: all devices have the same"
+                                + " number");
         for (String wrong :
                 List.of("1.2.3", "256.1.1.1", "localhost", "fd00", "a:b:c", "1::2::3")) {
             assertThat(hccl(server.formatted(wrong, "10.0.0.1")))
@@ -322,6 +341,9 @@ class RankTableFaultsTest {
                                 + " group",
                         "$.group_count is 2, but there are 1 groups in $.group_list");
         String lab = Examples.text("hccl-group-list-lab.json");
+        assertThat(faults(lab.replace("\"device_num\": \"2\"", "\"device_num\": \"1\"")))
+                .containsExactly(
+                        "$.group_list[0].device_num is 1, but there are 2 devices in this group");
         assertThat(faults(lab.replace("\"rank_id\": \"1\", ", "")))
                 .containsExactly(
                         "$.group_list[0].instance_list[0].rank_id is missing: rank of this instance,"

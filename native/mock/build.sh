@@ -143,6 +143,7 @@ build_hccl() {
     cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
     cann 8.0.RC2 79 "$(names "${acl_after_8_0_2[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
     cann 7.0 70 "$(names "${acl_after_7_0[@]}")" "$(names "${hccl_after_7_0[@]}")"
+    link_program "$out/abi-hccl" front/hccl/abi.cc
 }
 
 cann() { # VERSION NUMBER HIDDEN_OF_ACL HIDDEN_OF_HCCL
@@ -157,6 +158,7 @@ cann() { # VERSION NUMBER HIDDEN_OF_ACL HIDDEN_OF_HCCL
 build_sccl() {
     local tpu=(front/tpu/{device,memory,stream}.cc) tpudnn=(front/tpudnn/{handle,topology,uuid,collective}.cc)
     compile_all "${tpu[@]}" "${tpudnn[@]}" front/sccl/front.cc
+    link_program "$out/abi-sccl" front/sccl/abi.cc
     tpu "$out" "" ""
     # 2024: some builds also had neither of the two messages.
     tpu "$out/sccl-2024-11" "$(names tpudnnSync tpudnnMemcpyHostToDevice tpudnnMemcpyDeviceToHost)" \

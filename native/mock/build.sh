@@ -125,7 +125,7 @@ hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclCommInit
 
 build_hccl() {
     local acl=(front/acl/{device,memory,stream,event,system}.cc)
-    local hccl=(front/hccl/{front,config,rootinfo,comm,manage,support,collective}.cc)
+    local hccl=(front/hccl/{front,config,rootinfo,comm,manage,support,collective,clusterinfo,ranktable,json}.cc)
     # As installed libraries do after set_env.sh, these find one another.
     local beside=('-Wl,-rpath,$ORIGIN:$ORIGIN/..' -Wl,--no-as-needed)
     compile_all "${acl[@]}" "${hccl[@]}" front/acl/trace.cc

@@ -37,6 +37,7 @@ public:
         unsigned flags = 0;
         std::thread::id recorder;
         Stream* waiter = nullptr;
+        int waits = 0;
     };
 
     std::atomic<bool> live{false};

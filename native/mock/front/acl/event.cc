@@ -57,8 +57,7 @@ aclError wait(const char* call, aclrtStream streamHandle, aclrtEvent handle, uin
                 if (event.notes.kind == Extended) return ACL_SUCCESS;
                 fatal("%s: the event was never recorded; such a wait may never end", call);
             }
-            if (event.notes.waiter != nullptr && event.notes.waiter != &stream) event.notes.waiter = nullptr;
-            event.notes.waiter = &stream;
+            event.notes.waiter = event.notes.waits++ == 0 || event.notes.waiter == &stream ? &stream : nullptr;
             if (seconds == 0) return translate(event.makeWait(stream), call);
             Position place = event.place();
             return translate(submit(stream,
@@ -133,6 +132,7 @@ MOCK_API aclError aclrtResetEvent(aclrtEvent handle, aclrtStream streamHandle) {
                 fatal("aclrtResetEvent: not on the one stream that waits for the event, after its wait");
             }
             event.notes.waiter = nullptr;
+            event.notes.waits = 0;
             event.forget();
             return ACL_SUCCESS;
         });

@@ -6,6 +6,7 @@
 #include "../acl/functions.h"
 #include "front.h"
 #include "rootinfo.h"
+#include "support.h"
 
 using namespace mock;
 using namespace mock::hccl;
@@ -22,6 +23,7 @@ HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, cons
     comm->ranks = std::make_shared<Communicator>(static_cast<int>(size), static_cast<int>(rank), device,
                                                  settings(options, device));
     comm->isGlobal = global;
+    comm->server = options.server;
     comm->busy = setting("MOCK_HCCL_DESTROY_AGAIN", 0);
     comm->name = !options.name.empty() ? options.name : "hccl_world_group_" + std::to_string(++unnamed);
     if (named(comm->name) != nullptr) {
@@ -129,6 +131,7 @@ MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t ra
     Options options;
     HcclResult read = readConfig(call, config, &options);
     if (read != HCCL_SUCCESS) return read;
+    options.server = parent->server;
     if (options.name.empty()) options.name = parent->name + "_sub_" + std::to_string(subCommId);
     uint64_t key = subCommId * 0x9e3779b97f4a7c15ull;
     for (uint32_t i = 0; i < rankNum; ++i) key = (key ^ rankIds[i]) * 0x100000001b3ull;
@@ -187,7 +190,8 @@ MOCK_API HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* co
 MOCK_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* asyncError) {
     if (handle == nullptr || asyncError == nullptr) return fail(HCCL_E_PTR, "HcclGetCommAsyncError: null argument");
     auto comm = find("HcclGetCommAsyncError", handle);
-    *asyncError = HCCL_SUCCESS;
+    // The path of this chip hands the address on and writes nothing when nothing happened.
+    if (chip() != Chip::A5) *asyncError = HCCL_SUCCESS;
     if (comm->ranks->asyncCode() != 0) {
         *asyncError = static_cast<HcclResult>(comm->ranks->asyncCode());
     } else if (comm->ranks->asyncResult() == Result::InvalidUsage) {

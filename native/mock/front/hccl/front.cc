@@ -131,7 +131,7 @@ HcclComm named(const std::string& name) {
 Settings settings(const Options& options, int device) {
     Settings result;
     result.rendezvous = true;
-    result.physicalDevice = vendorRuntime().physicalDevice(device);
+    result.physicalDevice = vendorRuntime().physicalDevice(device) + 1000 * options.server;
     // Where the environment has no number that tests can wait for, there is one in milliseconds.
     result.joinLimit = std::chrono::milliseconds(
         setting("MOCK_HCCL_CONNECT_TIMEOUT_MS", setting("HCCL_CONNECT_TIMEOUT", 120) * 1000));

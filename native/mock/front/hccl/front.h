@@ -14,6 +14,7 @@ struct Comm {
     std::string name;
     /** Made from a root info or a rank table: only such ones have sub-communicators. */
     bool isGlobal = true;
+    int server = 0;
     std::atomic<bool> suspended{false};
     /** Destroy calls that still answer AGAIN. */
     std::atomic<long> busy{0};
@@ -44,6 +45,8 @@ HcclComm named(const std::string& name);
 struct Options {
     std::string name;
     int executionSeconds = 0;
+    /** The server this rank is on by its rank table. */
+    int server = 0;
 };
 HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* options);
 

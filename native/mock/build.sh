@@ -91,7 +91,7 @@ build_nccl() {
     link_library "$out/libcuda.so.1" libcuda.so.1 '{ global: cu*; local: *; };' "$(object_of front/cuda/driver.cc)"
     mapfile -t inputs < <(objects "${runtime[@]}")
     # The real runtime library's users ask for this version node.
-    link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mock*; local: *; };' "${inputs[@]}"
+    link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mockCuda*; mockKernel*; local: *; };' "${inputs[@]}"
     mapfile -t inputs < <(objects "${communicators[@]}")
     nccl "$out" 22903
     nccl "$out/nccl-2.28.9" 22809 ncclCommGrow ncclCommGetUniqueId
@@ -133,10 +133,10 @@ build_hccl() {
     compile front/acl/release.cc "$out/objects/cann-92.o" -DMOCK_CANN=92
     # The newest release: the runtime has a library of its own behind the old name, and management and operators part.
     # All code is in libacl_rt and libhcomm; the other two are names that lead there.
-    link_library "$out/libacl_rt.so" libacl_rt.so '{ global: acl*; mock*; local: *; };' "$out/objects/cann-92.o" \
+    link_library "$out/libacl_rt.so" libacl_rt.so '{ global: acl*; mockAcl*; local: *; };' "$out/objects/cann-92.o" \
         $(objects "${engine_runtime[@]}" "${acl[@]}") "${beside[@]}" "$out/libascend_trace.so"
     link_library "$out/libascendcl.so" libascendcl.so '{ local: *; };' "${beside[@]}" "$out/libacl_rt.so"
-    link_library "$out/libhcomm.so" libhcomm.so '{ global: Hccl*; local: *; };' "$out/objects/cann-92.o" \
+    link_library "$out/libhcomm.so" libhcomm.so '{ global: Hccl*; mockHccl*; local: *; };' "$out/objects/cann-92.o" \
         $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$out/libacl_rt.so"
     link_library "$out/libhccl.so" libhccl.so '{ local: *; };' "${beside[@]}" "$out/libhcomm.so"
     cann 8.3 83 "$(names "${acl_after_8_3[@]}")" "$(names "${hccl_after_8_3[@]}")"
@@ -149,9 +149,9 @@ build_hccl() {
 cann() { # VERSION NUMBER HIDDEN_OF_ACL HIDDEN_OF_HCCL
     local directory=$out/cann-$1 object=$out/objects/cann-$2.o
     compile front/acl/release.cc "$object" "-DMOCK_CANN=$2"
-    link_library "$directory/libascendcl.so" libascendcl.so "{ global: acl*; mock*; local:$3 *; };" "$object" \
+    link_library "$directory/libascendcl.so" libascendcl.so "{ global: acl*; mockAcl*; local:$3 *; };" "$object" \
         $(objects "${engine_runtime[@]}" "${acl[@]}") "${beside[@]}" "$out/libascend_trace.so"
-    link_library "$directory/libhccl.so" libhccl.so "{ global: Hccl*; local:$4 *; };" "$object" \
+    link_library "$directory/libhccl.so" libhccl.so "{ global: Hccl*; mockHccl*; local:$4 *; };" "$object" \
         $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$directory/libascendcl.so"
 }
 
@@ -173,7 +173,7 @@ build_sccl() {
 }
 
 tpu() { # DIRECTORY HIDDEN_OF_TPUDNN HIDDEN_OF_SCCL
-    link_library "$1/libtpurt.so" libtpurt.so '{ global: tpu*; mock*; local: *; };' \
+    link_library "$1/libtpurt.so" libtpurt.so '{ global: tpu*; mockTpu*; local: *; };' \
         $(objects "${engine_runtime[@]}" "${tpu[@]}")
     link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; local:$2 *; };" \
         $(objects "${engine_comm[@]}" "${tpudnn[@]}") -ldl

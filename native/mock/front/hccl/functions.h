@@ -41,6 +41,9 @@ MOCK_API HcclResult HcclGroupEnd();
 MOCK_API HcclResult HcclGroupStatusGet(bool* status);
 MOCK_API HcclResult HcclCommGetStatus(const char* commName, HcclCommStatus* status);
 
+/** Not of the vendor: the last configuration that was accepted, with what this release did not read at its default. */
+MOCK_API HcclResult mockHcclLastConfig(HcclCommConfig* config);
+
 MOCK_API HcclResult HcclAllReduce(void* send, void* recv, uint64_t count, HcclDataType type, HcclReduceOp op,
                                   HcclComm comm, aclrtStream stream);
 MOCK_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType type, uint32_t root, HcclComm comm,

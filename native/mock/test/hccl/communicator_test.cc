@@ -19,8 +19,13 @@ void names(const Context& context) {
     use(context.rank);
     HcclCommConfig config = newConfig(160, 2);
     std::strcpy(config.hcclCommName, "mine");
+    std::strcpy(config.hcclUdi, "not of this version");
+    config.hcclBufferSize = 20;
     HcclComm comm = nullptr;
     OK(HcclCommInitRootInfoConfig(2, &context.id, static_cast<uint32_t>(context.rank), &config, &comm));
+    HcclCommConfig seen;
+    OK(mockHcclLastConfig(&seen));
+    CHECK(seen.hcclBufferSize == 20 && std::strcmp(seen.hcclCommName, "mine") == 0 && seen.hcclUdi[0] == 0);
     char name[129];
     name[128] = 77;
     OK(HcclGetCommName(comm, name));

@@ -15,9 +15,9 @@ namespace mock::listing {
 template <class T>
 struct Name;
 
-#define MOCK_TYPE(type)                          \
-    template <>                                  \
-    struct mock::listing::Name<type> {           \
+#define MOCK_TYPE(type)                             \
+    template <>                                     \
+    struct mock::listing::Name<type> {              \
         static std::string text() { return #type; } \
     }
 
@@ -71,10 +71,10 @@ void function(const char* name, Result (*)(Parameters...)) {
 
 // The pointer is never called, and no library is linked: only its type matters.
 #define FUNCTION(name) mock::listing::function(#name, static_cast<decltype(&name)>(nullptr))
-#define STRUCT(type)                                            \
-    std::printf("struct." #type ".size=%zu\n", sizeof(type));   \
+#define STRUCT(type)                                          \
+    std::printf("struct." #type ".size=%zu\n", sizeof(type)); \
     std::printf("struct." #type ".align=%zu\n", alignof(type))
-#define FIELD(type, field)                                                         \
+#define FIELD(type, field)                                                          \
     std::printf("struct." #type "." #field ".offset=%zu\n", offsetof(type, field)); \
     std::printf("struct." #type "." #field ".size=%zu\n", sizeof(type::field))
 #define ENUM(type, constant) std::printf("enum." #type "." #constant "=%lld\n", static_cast<long long>(constant))

@@ -116,9 +116,9 @@ size_t sizeOf(DataType type) {
 }
 
 const char* nameOf(Kind kind) {
-    static const char* const names[] = {"AllReduce", "Reduce",   "ReduceScatter", "ReduceScatterV", "AllGather",
-                                        "AllGatherV", "Broadcast", "AlltoAll",     "AlltoAllV",      "Gather",
-                                        "Scatter",   "Send",     "Recv"};
+    static const char* const names[] = {"AllReduce",  "Reduce",    "ReduceScatter", "ReduceScatterV", "AllGather",
+                                        "AllGatherV", "Broadcast", "AlltoAll",      "AlltoAllV",      "Gather",
+                                        "Scatter",    "Send",      "Recv"};
     return names[static_cast<int>(kind)];
 }
 

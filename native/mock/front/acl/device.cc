@@ -132,7 +132,8 @@ aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream) {
     auto bits = reinterpret_cast<uintptr_t>(handle);
     bool reserved = bits == legacyHandle || bits == perThreadHandle;
     *stream = reserved ? nullptr : findStream(handle);
-    if (*stream == nullptr) return fail(ACL_ERROR_RT_INVALID_HANDLE, "%s: %p is no live stream", call, static_cast<void*>(handle));
+    if (*stream == nullptr)
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "%s: %p is no live stream", call, static_cast<void*>(handle));
     if (handle != nullptr && (*stream)->owner != currentContext()) {
         return fail(ACL_ERROR_RT_STREAM_CONTEXT, "%s: the stream belongs to another context", call);
     }
@@ -252,7 +253,8 @@ MOCK_API aclError aclrtDeviceTaskAbort(int32_t index, uint32_t) {
 MOCK_API aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t index, int32_t peer) {
     return withDevice("aclrtDeviceCanAccessPeer", [&]() -> aclError {
         if (can == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtDeviceCanAccessPeer: null argument");
-        if (!isDevice(index) || !isDevice(peer)) return fail(ACL_ERROR_RT_INVALID_DEVICEID, "aclrtDeviceCanAccessPeer: no such device");
+        if (!isDevice(index) || !isDevice(peer))
+            return fail(ACL_ERROR_RT_INVALID_DEVICEID, "aclrtDeviceCanAccessPeer: no such device");
         *can = index != peer;
         return ACL_SUCCESS;
     });
@@ -297,7 +299,8 @@ MOCK_API aclError aclrtGetLogicDevIdByPhyDevId(int32_t physical, int32_t* logica
 }
 
 MOCK_API aclError aclrtCreateContext(aclrtContext* context, int32_t index) {
-    if (state().phase != Phase::Running) return fail(ACL_ERROR_UNINITIALIZE, "aclrtCreateContext: aclInit was not called");
+    if (state().phase != Phase::Running)
+        return fail(ACL_ERROR_UNINITIALIZE, "aclrtCreateContext: aclInit was not called");
     if (context == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtCreateContext: null argument");
     if (!isDevice(index)) return fail(ACL_ERROR_RT_INVALID_DEVICEID, "aclrtCreateContext: no device %d", index);
     Context* made = contexts().create();

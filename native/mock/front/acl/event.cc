@@ -31,15 +31,14 @@ template <class Body>
 aclError withEvent(const char* call, aclrtEvent handle, Body body) {
     return withDevice(call, [&]() -> aclError {
         Event* event = findEvent(handle);
-        if (event == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "%s: %p is no live event", call, static_cast<void*>(handle));
+        if (event == nullptr)
+            return fail(ACL_ERROR_INVALID_PARAM, "%s: %p is no live event", call, static_cast<void*>(handle));
         return body(*event);
     });
 }
 
 /** Plain events can be waited for; others only when they were created for it. */
-bool synchronizes(const Event& event) {
-    return event.notes.kind == Plain || (event.notes.flags & ACL_EVENT_SYNC) != 0;
-}
+bool synchronizes(const Event& event) { return event.notes.kind == Plain || (event.notes.flags & ACL_EVENT_SYNC) != 0; }
 
 aclError refuseExtended(const char* call, const Event& event) {
     if (event.notes.kind != Extended) return ACL_SUCCESS;
@@ -199,7 +198,8 @@ MOCK_API aclError aclrtEventElapsedTime(float* milliseconds, aclrtEvent startHan
             }
             Status status = Event::elapsed(start, end, milliseconds);
             if (status == Status::Ok && *milliseconds < 0) {
-                return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "aclrtEventElapsedTime: the end is before the start");
+                return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL,
+                            "aclrtEventElapsedTime: the end is before the start");
             }
             return translate(status, "aclrtEventElapsedTime");
         });

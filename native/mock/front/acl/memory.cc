@@ -25,8 +25,10 @@ aclError allocateFor(const char* call, void** address, size_t bytes, aclrtMemMal
 }
 
 aclError checkCopy(const char* call, size_t destMax, size_t count, aclrtMemcpyKind kind) {
-    if (count > destMax) return fail(ACL_ERROR_INVALID_PARAM, "%s: destMax %zu is less than count %zu", call, destMax, count);
-    if (kind < 0 || kind > ACL_MEMCPY_INTER_DEVICE_TO_DEVICE) return fail(ACL_ERROR_INVALID_PARAM, "%s: no kind %d", call, kind);
+    if (count > destMax)
+        return fail(ACL_ERROR_INVALID_PARAM, "%s: destMax %zu is less than count %zu", call, destMax, count);
+    if (kind < 0 || kind > ACL_MEMCPY_INTER_DEVICE_TO_DEVICE)
+        return fail(ACL_ERROR_INVALID_PARAM, "%s: no kind %d", call, kind);
     if (kind > ACL_MEMCPY_DEFAULT) return fail(ACL_ERROR_FEATURE_UNSUPPORTED, "%s: kind %d is not mocked", call, kind);
     return ACL_SUCCESS;
 }
@@ -104,7 +106,8 @@ MOCK_API aclError aclrtMemsetAsync(void* to, size_t maxCount, int32_t value, siz
 
 MOCK_API aclError aclrtGetMemInfo(aclrtMemAttr attribute, size_t* available, size_t* total) {
     return withDevice("aclrtGetMemInfo", [&]() -> aclError {
-        if (available == nullptr || total == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetMemInfo: null argument");
+        if (available == nullptr || total == nullptr)
+            return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetMemInfo: null argument");
         bool isHbm = attribute == ACL_HBM_MEM || attribute == ACL_HBM_MEM_HUGE || attribute == ACL_HBM_MEM_NORMAL;
         *available = isHbm ? device(currentDevice()).memory.available() : 0;
         *total = isHbm ? device(currentDevice()).memory.capacity() : 0;

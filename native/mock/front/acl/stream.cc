@@ -58,7 +58,9 @@ MOCK_API aclError aclrtDestroyStreamForce(aclrtStream stream) {
     return destroy("aclrtDestroyStreamForce", stream, true);
 }
 
-MOCK_API aclError aclrtSynchronizeStream(aclrtStream stream) { return synchronize("aclrtSynchronizeStream", stream, -1); }
+MOCK_API aclError aclrtSynchronizeStream(aclrtStream stream) {
+    return synchronize("aclrtSynchronizeStream", stream, -1);
+}
 
 MOCK_API aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t milliseconds) {
     return synchronize("aclrtSynchronizeStreamWithTimeout", stream, milliseconds);
@@ -83,7 +85,8 @@ MOCK_API aclError aclrtStreamAbort(aclrtStream handle) {
 MOCK_API aclError aclrtSetStreamFailureMode(aclrtStream handle, uint64_t mode) {
     if (handle == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtSetStreamFailureMode: null stream");
     return withStream("aclrtSetStreamFailureMode", handle, [&](Stream& stream) -> aclError {
-        if (mode > ACL_STREAM_FAILURE_STOP) return fail(ACL_ERROR_INVALID_PARAM, "aclrtSetStreamFailureMode: no such mode");
+        if (mode > ACL_STREAM_FAILURE_STOP)
+            return fail(ACL_ERROR_INVALID_PARAM, "aclrtSetStreamFailureMode: no such mode");
         stream.stopsOnError = mode == ACL_STREAM_FAILURE_STOP;
         return ACL_SUCCESS;
     });

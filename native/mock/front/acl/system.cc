@@ -55,14 +55,16 @@ MOCK_API aclError aclsysGetCANNVersion(aclCANNPackageName package, aclCANNPackag
 }
 
 MOCK_API aclError aclsysGetVersionStr(char* package, char* version) {
-    if (package == nullptr || version == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionStr: null argument");
+    if (package == nullptr || version == nullptr)
+        return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionStr: null argument");
     std::memset(version, 0, 128);
     std::snprintf(version, 128, "%s", release.version);
     return ACL_SUCCESS;
 }
 
 MOCK_API aclError aclsysGetVersionNum(char* package, int32_t* number) {
-    if (package == nullptr || number == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionNum: null argument");
+    if (package == nullptr || number == nullptr)
+        return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionNum: null argument");
     *number = release.major * 10000000 + release.minor * 100000 + release.patch * 1000;
     return ACL_SUCCESS;
 }

@@ -7,8 +7,8 @@
 
 namespace {
 
-constexpr int taken[] = {SIGINT, SIGTERM, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS,
-                         SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS, 35};
+constexpr int taken[] = {SIGINT, SIGTERM, SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                         SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS,  35};
 struct sigaction previous[65];
 
 // As the real one does: put back what was there and raise again, by which the cause and the address are lost.

@@ -32,7 +32,8 @@ bool hasRoot(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast
 
 bool needsSend(const Call& call, const Communicator& ranks) {
     if (call.kind == Kind::Receive) return false;
-    if (call.layout != nullptr) return *std::max_element(call.layout->sendCounts.begin(), call.layout->sendCounts.end()) > 0;
+    if (call.layout != nullptr)
+        return *std::max_element(call.layout->sendCounts.begin(), call.layout->sendCounts.end()) > 0;
     return call.kind != Kind::Scatter || call.root == static_cast<uint32_t>(ranks.rank);
 }
 
@@ -215,8 +216,8 @@ MOCK_API HcclResult HcclAlltoAll(const void* send, uint64_t sendCount, HcclDataT
     if (sendCount != recvCount || sendType != recvType) {
         return fail(HCCL_E_PARA, "HcclAlltoAll: counts or types of the two directions differ");
     }
-    return issue({"HcclAlltoAll", Kind::AllToAll, send, const_cast<void*>(recv), sendCount, sendType, 0, 0, comm,
-                  stream});
+    return issue(
+        {"HcclAlltoAll", Kind::AllToAll, send, const_cast<void*>(recv), sendCount, sendType, 0, 0, comm, stream});
 }
 
 MOCK_API HcclResult HcclAlltoAllV(const void* send, const void* sendCounts, const void* sdispls, HcclDataType sendType,
@@ -233,8 +234,8 @@ MOCK_API HcclResult HcclAlltoAllV(const void* send, const void* sendCounts, cons
     size_t n = ranksOf(comm);
     auto layout = std::make_shared<Layout>(Layout{readNumbers(sendCounts, n), readNumbers(sdispls, n),
                                                   readNumbers(recvCounts, n), readNumbers(rdispls, n)});
-    return issueOn(comm, {call, Kind::AllToAllV, send, const_cast<void*>(recv), 0, sendType, 0, 0, handle, stream,
-                          layout});
+    return issueOn(comm,
+                   {call, Kind::AllToAllV, send, const_cast<void*>(recv), 0, sendType, 0, 0, handle, stream, layout});
 }
 
 MOCK_API HcclResult HcclAlltoAllVC(const void* send, const void* sendCountMatrix, HcclDataType sendType,
@@ -309,7 +310,8 @@ MOCK_API HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t itemNum,
         const HcclSendRecvItem& item = items[i];
         if (item.buf == nullptr || item.count == 0) continue;
         int direction = item.sendRecvType;
-        if (direction != HCCL_SEND && direction != HCCL_RECV) return fail(HCCL_E_PARA, "%s: item %u has no direction", call, i);
+        if (direction != HCCL_SEND && direction != HCCL_RECV)
+            return fail(HCCL_E_PARA, "%s: item %u has no direction", call, i);
         bool sends = direction == HCCL_SEND;
         calls.push_back({call, sends ? Kind::Send : Kind::Receive, sends ? item.buf : nullptr,
                          sends ? nullptr : item.buf, item.count, item.dataType, 0, item.remoteRank, handle, stream});

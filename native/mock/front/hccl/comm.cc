@@ -124,8 +124,9 @@ MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t ra
     if (!parent->isGlobal) return fail(HCCL_E_PARA, "%s: the parent is itself a sub-communicator", call);
     if (parent->ranks->device != device) return fail(HCCL_E_PARA, "%s: the parent is on another device", call);
     std::set<uint32_t> distinct(rankIds, rankIds + rankNum);
-    if (rankNum == 0 || distinct.size() != rankNum || *distinct.rbegin() >= static_cast<uint32_t>(parent->ranks->size) ||
-        subCommRankId >= rankNum || rankIds[subCommRankId] != static_cast<uint32_t>(parent->ranks->rank)) {
+    if (rankNum == 0 || distinct.size() != rankNum ||
+        *distinct.rbegin() >= static_cast<uint32_t>(parent->ranks->size) || subCommRankId >= rankNum ||
+        rankIds[subCommRankId] != static_cast<uint32_t>(parent->ranks->rank)) {
         return fail(HCCL_E_PARA, "%s: the list of ranks, or the place in it, is wrong", call);
     }
     Options options;

@@ -19,8 +19,13 @@ const Vendor& vendor() {
         gethostname(name, sizeof name - 1);
         const char* host = std::getenv("MOCK_HCCL_HOSTID");
         int version = acl::release.major * 100 + acl::release.minor;
-        return Vendor{"MOCK_HCCL",      version,     false, std::hash<std::string>()(host != nullptr ? host : name),
-                      HCCL_E_INTERNAL, HCCL_E_REMOTE, ACL_ERROR_RT_MODEL_EXECUTE};
+        return Vendor{"MOCK_HCCL",
+                      version,
+                      false,
+                      std::hash<std::string>()(host != nullptr ? host : name),
+                      HCCL_E_INTERNAL,
+                      HCCL_E_REMOTE,
+                      ACL_ERROR_RT_MODEL_EXECUTE};
     }();
     return one;
 }
@@ -67,7 +72,9 @@ HcclResult translate(Result result, const char* call) {
     switch (result) {
         case Result::Ok: return HCCL_SUCCESS;
         case Result::Runtime: return fail(HCCL_E_RUNTIME, "%s: a call of the runtime failed", call);
-        case Result::System: return fail(HCCL_E_TCP_CONNECT, "%s: the root process is not there, or the root info was used before", call);
+        case Result::System:
+            return fail(HCCL_E_TCP_CONNECT, "%s: the root process is not there, or the root info was used before",
+                        call);
         case Result::InvalidArgument: return fail(HCCL_E_PARA, "%s: invalid argument", call);
         case Result::Remote: return fail(HCCL_E_REMOTE, "%s: a peer failed", call);
         case Result::Timeout: return fail(HCCL_E_TIMEOUT, "%s: not all ranks came in time", call);
@@ -133,8 +140,8 @@ Settings settings(const Options& options, int device) {
     result.rendezvous = true;
     result.physicalDevice = vendorRuntime().physicalDevice(device) + 1000 * options.server;
     // Where the environment has no number that tests can wait for, there is one in milliseconds.
-    result.joinLimit = std::chrono::milliseconds(
-        setting("MOCK_HCCL_CONNECT_TIMEOUT_MS", setting("HCCL_CONNECT_TIMEOUT", 120) * 1000));
+    result.joinLimit =
+        std::chrono::milliseconds(setting("MOCK_HCCL_CONNECT_TIMEOUT_MS", setting("HCCL_CONNECT_TIMEOUT", 120) * 1000));
     long seconds = options.executionSeconds > 0 ? options.executionSeconds : setting("HCCL_EXEC_TIMEOUT", 1836);
     result.operationLimit = std::chrono::milliseconds(setting("MOCK_HCCL_EXEC_TIMEOUT_MS", seconds * 1000));
     return result;

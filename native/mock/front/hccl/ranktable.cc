@@ -54,7 +54,8 @@ bool hasOnlyTexts(const Json& json) {
     return std::all_of(json.items.begin(), json.items.end(), hasOnlyTexts);
 }
 
-HcclResult readDevices(const char* call, const Json& server, int index, bool needsAddress, std::vector<Entry>* entries) {
+HcclResult readDevices(const char* call, const Json& server, int index, bool needsAddress,
+                       std::vector<Entry>* entries) {
     const std::vector<Json>* devices = arrayOf(server, "device");
     if (devices == nullptr) return wrong(call, "a server has no device");
     std::set<int> seen;

@@ -9,7 +9,8 @@ namespace mock::hccl {
 void writeRootInfo(const UniqueId& id, HcclRootInfo* rootInfo) {
     Random random(id.nonce);
     std::memcpy(rootInfo->internal, &id, sizeof id);
-    for (size_t i = sizeof id; i < sizeof rootInfo->internal; ++i) rootInfo->internal[i] = static_cast<char>(random.next());
+    for (size_t i = sizeof id; i < sizeof rootInfo->internal; ++i)
+        rootInfo->internal[i] = static_cast<char>(random.next());
 }
 
 bool parseRootInfo(const HcclRootInfo& rootInfo, UniqueId* id) {

@@ -20,8 +20,9 @@ const Vendor& vendor() {
         char name[256] = "localhost";
         gethostname(name, sizeof name - 1);
         const char* host = std::getenv("NCCL_HOSTID");
-        return Vendor{"MOCK_NCCL",      version, shares, std::hash<std::string>()(host != nullptr ? host : name),
-                      ncclInternalError, ncclRemoteError, 0};
+        return Vendor{
+            "MOCK_NCCL",       version,         shares, std::hash<std::string>()(host != nullptr ? host : name),
+            ncclInternalError, ncclRemoteError, 0};
     }();
     return one;
 }

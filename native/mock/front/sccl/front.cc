@@ -118,14 +118,16 @@ MOCK_API scclResult_t scclSend(const void* buff, uint64_t count, scclDataType_t 
                                scclHandle_t handle) {
     const Comm& c = find("scclSend", comm);
     if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CSend(handle, plain(buff), count, translate(type), dstRank, c.id, c.nRanks, c.rank, c.chipMap));
+    return result(
+        tpudnnC2CSend(handle, plain(buff), count, translate(type), dstRank, c.id, c.nRanks, c.rank, c.chipMap));
 }
 
 MOCK_API scclResult_t scclRecv(const void* buff, uint64_t count, scclDataType_t type, int srcRank, scclComm_t comm,
                                scclHandle_t handle) {
     const Comm& c = find("scclRecv", comm);
     if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CRecv(handle, plain(buff), count, translate(type), srcRank, c.id, c.nRanks, c.rank, c.chipMap));
+    return result(
+        tpudnnC2CRecv(handle, plain(buff), count, translate(type), srcRank, c.id, c.nRanks, c.rank, c.chipMap));
 }
 
 MOCK_API scclResult_t scclAllGather(const void* send, void* recv, uint64_t sendCount, scclDataType_t type,

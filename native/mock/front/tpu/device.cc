@@ -81,7 +81,8 @@ MOCK_API tpuError_t tpuGetDevice(int* index) {
 
 MOCK_API tpuError_t tpuSetDevice(int index) {
     if (!initialized) return fail(tpuErrorFailure, "tpuSetDevice: tpuInit was not called");
-    return setCurrentDevice(index) == Status::Ok ? tpuSuccess : fail(tpuErrorInvalidDevice, "tpuSetDevice: no device %d", index);
+    return setCurrentDevice(index) == Status::Ok ? tpuSuccess
+                                                 : fail(tpuErrorInvalidDevice, "tpuSetDevice: no device %d", index);
 }
 
 MOCK_API tpuError_t tpuSetupTopology() {
@@ -96,9 +97,12 @@ MOCK_API tpuError_t tpuGetTopology(tpuTopology_t** topology) {
         for (int parent = 0; parent < deviceCount(); ++parent) {
             for (int child = 0; child < deviceCount(); ++child) {
                 auto port = static_cast<int8_t>(isLinked(parent, child) ? 0 : -1);
-                *table++ = {static_cast<uint32_t>(deviceCount()), static_cast<uint16_t>(parent),
-                            static_cast<uint16_t>(child),         0,
-                            0,                                    port,
+                *table++ = {static_cast<uint32_t>(deviceCount()),
+                            static_cast<uint16_t>(parent),
+                            static_cast<uint16_t>(child),
+                            0,
+                            0,
+                            port,
                             port};
             }
         }

@@ -43,7 +43,8 @@ tpuError_t report(const char* call, Status status) {
 
 tpuError_t copyAtOnce(const char* call, void* to, const void* from, size_t bytes, Direction direction) {
     return withDevice(call, [&] {
-        tpuError_t checked = check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
+        tpuError_t checked =
+            check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
         return checked != tpuSuccess ? checked : report(call, copyNow(to, from, bytes, direction));
     });
 }
@@ -51,7 +52,8 @@ tpuError_t copyAtOnce(const char* call, void* to, const void* from, size_t bytes
 tpuError_t copyLater(const char* call, void* to, const void* from, size_t bytes, Direction direction,
                      tpuStream_t handle) {
     return withStream(call, handle, [&](Stream& stream) {
-        tpuError_t checked = check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
+        tpuError_t checked =
+            check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
         return checked != tpuSuccess ? checked : report(call, copyInOrder(to, from, bytes, direction, stream, nullptr));
     });
 }

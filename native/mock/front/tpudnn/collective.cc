@@ -160,7 +160,9 @@ bool mayBeInPlace(const Call& call, const Group& group) {
            (call.kind == Kind::Reduce && group.rank == call.root);
 }
 
-bool overlap(const char* a, uint64_t aBytes, const char* b, uint64_t bBytes) { return a < b + bBytes && b < a + aBytes; }
+bool overlap(const char* a, uint64_t aBytes, const char* b, uint64_t bBytes) {
+    return a < b + bBytes && b < a + aBytes;
+}
 
 tpudnnStatus_t issue(tpudnnHandle_t handleAddress, const Call& call, const Group& group) {
     Handle& handle = find(call.name, handleAddress);
@@ -223,7 +225,8 @@ MOCK_API tpudnnStatus_t tpudnnC2CSend(tpudnnHandle_t handle, void* buff, uint64_
 
 MOCK_API tpudnnStatus_t tpudnnC2CRecv(tpudnnHandle_t handle, void* buff, uint64_t count, tpudnnDataType_t type,
                                       int peer, const char* uuid, int nranks, int rank, const int* chipMap) {
-    return issue(handle, {"scclRecv", Kind::Receive, nullptr, buff, count, type, 0, peer}, {uuid, nranks, rank, chipMap});
+    return issue(handle, {"scclRecv", Kind::Receive, nullptr, buff, count, type, 0, peer},
+                 {uuid, nranks, rank, chipMap});
 }
 
 MOCK_API tpudnnStatus_t tpudnnC2CBroadcast(tpudnnHandle_t handle, void* buff, uint64_t count, tpudnnDataType_t type,
@@ -249,7 +252,8 @@ MOCK_API tpudnnStatus_t tpudnnC2CReduce(tpudnnHandle_t handle, void* send, void*
 MOCK_API tpudnnStatus_t tpudnnC2CGather(tpudnnHandle_t handle, void* send, uint64_t sendCount, void* recv,
                                         uint64_t recvCount, tpudnnDataType_t type, int root, const char* uuid,
                                         int nranks, int rank, const int* chipMap) {
-    if (recvCount != sendCount * static_cast<uint64_t>(nranks)) return fail("tpudnnC2CGather: recv_count is not the total");
+    if (recvCount != sendCount * static_cast<uint64_t>(nranks))
+        return fail("tpudnnC2CGather: recv_count is not the total");
     return issue(handle, {"scclGather", Kind::Gather, send, recv, sendCount, type, 0, root},
                  {uuid, nranks, rank, chipMap});
 }

@@ -47,7 +47,9 @@ bool flush(Handle& handle) {
     std::lock_guard<std::mutex> lock(handle.mutex);
     bool fine = true;
     for (Handle::Waiting& waiting : handle.waiting) {
-        fine = vendorRuntime().submit(*handle.stream, std::move(waiting.task), std::move(waiting.order)) == Status::Ok && fine;
+        fine =
+            vendorRuntime().submit(*handle.stream, std::move(waiting.task), std::move(waiting.order)) == Status::Ok &&
+            fine;
     }
     handle.waiting.clear();
     return fine;
@@ -143,7 +145,8 @@ MOCK_API void tpudnnDestroy(tpudnnHandle_t handle) {
         std::lock_guard<std::mutex> lock(found.mutex);
         if (!found.waiting.empty()) fatal("tpudnnDestroy: %zu operations were never flushed", found.waiting.size());
     }
-    if (found.ownsStream && !vendorRuntime().isIdle(*found.stream)) fatal("tpudnnDestroy: operations still run; use tpudnnSync");
+    if (found.ownsStream && !vendorRuntime().isIdle(*found.stream))
+        fatal("tpudnnDestroy: operations still run; use tpudnnSync");
     // The stream behind a handle goes with the process: nobody else has it, and nothing runs on it.
     handles().destroy(&found);
 }
@@ -185,12 +188,14 @@ MOCK_API tpudnnStatus_t tpudnnMemcpyHostToDevice(tpudnnHandle_t handle, uint64_t
     tpudnnStatus_t usable = ready("tpudnnMemcpyHostToDevice", find("tpudnnMemcpyHostToDevice", handle));
     if (usable != TPUDNN_STATUS_SUCCESS) return usable;
     auto copy = runtimeFunction<decltype(&tpuMemcpyH2D)>("tpuMemcpyH2D");
-    return copy(reinterpret_cast<void*>(device), host, bytes) == tpuSuccess ? TPUDNN_STATUS_SUCCESS : TPUDNN_STATUS_FAILED;
+    return copy(reinterpret_cast<void*>(device), host, bytes) == tpuSuccess ? TPUDNN_STATUS_SUCCESS
+                                                                            : TPUDNN_STATUS_FAILED;
 }
 
 MOCK_API tpudnnStatus_t tpudnnMemcpyDeviceToHost(tpudnnHandle_t handle, void* host, uint64_t device, size_t bytes) {
     tpudnnStatus_t usable = ready("tpudnnMemcpyDeviceToHost", find("tpudnnMemcpyDeviceToHost", handle));
     if (usable != TPUDNN_STATUS_SUCCESS) return usable;
     auto copy = runtimeFunction<decltype(&tpuMemcpyD2H)>("tpuMemcpyD2H");
-    return copy(host, reinterpret_cast<void*>(device), bytes) == tpuSuccess ? TPUDNN_STATUS_SUCCESS : TPUDNN_STATUS_FAILED;
+    return copy(host, reinterpret_cast<void*>(device), bytes) == tpuSuccess ? TPUDNN_STATUS_SUCCESS
+                                                                            : TPUDNN_STATUS_FAILED;
 }

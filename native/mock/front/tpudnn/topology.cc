@@ -53,7 +53,8 @@ MOCK_API tpudnnStatus_t tpudnnCheckChipMap(int worldSize, int* chipMap) {
 MOCK_API tpudnnStatus_t tpudnnGetC2CRing(int worldSize, int* chipMap) {
     int all = vendorRuntime().deviceCount();
     bool closes = (worldSize != 4 && worldSize != 8) || worldSize == all;
-    if (chipMap == nullptr || worldSize < 1 || worldSize > all || !closes) return fail("tpudnnGetC2CRing: no such ring");
+    if (chipMap == nullptr || worldSize < 1 || worldSize > all || !closes)
+        return fail("tpudnnGetC2CRing: no such ring");
     for (int i = 0; i < worldSize; ++i) chipMap[i] = i;
     return TPUDNN_STATUS_SUCCESS;
 }

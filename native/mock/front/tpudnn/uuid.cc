@@ -14,7 +14,8 @@ void writeUuid(const UniqueId& id, char* text) {
 bool parseUuid(const char* text, UniqueId* id) {
     char own[uuidBytes + 1] = {};
     std::memcpy(own, text, uuidBytes);
-    if (std::sscanf(own, "%" SCNx64 "-%" SCNx64 "-%d-%d", &id->magic, &id->nonce, &id->process, &id->file) != 4) return false;
+    if (std::sscanf(own, "%" SCNx64 "-%" SCNx64 "-%d-%d", &id->magic, &id->nonce, &id->process, &id->file) != 4)
+        return false;
     char again[uuidBytes];
     writeUuid(*id, again);
     return std::memcmp(again, text, uuidBytes) == 0;

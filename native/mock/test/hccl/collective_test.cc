@@ -48,8 +48,8 @@ void reductions(const Rank& r, HcclDataType type) {
             }
             uint32_t root = r.size - 1;
             OK(HcclReduce(x, y, count, type, op, root, r.comm, r.stream));
-            CHECK(r.rank != root || std::fabs(static_cast<double>(fetch(y, count, r.stream)[0]) -
-                                              expected(op, r.size, 0)) < 1e-4);
+            CHECK(r.rank != root ||
+                  std::fabs(static_cast<double>(fetch(y, count, r.stream)[0]) - expected(op, r.size, 0)) < 1e-4);
             OK(aclrtSynchronizeStream(r.stream));
             OK(aclrtFree(x));
             OK(aclrtFree(y));
@@ -110,10 +110,12 @@ void uneven(const Rank& r) {
     int* all = onDevice<int>(end);
     OK(HcclAllGatherV(mine, r.rank + 1, all, counts.data(), displs.data(), type, r.comm, r.stream));
     std::vector<int> result = fetch(all, end, r.stream);
-    for (size_t i = 0; i < r.size; ++i) CHECK(result[displs[i] + i] == static_cast<int>(i) && result[displs[i] + i + 1] == -1);
+    for (size_t i = 0; i < r.size; ++i)
+        CHECK(result[displs[i] + i] == static_cast<int>(i) && result[displs[i] + i + 1] == -1);
 
     int* input = onDevice<int>(std::vector<int>(end, static_cast<int>(r.rank + 1)));
-    OK(HcclReduceScatterV(input, counts.data(), displs.data(), mine, r.rank + 1, type, HCCL_REDUCE_SUM, r.comm, r.stream));
+    OK(HcclReduceScatterV(input, counts.data(), displs.data(), mine, r.rank + 1, type, HCCL_REDUCE_SUM, r.comm,
+                          r.stream));
     CHECK(fetch(mine, r.rank + 1, r.stream)[r.rank] == static_cast<int>(r.size * (r.size + 1) / 2));
 
     // Every rank sends i + 1 elements to rank i; a matrix says the same without gaps.
@@ -121,7 +123,8 @@ void uneven(const Rank& r) {
     for (uint64_t i = 0; i < r.size; ++i) places.push_back(i * (r.rank + 1));
     for (uint64_t i = 0; i < r.size; ++i) matrix.insert(matrix.end(), counts.begin(), counts.end());
     int* got = onDevice<int>(r.size * (r.rank + 1));
-    OK(HcclAlltoAllV(input, counts.data(), displs.data(), type, got, received.data(), places.data(), type, r.comm, r.stream));
+    OK(HcclAlltoAllV(input, counts.data(), displs.data(), type, got, received.data(), places.data(), type, r.comm,
+                     r.stream));
     result = fetch(got, r.size * (r.rank + 1), r.stream);
     for (size_t i = 0; i < r.size; ++i) CHECK(result[places[i] + r.rank] == static_cast<int>(i + 1));
     OK(aclrtMemset(got, r.size * (r.rank + 1) * 4, 0, r.size * (r.rank + 1) * 4));
@@ -140,9 +143,8 @@ void messages(const Rank& r) {
     uint32_t before = (r.rank + r.size - 1) % r.size;
     int* x = onDevice<int>(std::vector<int>(100, static_cast<int>(r.rank)));
     int* y = onDevice<int>(100);
-    HcclSendRecvItem items[] = {{HCCL_SEND, x, 100, type, next},
-                                {HCCL_RECV, y, 100, type, before},
-                                {HCCL_SEND, nullptr, 100, type, next}};
+    HcclSendRecvItem items[] = {
+        {HCCL_SEND, x, 100, type, next}, {HCCL_RECV, y, 100, type, before}, {HCCL_SEND, nullptr, 100, type, next}};
     OK(HcclBatchSendRecv(items, 3, r.comm, r.stream));
     CHECK(fetch(y, 100, r.stream)[99] == static_cast<int>(before));
     if (r.size == 1) return;

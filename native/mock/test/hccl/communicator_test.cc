@@ -98,7 +98,8 @@ void arguments(const Context& context) {
     float* x = onDevice<float>(64);
     float host[4] = {};
     auto reduce = [&](void* send, void* recv, uint64_t count, int type, int op, aclrtStream on) {
-        return HcclAllReduce(send, recv, count, static_cast<HcclDataType>(type), static_cast<HcclReduceOp>(op), comm, on);
+        return HcclAllReduce(send, recv, count, static_cast<HcclDataType>(type), static_cast<HcclReduceOp>(op), comm,
+                             on);
     };
     OK(reduce(nullptr, nullptr, 0, 99, 99, nullptr));
     EXPECT(HCCL_E_PTR, reduce(nullptr, x, 1, 99, 0, stream));
@@ -372,6 +373,10 @@ void addCommunicatorCases(std::vector<Case>& cases) {
     cases.push_back({"mismatch reported", 2, {"MOCK_HCCL_MISMATCH=error"}, mismatch});
     cases.push_back({"slow rank", 2, {"MOCK_HCCL_SLOW_RANK=1:100000"}, slowRank});
     cases.push_back({"same device", 2, {}, sameDevice});
-    cases.push_back({"one visible device each", 2, {}, visibleRanks, 0,
+    cases.push_back({"one visible device each",
+                     2,
+                     {},
+                     visibleRanks,
+                     0,
                      {"0 ASCEND_RT_VISIBLE_DEVICES=2", "1 ASCEND_RT_VISIBLE_DEVICES=3"}});
 }

@@ -34,7 +34,8 @@ inline aclrtEvent newEvent(uint32_t flags = ACL_EVENT_SYNC) {
 inline HcclComm join(const Context& context) {
     use(context.rank);
     HcclComm comm = nullptr;
-    OK(HcclCommInitRootInfo(static_cast<uint32_t>(context.size), &context.id, static_cast<uint32_t>(context.rank), &comm));
+    OK(HcclCommInitRootInfo(static_cast<uint32_t>(context.size), &context.id, static_cast<uint32_t>(context.rank),
+                            &comm));
     return comm;
 }
 

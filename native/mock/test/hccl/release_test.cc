@@ -51,17 +51,19 @@ void release79(const Context&) {
 
 void release70(const Context&) {
     Release release("cann-7.0");
-    CHECK(release.has("HcclCommInitRootInfo") && release.has("HcclAlltoAllV") && release.has("aclrtCreateEventWithFlag"));
+    CHECK(release.has("HcclCommInitRootInfo") && release.has("HcclAlltoAllV") &&
+          release.has("aclrtCreateEventWithFlag"));
     CHECK(!release.has("HcclCommInitRootInfoConfig") && !release.has("HcclGetCommAsyncError"));
-    CHECK(!release.has("HcclScatter") && !release.has("HcclGetErrorString") && !release.has("aclrtCreateEventExWithFlag"));
+    CHECK(!release.has("HcclScatter") && !release.has("HcclGetErrorString") &&
+          !release.has("aclrtCreateEventExWithFlag"));
 }
 
 /** The first release with configurations takes exactly its own. */
 void strictConfig(const Context&) {
     Release release("cann-8.0.RC2");
     auto rootInfo = reinterpret_cast<decltype(&HcclGetRootInfo)>(dlsym(release.hccl, "HcclGetRootInfo"));
-    auto create = reinterpret_cast<decltype(&HcclCommInitRootInfoConfig)>(
-        dlsym(release.hccl, "HcclCommInitRootInfoConfig"));
+    auto create =
+        reinterpret_cast<decltype(&HcclCommInitRootInfoConfig)>(dlsym(release.hccl, "HcclCommInitRootInfoConfig"));
     // Its runtime is the one this program is linked with.
     use(0);
     HcclRootInfo info;

@@ -62,12 +62,14 @@ void movements(const Rank& r) {
     int* y = onDevice<int>(count * ranks);
     OK(scclAllGather(r.virt(x), r.virt(y), count, type, r.comm, r.handle));
     std::vector<int> result = r.fetch(y, count * ranks);
-    for (size_t from = 0; from < ranks; ++from) CHECK(result[from * count + 17] == value(static_cast<int>(from), 0, 17));
+    for (size_t from = 0; from < ranks; ++from)
+        CHECK(result[from * count + 17] == value(static_cast<int>(from), 0, 17));
 
     // Here the count is of the whole buffer.
     OK(scclAllToAll(r.virt(all), r.virt(y), count * ranks, type, r.comm, r.handle));
     result = r.fetch(y, count * ranks);
-    for (size_t from = 0; from < ranks; ++from) CHECK(result[from * count + 9] == value(static_cast<int>(from), r.rank, 9));
+    for (size_t from = 0; from < ranks; ++from)
+        CHECK(result[from * count + 9] == value(static_cast<int>(from), r.rank, 9));
 
     for (int root = 0; root < r.size; ++root) {
         OK(scclScatter(r.virt(r.rank == root ? all : x), r.virt(y), count, type, root, r.comm, r.handle));

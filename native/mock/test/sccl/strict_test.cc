@@ -31,7 +31,9 @@ void types(const Context& context) {
     EXPECT(scclKernelError, reduceOn(r, SCCL_DTYPE_BOOL));
     EXPECT(scclKernelError, reduceOn(r, SCCL_DTYPE_UINT16));
     OK(reduceOn(r, SCCL_DTYPE_BF16));
-    std::thread([&] { EXPECT(scclKernelError, scclBroadcast(nullptr, 1, SCCL_DTYPE_FP32, 0, r.comm, r.handle)); }).join();
+    std::thread([&] {
+        EXPECT(scclKernelError, scclBroadcast(nullptr, 1, SCCL_DTYPE_FP32, 0, r.comm, r.handle));
+    }).join();
     OK(tpudnnSync(r.handle));
 }
 
@@ -164,9 +166,9 @@ void olderLibrary(const Context&) {
 }
 
 void absent(const Context&) {
-    for (const char* name : {"scclReduceScatter", "scclGroupStart", "scclCommAbort", "scclCommGetAsyncError",
-                             "scclGetErrorString", "scclCommCount", "scclDestroyHandle", "tpuStreamQuery",
-                             "tpuDeviceSynchronize"}) {
+    for (const char* name :
+         {"scclReduceScatter", "scclGroupStart", "scclCommAbort", "scclCommGetAsyncError", "scclGetErrorString",
+          "scclCommCount", "scclDestroyHandle", "tpuStreamQuery", "tpuDeviceSynchronize"}) {
         CHECK(dlsym(RTLD_DEFAULT, name) == nullptr);
     }
 }

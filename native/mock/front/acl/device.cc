@@ -13,7 +13,7 @@
 namespace mock {
 
 const Traits& traits() {
-    static const Traits one = [] {
+    static const Traits& one = *[] {
         std::vector<int> devices = allDevices();
         if (const char* text = std::getenv("ASCEND_RT_VISIBLE_DEVICES")) {
             std::vector<int> visible;
@@ -26,7 +26,7 @@ const Traits& traits() {
             }
             devices = visible;
         }
-        return Traits{devices, -1, ACL_ERROR_RT_AICORE_EXCEPTION};
+        return new Traits{devices, -1, ACL_ERROR_RT_AICORE_EXCEPTION};
     }();
     return one;
 }

@@ -26,7 +26,7 @@ HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, cons
     comm->server = options.server;
     comm->busy = setting("MOCK_HCCL_DESTROY_AGAIN", 0);
     comm->name = !options.name.empty() ? options.name : "hccl_world_group_" + std::to_string(++unnamed);
-    if (named(comm->name) != nullptr) {
+    if (named(device, comm->name) != nullptr) {
         return fail(HCCL_E_PARA, "%s: a communicator named %s exists", call, comm->name.c_str());
     }
     HcclResult met = translate(comm->ranks->initialize(id), call);
@@ -184,7 +184,9 @@ MOCK_API HcclResult HcclGetCommName(HcclComm handle, char* commName) {
 
 MOCK_API HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm) {
     if (commName == nullptr || comm == nullptr) return fail(HCCL_E_PTR, "HcclCommGetHandleWithName: null argument");
-    *comm = named(commName);
+    int device = threadDevice("HcclCommGetHandleWithName");
+    if (device < 0) return HCCL_E_RUNTIME;
+    *comm = named(device, commName);
     return *comm != nullptr ? HCCL_SUCCESS : fail(HCCL_E_NOT_FOUND, "no communicator is named %s", commName);
 }
 

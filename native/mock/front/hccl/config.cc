@@ -5,6 +5,7 @@
 
 #include "../acl/release.h"
 #include "front.h"
+#include "support.h"
 
 namespace mock::hccl {
 
@@ -108,6 +109,11 @@ HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* o
     if (own.version < 1 || own.version > 11) return fail(HCCL_E_PARA, "%s: config version %u", call, own.version);
     if (own.reserved != 0) return fail(HCCL_E_PARA, "%s: reserved header bytes are not 0", call);
     HcclResult checked = checkBuffers(call, own);
+    // The path of this chip reads these from the caller's memory, whatever size and version say.
+    if (checked == HCCL_SUCCESS && chip() == Chip::A5) {
+        checked = config->hcclOpExpansionMode > 6 ? fail(HCCL_E_PARA, "%s: fields beyond the version are not set", call)
+                                                  : checkNetwork(call, *config);
+    }
     if (checked == HCCL_SUCCESS && own.version >= 5) checked = checkNetwork(call, own);
     if (checked == HCCL_SUCCESS) checked = checkLate(call, own);
     if (checked != HCCL_SUCCESS) return checked;

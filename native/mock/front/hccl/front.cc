@@ -46,7 +46,7 @@ Registry<Comm>& registry() {
 
 struct Names {
     std::mutex mutex;
-    std::map<std::string, HcclComm> live;
+    std::map<std::pair<int, std::string>, HcclComm> live;
 };
 
 Names& names() {
@@ -113,10 +113,10 @@ HcclResult enter(const char* call, HcclComm handle, std::shared_ptr<Comm>* comm)
 
 HcclComm publish(std::shared_ptr<Comm> comm) {
     vendorRuntime().users(comm->ranks->device).fetch_add(1);
-    std::string name = comm->name;
+    std::pair<int, std::string> key{comm->ranks->device, comm->name};
     auto handle = static_cast<HcclComm>(registry().publish(std::move(comm)));
     std::lock_guard<std::mutex> lock(names().mutex);
-    names().live[name] = handle;
+    names().live[key] = handle;
     return handle;
 }
 
@@ -125,13 +125,13 @@ bool retire(HcclComm handle) {
     if (comm == nullptr || !registry().retire(handle)) return false;
     vendorRuntime().users(comm->ranks->device).fetch_sub(1);
     std::lock_guard<std::mutex> lock(names().mutex);
-    names().live.erase(comm->name);
+    names().live.erase({comm->ranks->device, comm->name});
     return true;
 }
 
-HcclComm named(const std::string& name) {
+HcclComm named(int device, const std::string& name) {
     std::lock_guard<std::mutex> lock(names().mutex);
-    auto found = names().live.find(name);
+    auto found = names().live.find({device, name});
     return found == names().live.end() ? nullptr : found->second;
 }
 

@@ -38,8 +38,8 @@ HcclResult enter(const char* call, HcclComm handle, std::shared_ptr<Comm>* comm)
 
 HcclComm publish(std::shared_ptr<Comm> comm);
 bool retire(HcclComm handle);
-/** The live communicator of a name, or null. */
-HcclComm named(const std::string& name);
+/** The live communicator of a name on a device, or null. */
+HcclComm named(int device, const std::string& name);
 
 /** What a caller's configuration comes to; null is the defaults. */
 struct Options {

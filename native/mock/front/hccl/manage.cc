@@ -94,7 +94,9 @@ MOCK_API HcclResult HcclGroupStatusGet(bool* status) {
 
 MOCK_API HcclResult HcclCommGetStatus(const char* commName, HcclCommStatus* status) {
     if (commName == nullptr || status == nullptr) return fail(HCCL_E_PTR, "HcclCommGetStatus: null argument");
-    HcclComm handle = named(commName);
+    int device = threadDevice("HcclCommGetStatus");
+    if (device < 0) return HCCL_E_RUNTIME;
+    HcclComm handle = named(device, commName);
     *status = handle == nullptr                              ? HCCL_COMM_STATUS_INVALID
               : find("HcclCommGetStatus", handle)->suspended ? HCCL_COMM_STATUS_SUSPENDING
                                                              : HCCL_COMM_STATUS_READY;

@@ -4,11 +4,12 @@
 #include "../../engine/runtime/traits.h"
 #include "front.h"
 #include "link.h"
+#include "topology.h"
 
 namespace mock {
 
 const Traits& traits() {
-    static const Traits one{allDevices(), -1, tpuErrorFailure};
+    static const Traits& one = *new Traits{allDevices(), -1, tpuErrorFailure};
     return one;
 }
 
@@ -21,9 +22,6 @@ namespace mock::tpu {
 namespace {
 
 std::atomic<bool> initialized{false};
-
-/** Every chip has a link to the next one, the last to the first. */
-bool isLinked(int parent, int child) { return deviceCount() > 1 && child == (parent + 1) % deviceCount(); }
 
 }  // namespace
 

@@ -38,6 +38,8 @@ tpudnnStatus_t submit(Handle& handle, Task task, std::shared_ptr<Order> order);
 /** The raw address behind one that this device's handle has translated; ends the process for any other. */
 void* rawOf(const char* call, const Handle& handle, const void* address);
 
+/** Each one there, and none twice. */
+bool areDistinct(int size, const int* chips);
 bool isRing(int size, const int* chips);
 
 }  // namespace mock::tpudnn

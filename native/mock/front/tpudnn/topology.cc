@@ -1,6 +1,7 @@
-// Which chips are next to each other: in the mock each to the one with the next number, and the last to the first.
+// Which chips are next to each other, and which orders of them are rings.
 #include <set>
 
+#include "../tpu/topology.h"
 #include "front.h"
 
 using namespace mock;
@@ -9,16 +10,19 @@ using namespace mock::tpudnn;
 namespace mock::tpudnn {
 
 bool isRing(int size, const int* chips) {
-    int all = vendorRuntime().deviceCount();
-    std::set<int> seen;
-    for (int i = 0; i < size; ++i) {
-        if (chips[i] < 0 || chips[i] >= all || !seen.insert(chips[i]).second) return false;
-    }
+    if (!areDistinct(size, chips)) return false;
     // Only 4 and 8 chips go round a ring.
     if (size != 4 && size != 8) return true;
     for (int i = 0; i < size; ++i) {
-        int distance = (chips[(i + 1) % size] - chips[i] + all) % all;
-        if (distance != 1 && distance != all - 1) return false;
+        if (!tpu::isLinked(chips[i], chips[(i + 1) % size])) return false;
+    }
+    return true;
+}
+
+bool areDistinct(int size, const int* chips) {
+    std::set<int> seen;
+    for (int i = 0; i < size; ++i) {
+        if (chips[i] < 0 || chips[i] >= vendorRuntime().deviceCount() || !seen.insert(chips[i]).second) return false;
     }
     return true;
 }
@@ -36,7 +40,7 @@ MOCK_API tpudnnStatus_t tpudnnGetC2CTopology(int* chipNum, const int** topology)
         int all = vendorRuntime().deviceCount();
         std::vector<int> links;
         for (int from = 0; from < all; ++from) {
-            for (int to = 0; to < all; ++to) links.push_back(all > 1 && (from + 1) % all == to ? 0 : -1);
+            for (int to = 0; to < all; ++to) links.push_back(tpu::isLinked(from, to) ? 0 : -1);
         }
         return links;
     }();
@@ -51,10 +55,10 @@ MOCK_API tpudnnStatus_t tpudnnCheckChipMap(int worldSize, int* chipMap) {
 }
 
 MOCK_API tpudnnStatus_t tpudnnGetC2CRing(int worldSize, int* chipMap) {
-    int all = vendorRuntime().deviceCount();
-    bool closes = (worldSize != 4 && worldSize != 8) || worldSize == all;
-    if (chipMap == nullptr || worldSize < 1 || worldSize > all || !closes)
+    if (chipMap == nullptr || worldSize < 1 || worldSize > vendorRuntime().deviceCount()) {
         return fail("tpudnnGetC2CRing: no such ring");
-    for (int i = 0; i < worldSize; ++i) chipMap[i] = i;
+    }
+    bool round = worldSize == 4 || worldSize == 8;
+    for (int i = 0; i < worldSize; ++i) chipMap[i] = round ? i ^ (i >> 1) : i;
     return TPUDNN_STATUS_SUCCESS;
 }

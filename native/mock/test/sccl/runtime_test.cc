@@ -137,13 +137,24 @@ void topology(const Context&) {
     tpuTopology_t table[16];
     OK(tpuSetupTopology());
     OK(tpuGetTopology(reinterpret_cast<tpuTopology_t**>(table)));
-    CHECK(table[1].parent_port == 0 && table[2].parent_port == -1 && table[15].device_num == 4);
-    int good[] = {1, 0, 3, 2}, bad[] = {0, 2, 1, 3}, twice[] = {0, 0}, ring[4];
+    CHECK(table[1].parent_port == 0 && table[3].parent_port == -1 && table[15].device_num == 4);
+    int good[] = {1, 0, 2, 3}, bad[] = {0, 1, 2, 3}, twice[] = {0, 0}, ring[4];
     OK(tpudnnCheckChipMap(4, good));
     EXPECT(TPUDNN_STATUS_FAILED, tpudnnCheckChipMap(4, bad));
     EXPECT(TPUDNN_STATUS_FAILED, tpudnnCheckChipMap(2, twice));
     OK(tpudnnGetC2CRing(4, ring));
     OK(tpudnnCheckChipMap(4, ring));
+}
+
+void documentedRings(const Context&) {
+    use(0);
+    int rings[][4] = {{7, 6, 2, 3}, {1, 0, 2, 3}, {1, 0, 4, 5}};
+    for (auto& ring : rings) OK(tpudnnCheckChipMap(4, ring));
+    int all[] = {0, 2, 6, 7, 3, 1, 5, 4};
+    OK(tpudnnCheckChipMap(8, all));
+    int made[8];
+    OK(tpudnnGetC2CRing(8, made));
+    OK(tpudnnCheckChipMap(8, made));
 }
 
 void translatedToRuntime(const Context&) {
@@ -194,6 +205,7 @@ void addRuntimeCases(std::vector<Case>& cases) {
     cases.push_back({"event of another stream", 1, {}, eventOfOtherStream, SIGABRT});
     cases.push_back({"graphs", 1, {}, graphs});
     cases.push_back({"topology", 1, {}, topology});
+    cases.push_back({"documented rings", 1, {"MOCK_DEVICES=8"}, documentedRings});
     cases.push_back({"translated address to runtime", 1, {}, translatedToRuntime, SIGABRT});
     cases.push_back({"translated twice", 1, {}, translatedTwice, SIGABRT});
     cases.push_back({"host address translated", 1, {}, hostTranslated, SIGABRT});

@@ -96,6 +96,8 @@ void wrongChip(const Context& context) {
     scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, comm, handle);
 }
 
+void noRing(const Context& context) { reduceOn(Rank(context)); }
+
 void shortenedId(const Context& context) {
     Context other = context;
     std::memset(other.id.internal + 8, 0, sizeof other.id.internal - 8);
@@ -189,6 +191,7 @@ void addStrictCases(std::vector<Case>& cases) {
     cases.push_back({"all-gather in place", 2, {}, inPlaceGather, SIGABRT});
     cases.push_back({"lone rank", 1, {}, loneRank, SIGABRT});
     cases.push_back({"rank on another chip", 1, {}, wrongChip, SIGABRT});
+    cases.push_back({"no ring", 4, {"MOCK_SCCL_RING=1"}, noRing, SIGABRT});
     cases.push_back({"shortened id", 2, {}, shortenedId, SIGABRT});
     cases.push_back({"never flushed", 2, {}, neverFlushed, SIGABRT});
     cases.push_back({"fail at", 2, {"MOCK_SCCL_FAIL_AT=2", "MOCK_SCCL_FAULT_RANK=1"}, failAt});

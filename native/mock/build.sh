@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# Builds the mock vendor libraries with g++ alone:  build.sh OUT_DIR
-#   OUT_DIR/libcuda.so.1  OUT_DIR/libcudart.so.13  OUT_DIR/libnccl.so.2
-#   OUT_DIR/nccl-VERSION/libnccl.so.2  older ones, without the functions that came later
-# CHECK=1 compiles the fronts against the real headers too: CUDA_INCLUDE and NCCL_INCLUDE say where they are.
+# Builds the mock vendor libraries with g++ alone:  build.sh OUT_DIR [nccl] [hccl] [sccl]     (all of them when none is named)
+#   nccl: OUT_DIR/{libcuda.so.1,libcudart.so.13,libnccl.so.2}, OUT_DIR/nccl-VERSION/libnccl.so.2
+#   hccl: OUT_DIR/{libascend_trace.so,libacl_rt.so,libascendcl.so,libhcomm.so,libhccl.so,abi-hccl}, OUT_DIR/cann-VERSION/
+#   sccl: OUT_DIR/{libtpudnn.so,libtpurt.so,libsccl.so,abi-sccl}, OUT_DIR/torch_tpu/, OUT_DIR/sccl-2024-11/
+# The directories with a version hold older libraries, without the functions that came later.
+# CHECK=1 compiles the CUDA and NCCL fronts against the real headers too: CUDA_INCLUDE and NCCL_INCLUDE say where.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-out=${1:?usage: build.sh OUT_DIR}
+out=${1:?usage: build.sh OUT_DIR [nccl] [hccl] [sccl]}
+shift
+(($#)) || set -- nccl hccl sccl
 mkdir -p "$out/objects"
 out=$(cd "$out" && pwd)
 cd "$here"
@@ -24,31 +28,34 @@ if [[ ${CHECK:-0} == 1 ]]; then
     fi
 fi
 
-# An object is made again when its source, any header or this script is newer.
-newest_header=$(find . -name '*.h' -o -name build.sh | xargs ls -t | head -1)
+# Whether a file was made after this script and all that its compiler said it read.
+is_current() { # FILE LIST_OF_READ_FILES
+    local read
+    [[ -e $1 && -e $2 && $1 -nt build.sh ]] || return 1
+    for read in $(sed 's/^[^:]*://; s/\\$//' "$2"); do [[ $1 -nt $read ]] || return 1; done
+}
+
 compile() { # SOURCE OBJECT [FLAG...]
     local source=$1 object=$2
     shift 2
-    [[ $object -nt $source && $object -nt $newest_header ]] && return
-    g++ "${flags[@]}" "$@" -c "$source" -o "$object"
+    is_current "$object" "$object.d" || g++ "${flags[@]}" "$@" -MMD -MF "$object.d" -c "$source" -o "$object"
 }
 
 object_of() { echo "$out/objects/$(echo "${1%.cc}" | tr / -).o"; }
 
-runtime=(engine/runtime/*.cc front/cuda/device.cc front/cuda/memory.cc front/cuda/stream.cc front/cuda/graph.cc)
-communicators=(engine/comm/*.cc front/nccl/front.cc front/nccl/comm.cc front/nccl/collective.cc front/nccl/memory.cc)
-
 limit=$(nproc)
-jobs=()
-for source in "${runtime[@]}" "${communicators[@]}" front/cuda/driver.cc; do
-    compile "$source" "$(object_of "$source")" &
-    jobs+=($!)
-    if ((${#jobs[@]} >= limit)); then
-        wait "${jobs[0]}"
-        jobs=("${jobs[@]:1}")
-    fi
-done
-for job in "${jobs[@]}"; do wait "$job"; done
+compile_all() { # SOURCE...
+    local jobs=() source job
+    for source in "$@"; do
+        compile "$source" "$(object_of "$source")" &
+        jobs+=($!)
+        if ((${#jobs[@]} >= limit)); then
+            wait "${jobs[0]}"
+            jobs=("${jobs[@]:1}")
+        fi
+    done
+    for job in "${jobs[@]}"; do wait "$job"; done
+}
 
 # LIBRARY SONAME VERSION_SCRIPT_TEXT INPUT...: links when an input is newer.
 link_library() {
@@ -63,23 +70,115 @@ link_library() {
     mv "$library.new" "$library"
 }
 
+link_program() { # PROGRAM SOURCE
+    local read=$out/objects/$(basename "$1").d
+    is_current "$1" "$read" || g++ "${flags[@]}" -MMD -MF "$read" "$2" -o "$1" -static-libstdc++ -static-libgcc
+}
+
 objects() { for source in "$@"; do object_of "$source"; done; }
 
-# The real runtime library's users ask for this version node.
-link_library "$out/libcuda.so.1" libcuda.so.1 '{ global: cu*; local: *; };' "$(object_of front/cuda/driver.cc)"
-mapfile -t inputs < <(objects "${runtime[@]}")
-link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mock*; local: *; };' "${inputs[@]}"
+# "name; name;" for a version script.
+names() { (($#)) && printf ' %s;' "$@" || true; }
 
-mapfile -t inputs < <(objects "${communicators[@]}")
+engine_runtime=(engine/runtime/*.cc)
+engine_comm=(engine/comm/*.cc)
+compile_all "${engine_runtime[@]}" "${engine_comm[@]}"
+
+build_nccl() {
+    local runtime=("${engine_runtime[@]}" front/cuda/{device,memory,stream,graph}.cc) inputs
+    local communicators=("${engine_comm[@]}" front/nccl/{front,comm,collective,memory}.cc)
+    compile_all front/cuda/{device,memory,stream,graph,driver}.cc front/nccl/{front,comm,collective,memory}.cc
+    link_library "$out/libcuda.so.1" libcuda.so.1 '{ global: cu*; local: *; };' "$(object_of front/cuda/driver.cc)"
+    mapfile -t inputs < <(objects "${runtime[@]}")
+    # The real runtime library's users ask for this version node.
+    link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mockCuda*; mockKernel*; local: *; };' "${inputs[@]}"
+    mapfile -t inputs < <(objects "${communicators[@]}")
+    nccl "$out" 22903
+    nccl "$out/nccl-2.28.9" 22809 ncclCommGrow ncclCommGetUniqueId
+    nccl "$out/nccl-2.27.7" 22707 ncclCommGrow ncclCommGetUniqueId ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
+}
+
 nccl() { # DIRECTORY VERSION_CODE FUNCTION_THAT_CAME_LATER...
-    local directory=$1 version=$2 hidden=
+    local directory=$1 version=$2
     shift 2
-    (($#)) && hidden=$(printf ' %s;' "$@")
     local object="$out/objects/version-$version.o"
     compile front/nccl/version.cc "$object" "-DMOCK_NCCL_BUILT_VERSION=$version"
-    link_library "$directory/libnccl.so.2" libnccl.so.2 "{ global: nccl*; local:$hidden *; };" \
+    link_library "$directory/libnccl.so.2" libnccl.so.2 "{ global: nccl*; local:$(names "$@") *; };" \
         "$object" "${inputs[@]}" "$out/libcudart.so.13"
 }
-nccl "$out" 22903
-nccl "$out/nccl-2.28.9" 22809 ncclCommGrow ncclCommGetUniqueId
-nccl "$out/nccl-2.27.7" 22707 ncclCommGrow ncclCommGetUniqueId ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
+
+# What each release of CANN does not have yet; each list adds to the one before.
+acl_after_8_3=(aclFinalizeReference aclrtResetDeviceForce aclrtSynchronizeDeviceWithTimeout aclrtStreamAbort
+    aclrtStreamGetId aclrtStreamWaitEventWithTimeout aclrtSynchronizeEventWithTimeout aclrtEventGetTimestamp
+    aclsysGetVersionStr aclsysGetVersionNum aclrtGetDeviceInfo aclrtGetPhyDevIdByLogicDevId aclrtGetLogicDevIdByPhyDevId)
+acl_after_8_0=("${acl_after_8_3[@]}" aclsysGetCANNVersion)
+acl_after_8_0_2=("${acl_after_8_0[@]}" aclrtPeekAtLastError aclrtGetLastError aclrtDeviceTaskAbort)
+acl_after_7_0=("${acl_after_8_0_2[@]}" aclrtCreateEventExWithFlag)
+hccl_after_8_3=(HcclGroupStart HcclGroupEnd HcclGroupStatusGet HcclCommRegister HcclCommDeregister HcclCommExchangeMem
+    HcclCommSuspend HcclGetConfig HcclCommGetHandleWithName HcclCommGetStatus)
+hccl_after_8_0=("${hccl_after_8_3[@]}" HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC HcclCommWorkingDevNicSet
+    HcclCommSetMemoryRange HcclCommUnsetMemoryRange HcclCommActivateCommMemory HcclCommDeactivateCommMemory)
+hccl_after_8_0_2=("${hccl_after_8_0[@]}" HcclGetCommConfigCapability HcclCommResume HcclCommInitClusterInfoConfig
+    HcclCreateSubCommConfig)
+hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclCommInitAll HcclGetCommAsyncError HcclScatter
+    HcclAlltoAll HcclBatchSendRecv HcclGetErrorString HcclGetRankSize HcclGetRankId HcclBarrier)
+
+build_hccl() {
+    local acl=(front/acl/{device,memory,stream,event,system}.cc)
+    local hccl=(front/hccl/{front,config,rootinfo,comm,manage,support,collective,clusterinfo,ranktable,json}.cc)
+    # As installed libraries do after set_env.sh, these find one another.
+    local beside=('-Wl,-rpath,$ORIGIN:$ORIGIN/..' -Wl,--no-as-needed)
+    compile_all "${acl[@]}" "${hccl[@]}" front/acl/trace.cc
+    link_library "$out/libascend_trace.so" libascend_trace.so '{ local: *; };' "$(object_of front/acl/trace.cc)"
+    compile front/acl/release.cc "$out/objects/cann-92.o" -DMOCK_CANN=92
+    # The newest release: the runtime has a library of its own behind the old name, and management and operators part.
+    # All code is in libacl_rt and libhcomm; the other two are names that lead there.
+    link_library "$out/libacl_rt.so" libacl_rt.so '{ global: acl*; mockAcl*; local: *; };' "$out/objects/cann-92.o" \
+        $(objects "${engine_runtime[@]}" "${acl[@]}") "${beside[@]}" "$out/libascend_trace.so"
+    link_library "$out/libascendcl.so" libascendcl.so '{ local: *; };' "${beside[@]}" "$out/libacl_rt.so"
+    link_library "$out/libhcomm.so" libhcomm.so '{ global: Hccl*; mockHccl*; local: *; };' "$out/objects/cann-92.o" \
+        $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$out/libacl_rt.so"
+    link_library "$out/libhccl.so" libhccl.so '{ local: *; };' "${beside[@]}" "$out/libhcomm.so"
+    cann 8.3 83 "$(names "${acl_after_8_3[@]}")" "$(names "${hccl_after_8_3[@]}")"
+    cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
+    cann 8.0.RC2 79 "$(names "${acl_after_8_0_2[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
+    cann 7.0 70 "$(names "${acl_after_7_0[@]}")" "$(names "${hccl_after_7_0[@]}")"
+    link_program "$out/abi-hccl" front/hccl/abi.cc
+}
+
+cann() { # VERSION NUMBER HIDDEN_OF_ACL HIDDEN_OF_HCCL
+    local directory=$out/cann-$1 object=$out/objects/cann-$2.o
+    compile front/acl/release.cc "$object" "-DMOCK_CANN=$2"
+    link_library "$directory/libascendcl.so" libascendcl.so "{ global: acl*; mockAcl*; local:$3 *; };" "$object" \
+        $(objects "${engine_runtime[@]}" "${acl[@]}") "${beside[@]}" "$out/libascend_trace.so"
+    link_library "$directory/libhccl.so" libhccl.so "{ global: Hccl*; mockHccl*; local:$4 *; };" "$object" \
+        $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$directory/libascendcl.so"
+}
+
+build_sccl() {
+    local tpu=(front/tpu/{device,memory,stream}.cc) tpudnn=(front/tpudnn/{handle,topology,uuid,collective}.cc)
+    compile_all "${tpu[@]}" "${tpudnn[@]}" front/sccl/front.cc
+    link_program "$out/abi-sccl" front/sccl/abi.cc
+    tpu "$out" "" ""
+    # 2024: some builds also had neither of the two messages.
+    tpu "$out/sccl-2024-11" "$(names tpudnnSync tpudnnMemcpyHostToDevice tpudnnMemcpyDeviceToHost)" \
+        "$(names scclDestoryHandle scclSend scclRecv)"
+    # A wheel has the architecture in the names of files, but not in sonames: libsccl finds libtpudnn.so only when
+    # libtpudnn.sg2260.so was loaded before it.
+    local wheel=$out/torch_tpu/lib
+    mkdir -p "$wheel"
+    cp -u "$out/libtpudnn.so" "$wheel/libtpudnn.sg2260.so"
+    cp -u "$out/libtpurt.so" "$wheel/libtpurt.sg2260.so"
+    cp -u "$out/libsccl.so" "$wheel/libsccl.so"
+}
+
+tpu() { # DIRECTORY HIDDEN_OF_TPUDNN HIDDEN_OF_SCCL
+    link_library "$1/libtpurt.so" libtpurt.so '{ global: tpu*; mockTpu*; local: *; };' \
+        $(objects "${engine_runtime[@]}" "${tpu[@]}")
+    link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; local:$2 *; };" \
+        $(objects "${engine_comm[@]}" "${tpudnn[@]}") -ldl
+    link_library "$1/libsccl.so" libsccl.so "{ global: sccl*; local:$3 *; };" "$(object_of front/sccl/front.cc)" \
+        "$1/libtpudnn.so"
+}
+
+for front in "$@"; do "build_$front"; done

@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
-# Builds the mocks and their self test, and runs it:  run.sh OUT_DIR [part of a case's name]
+# Builds the mocks and their self tests, and runs them:  run.sh OUT_DIR [nccl|hccl|sccl [part of a case's name]]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-out=${1:?usage: run.sh OUT_DIR [CASE]}
-"$here/../build.sh" "$out"
+out=${1:?usage: run.sh OUT_DIR [nccl|hccl|sccl [CASE]]}
+fronts=(${2:-nccl hccl sccl})
+"$here/../build.sh" "$out" "${fronts[@]}"
 out=$(cd "$out" && pwd)
-test=$out/selftest
-if [[ -n $(find "$here" "$here/../front" "$out/libnccl.so.2" -newer "$test" 2>/dev/null) || ! -e $test ]]; then
-    g++ -std=c++17 -O1 -pthread -Wall -Wextra -Werror "$here"/*.cc -o "$test" \
-        "$out/libnccl.so.2" "$out/libcudart.so.13" -Wl,-rpath,'$ORIGIN' -ldl
-fi
+declare -A libraries=(
+    [nccl]="$out/libnccl.so.2 $out/libcudart.so.13"
+    [hccl]="$out/libhcomm.so $out/libacl_rt.so"
+    [sccl]="$out/libsccl.so $out/libtpudnn.so $out/libtpurt.so"
+)
 # The cases choose these themselves.
-for variable in $(compgen -e | grep -E '^(MOCK|NCCL)_' || true); do unset "$variable"; done
-MOCK_LIBRARIES=$out timeout 120 "$test" "${@:2}"
+for variable in $(compgen -e | grep -E '^(MOCK|NCCL|HCCL|SCCL|ASCEND)_' || true); do unset "$variable"; done
+export MOCK_LIBRARIES=$out ASCEND_COREDUMP_SIGNAL=none
+for front in "${fronts[@]}"; do
+    test=$out/selftest-$front
+    if [[ ! -e $test || -n $(find "$here/$front" "$here/runner.h" "$here/../front" ${libraries[$front]} -newer "$test") ]]; then
+        g++ -std=c++17 -O1 -pthread -Wall -Wextra -Werror "$here/$front"/*.cc -o "$test" \
+            ${libraries[$front]} -Wl,-rpath,'$ORIGIN' -ldl
+    fi
+    timeout 180 "$test" "${@:3}"
+done

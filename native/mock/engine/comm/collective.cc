@@ -1,9 +1,11 @@
 // What each collective does to the data, in terms of exchanges and reductions.
+#include <algorithm>
 #include <cstring>
 
 #include "communicator.h"
 #include "exchange.h"
 #include "reduce.h"
+#include "vendor.h"
 
 namespace mock {
 
@@ -19,6 +21,11 @@ private:
     bool isRoot() const { return communicator_.rank == operation_.root; }
     char* part(char* data, size_t index) const { return data + index * operation_.count * width_; }
 
+    /** With a layout: how far the parts reach, and where one starts. */
+    static size_t extent(const std::vector<size_t>& counts, const std::vector<size_t>& offsets);
+    char* sendPart(size_t index) const { return send_ + operation_.layout->sendOffsets[index] * width_; }
+    char* receivePart(size_t index) const { return receive_ + operation_.layout->receiveOffsets[index] * width_; }
+
     Label label(size_t elements) const;
     void place(char* to, const char* from, size_t elements) const;
     bool prepareInput();
@@ -29,9 +36,12 @@ private:
     void allReduce();
     void reduceToRoot();
     void reduceScatter();
+    void reduceScatterV();
     void allGather();
+    void allGatherV();
     void broadcast();
     void allToAll();
+    void allToAllV();
     void gather();
     void scatter();
 
@@ -55,7 +65,16 @@ Collective::Collective(Communicator& communicator, const Operation& operation, u
       rank_(communicator.rank),
       name_(nameOf(operation.kind)) {}
 
+size_t Collective::extent(const std::vector<size_t>& counts, const std::vector<size_t>& offsets) {
+    size_t end = 0;
+    for (size_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] > 0) end = std::max(end, offsets[i] + counts[i]);
+    }
+    return end;
+}
+
 size_t Collective::sendElements() const {
+    if (operation_.layout != nullptr) return extent(operation_.layout->sendCounts, operation_.layout->sendOffsets);
     switch (operation_.kind) {
         case Kind::ReduceScatter:
         case Kind::AllToAll: return operation_.count * ranks();
@@ -66,6 +85,9 @@ size_t Collective::sendElements() const {
 }
 
 size_t Collective::receiveElements() const {
+    if (operation_.layout != nullptr) {
+        return extent(operation_.layout->receiveCounts, operation_.layout->receiveOffsets);
+    }
     switch (operation_.kind) {
         case Kind::AllGather:
         case Kind::AllToAll: return operation_.count * ranks();
@@ -96,7 +118,7 @@ bool Collective::prepareInput() {
     if (!isReducing(operation_.kind) || !reduction.scaled) return true;
     const void* scalar = reduction.scalar;
     if (reduction.scalarAddress != nullptr) {
-        scalar = mockRuntime()->view(reduction.scalarAddress, width_, "scalar of a custom reduction");
+        scalar = vendorRuntime().view(reduction.scalarAddress, width_, "scalar of a custom reduction");
         if (scalar == nullptr) return false;
     }
     scaled_.assign(send_, send_ + sendElements() * width_);
@@ -106,7 +128,7 @@ bool Collective::prepareInput() {
 }
 
 void Collective::run() {
-    RuntimeLink& runtime = *mockRuntime();
+    RuntimeLink& runtime = vendorRuntime();
     if (sendElements() > 0) {
         send_ = runtime.view(operation_.send, sendElements() * width_, name_);
         if (send_ == nullptr) return;
@@ -120,9 +142,12 @@ void Collective::run() {
         case Kind::AllReduce: return allReduce();
         case Kind::Reduce: return reduceToRoot();
         case Kind::ReduceScatter: return reduceScatter();
+        case Kind::ReduceScatterV: return reduceScatterV();
         case Kind::AllGather: return allGather();
+        case Kind::AllGatherV: return allGatherV();
         case Kind::Broadcast: return broadcast();
         case Kind::AllToAll: return allToAll();
+        case Kind::AllToAllV: return allToAllV();
         case Kind::Gather: return gather();
         default: return scatter();
     }
@@ -185,6 +210,45 @@ void Collective::reduceScatter() {
     if (collect(part(send_, static_cast<size_t>(rank_)), operation_.count, outgoing, &inputs)) {
         reduce(operation_.type, operation_.reduction.op, receive_, inputs, operation_.count);
     }
+}
+
+void Collective::reduceScatterV() {
+    const Layout& layout = *operation_.layout;
+    size_t mine = layout.sendCounts[static_cast<size_t>(rank_)];
+    std::vector<std::pair<char*, size_t>> outgoing;
+    for (size_t i = 0; i < ranks(); ++i) outgoing.emplace_back(sendPart(i), layout.sendCounts[i]);
+    std::vector<const void*> inputs;
+    if (collect(sendPart(static_cast<size_t>(rank_)), mine, outgoing, &inputs)) {
+        reduce(operation_.type, operation_.reduction.op, receive_, inputs, mine);
+    }
+}
+
+void Collective::allGatherV() {
+    const Layout& layout = *operation_.layout;
+    auto mine = static_cast<size_t>(rank_);
+    place(receivePart(mine), send_, layout.receiveCounts[mine]);
+    Exchange exchange(communicator_);
+    for (int peer = 0; peer < communicator_.size; ++peer) {
+        auto index = static_cast<size_t>(peer);
+        if (peer == rank_) continue;
+        exchange.send(peer, receivePart(mine), label(layout.receiveCounts[mine]));
+        exchange.receive(peer, receivePart(index), label(layout.receiveCounts[index]));
+    }
+    exchange.run();
+}
+
+void Collective::allToAllV() {
+    const Layout& layout = *operation_.layout;
+    auto mine = static_cast<size_t>(rank_);
+    place(receivePart(mine), sendPart(mine), layout.sendCounts[mine]);
+    Exchange exchange(communicator_);
+    for (int peer = 0; peer < communicator_.size; ++peer) {
+        auto index = static_cast<size_t>(peer);
+        if (peer == rank_) continue;
+        exchange.send(peer, sendPart(index), label(layout.sendCounts[index]));
+        exchange.receive(peer, receivePart(index), label(layout.receiveCounts[index]));
+    }
+    exchange.run();
 }
 
 void Collective::allGather() {
@@ -252,14 +316,14 @@ void Collective::scatter() {
 void Communicator::execute(const Operation& operation) { Collective(*this, operation, ++executed_).run(); }
 
 void Communicator::executePointToPoint(const std::vector<const Operation*>& operations) {
-    Exchange exchange(*this);
+    Exchange exchange(*this, settings.rendezvous);
     std::vector<std::pair<const char*, size_t>> toSelf;
     std::vector<char*> fromSelf;
     for (const Operation* operation : operations) {
         bool sending = operation->kind == Kind::Send;
         size_t bytes = operation->count * sizeOf(operation->type);
         const void* address = sending ? operation->send : operation->receive;
-        char* data = mockRuntime()->view(address, bytes, nameOf(operation->kind));
+        char* data = vendorRuntime().view(address, bytes, nameOf(operation->kind));
         if (data == nullptr) return;
         Label label{0, bytes, operation->count, static_cast<int32_t>(Kind::Send), 0, 0, 0};
         if (operation->root == rank) {

@@ -14,8 +14,10 @@ namespace mock {
 Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), device(d), settings(s) {}
 
 Result Communicator::awaitAll(const std::function<bool()>& condition) {
+    auto end = std::chrono::steady_clock::now() + settings.joinLimit;
     while (!condition()) {
         if (aborted_) return Result::Internal;
+        if (settings.joinLimit.count() > 0 && std::chrono::steady_clock::now() > end) return Result::Timeout;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return Result::Ok;
@@ -26,7 +28,7 @@ Result Communicator::initialize(const UniqueId& id) {
     if (opened != Result::Ok) return opened;
     Seat& own = segment_->seat(rank);
     own.process = getpid();
-    own.device = device;
+    own.device = settings.physicalDevice >= 0 ? settings.physicalDevice : device;
     own.version = vendor().version;
     own.host = vendor().host;
     own.ready = 1;
@@ -114,6 +116,28 @@ Result Communicator::spreadId(const UniqueId* offered, UniqueId* id) {
     return Result::Ok;
 }
 
+Result Communicator::invite(uint64_t key, int others, UniqueId* id) {
+    Result created = Segment::createId(id);
+    if (created != Result::Ok || others == 0) return created;
+    return awaitAll([&] { return segment_->post(key, others, *id); });
+}
+
+Result Communicator::accept(uint64_t key, UniqueId* id) {
+    return awaitAll([&] { return segment_->collect(key, id); });
+}
+
+Communicator::Deadline Communicator::deadline() const {
+    return settings.operationLimit.count() > 0 ? std::chrono::steady_clock::now() + settings.operationLimit
+                                               : Deadline::max();
+}
+
+bool Communicator::isLate(Deadline deadline) {
+    if (deadline == Deadline::max() || std::chrono::steady_clock::now() < deadline) return false;
+    reportAsync(Result::Remote);
+    aborted_ = true;
+    return true;
+}
+
 void Communicator::abort() {
     aborted_ = true;
     if (ready) segment_->ringBell(rank);
@@ -133,7 +157,8 @@ void Communicator::reportAsync(Result result) {
 }
 
 void Communicator::hang() {
-    while (!isStopped()) segment_->sleep(rank, segment_->seat(rank).bell.load());
+    Deadline end = deadline();
+    while (!isStopped() && !isLate(end)) segment_->sleep(rank, segment_->seat(rank).bell.load());
 }
 
 void Communicator::run(const std::vector<Operation>& operations) {

@@ -1,6 +1,7 @@
 // One rank of a communicator.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,13 @@ namespace mock {
 
 struct Settings {
     bool blocking = true;
+    /** A send ends when its receiver has taken all of it. */
+    bool rendezvous = false;
+    /** The number of the device on its host, when it differs from the process's own. */
+    int physicalDevice = -1;
+    /** How long to wait for others when joining, and inside one operation; without end when zero. */
+    std::chrono::milliseconds joinLimit{0};
+    std::chrono::milliseconds operationLimit{0};
 };
 
 class Communicator {
@@ -34,6 +42,12 @@ public:
     /** Every rank learns the id that one of them offers. */
     Result spreadId(const UniqueId* offered, UniqueId* id);
 
+    /** Members of a subset share a new id: its first one calls invite, the others accept, with the same key. */
+    Result invite(uint64_t key, int others, UniqueId* id);
+    Result accept(uint64_t key, UniqueId* id);
+
+    int physicalDeviceOf(int peer) { return segment_->seat(peer).device; }
+
     /** Releases whatever is stuck; nothing more runs. */
     void abort();
     void revoke();
@@ -42,6 +56,12 @@ public:
 
     /** Runs on a stream's worker. */
     void run(const std::vector<Operation>& operations);
+
+    /** When the operation that starts now has to be over. */
+    using Deadline = std::chrono::steady_clock::time_point;
+    Deadline deadline() const;
+    /** Stops the communicator when the time is over. */
+    bool isLate(Deadline deadline);
 
     void reportAsync(Result result);
     /** The front's own code for an injected asynchronous error, or 0. */

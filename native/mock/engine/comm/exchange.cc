@@ -26,6 +26,7 @@ bool isDead(int process) {
 bool Exchange::run() {
     Segment& segment = *communicator_.segment_;
     Seat& own = segment.seat(communicator_.rank);
+    Communicator::Deadline end = communicator_.deadline();
     int idle = 0;
     for (;;) {
         uint32_t seen = own.bell.load();
@@ -39,6 +40,7 @@ bool Exchange::run() {
             sched_yield();
         } else {
             segment.sleep(communicator_.rank, seen);
+            if (communicator_.isLate(end)) return false;
             if (idle % 64 == 0 && reportsDeadPeers()) lookForDead();
         }
     }
@@ -58,7 +60,7 @@ bool Exchange::progress(std::vector<Transfer>& transfers, bool sending) {
             moved = true;
             communicator_.segment_->ringBell(transfer->peer);
         }
-        if (transfer->done == transfer->total()) {
+        if (transfer->done == transfer->total() && (!sending || !rendezvous_ || isTaken(*transfer))) {
             transfer = transfers.erase(transfer);
         } else {
             blocked[peer] = true;
@@ -85,7 +87,13 @@ bool Exchange::advance(Transfer& transfer, bool sending) {
         size_t at = transfer.done - sizeof(Label);
         move(transfer.data + at, transfer.label.bytes - at);
     }
+    if (sending && transfer.done != before) transfer.end = ring.written.load(std::memory_order_relaxed);
     return transfer.done != before;
+}
+
+bool Exchange::isTaken(const Transfer& transfer) {
+    Ring& ring = communicator_.segment_->ring(communicator_.rank, transfer.peer);
+    return ring.consumed.load(std::memory_order_acquire) >= transfer.end;
 }
 
 void Exchange::compare(const Transfer& transfer) {

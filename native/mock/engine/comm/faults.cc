@@ -13,8 +13,8 @@ namespace {
 
 struct Faults {
     std::string prefix = vendor().prefix;
-    FaultPoint failure{prefix + "_FAIL_AT", 3};
-    FaultPoint async{prefix + "_ASYNC_FAIL_AT", 6};
+    FaultPoint failure{prefix + "_FAIL_AT", vendor().faultCode};
+    FaultPoint async{prefix + "_ASYNC_FAIL_AT", vendor().asyncFaultCode};
     FaultPoint hang{prefix + "_HANG_AT", 1};
     long rank = setting((prefix + "_FAULT_RANK").c_str(), -1);
     long slowRank = setting((prefix + "_SLOW_RANK").c_str(), -1);

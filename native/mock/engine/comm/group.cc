@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "vendor.h"
+
 namespace mock {
 
 namespace {
@@ -19,13 +21,18 @@ struct Batch {
 };
 
 Result launchBatch(const std::shared_ptr<Batch>& batch, Stream& stream) {
-    RuntimeLink& runtime = *mockRuntime();
+    RuntimeLink& runtime = vendorRuntime();
     if (runtime.isCaptured(stream)) {
         batch->captured = true;
         batch->communicator->captured.fetch_add(1);
     }
-    Status status =
-        runtime.submit(stream, [batch] { batch->communicator->run(batch->operations); }, batch->communicator->order);
+    auto task = [batch, &stream] {
+        batch->communicator->run(batch->operations);
+        int code = vendor().stoppedCode;
+        int none = 0;
+        if (code != 0 && batch->communicator->isStopped()) stream.error.compare_exchange_strong(none, code);
+    };
+    Status status = runtime.submit(stream, task, batch->communicator->order);
     return status == Status::Ok ? Result::Ok : Result::Runtime;
 }
 
@@ -51,7 +58,7 @@ Result launchFor(const std::shared_ptr<Communicator>& communicator, const std::v
         if (std::find(streams.begin(), streams.end(), launch.stream) == streams.end()) streams.push_back(launch.stream);
     }
     if (!selfMessagesMatch(*batch)) return Result::InvalidUsage;
-    RuntimeLink& runtime = *mockRuntime();
+    RuntimeLink& runtime = vendorRuntime();
     for (size_t i = 1; i < streams.size(); ++i) {
         if (runtime.join(*streams[0], *streams[i]) != Status::Ok) return Result::Runtime;
     }

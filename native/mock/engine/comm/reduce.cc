@@ -102,6 +102,8 @@ auto withType(DataType type, F function) {
         case DataType::Float32: return function(Plain<float>());
         case DataType::Float64: return function(Plain<double>());
         case DataType::Bfloat16: return function(Brain());
+        case DataType::Int16: return function(Plain<int16_t>());
+        case DataType::Uint16: return function(Plain<uint16_t>());
         case DataType::Float8e4m3: return function(Narrow<uint8_t, 4, 3, true>());
         default: return function(Narrow<uint8_t, 5, 2, false>());
     }
@@ -114,8 +116,9 @@ size_t sizeOf(DataType type) {
 }
 
 const char* nameOf(Kind kind) {
-    static const char* const names[] = {"AllReduce", "Reduce", "ReduceScatter", "AllGather", "Broadcast",
-                                        "AlltoAll",  "Gather", "Scatter",       "Send",      "Recv"};
+    static const char* const names[] = {"AllReduce",  "Reduce",    "ReduceScatter", "ReduceScatterV", "AllGather",
+                                        "AllGatherV", "Broadcast", "AlltoAll",      "AlltoAllV",      "Gather",
+                                        "Scatter",    "Send",      "Recv"};
     return names[static_cast<int>(kind)];
 }
 

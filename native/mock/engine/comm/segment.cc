@@ -39,6 +39,20 @@ struct alignas(64) Segment::Head {
     uint64_t nonce;
     std::atomic<uint32_t> size;
     std::atomic<uint32_t> disagreement;
+    std::atomic<uint32_t> boardLock;
+    Post board[64];
+};
+
+/** A lock between processes, for a few instructions at a time. */
+class SharedLock {
+public:
+    explicit SharedLock(std::atomic<uint32_t>& word) : word_(word) {
+        while (word_.exchange(1) != 0) usleep(20);
+    }
+    ~SharedLock() { word_ = 0; }
+
+private:
+    std::atomic<uint32_t>& word_;
 };
 
 size_t Ring::write(const char* bytes, size_t count) {
@@ -121,6 +135,31 @@ Segment::Segment(void* memory, size_t bytes, int size) : head_(static_cast<Head*
 Segment::~Segment() { munmap(head_, bytes_); }
 
 std::atomic<uint32_t>& Segment::disagreement() { return head_->disagreement; }
+
+bool Segment::post(uint64_t key, int readers, const UniqueId& id) {
+    SharedLock lock(head_->boardLock);
+    Post* room = nullptr;
+    for (Post& post : head_->board) {
+        if (post.readers > 0 && post.key == key) return false;
+        if (post.readers == 0) room = &post;
+    }
+    if (room == nullptr) return false;
+    room->key = key;
+    room->id = id;
+    room->readers = readers;
+    return true;
+}
+
+bool Segment::collect(uint64_t key, UniqueId* id) {
+    SharedLock lock(head_->boardLock);
+    for (Post& post : head_->board) {
+        if (post.readers == 0 || post.key != key) continue;
+        *id = post.id;
+        --post.readers;
+        return true;
+    }
+    return false;
+}
 
 void Segment::ringBell(int rank) {
     Seat& target = seat(rank);

@@ -36,6 +36,13 @@ struct Notice {
     UniqueId id;
 };
 
+/** Where a member of a subset leaves the id of the subset's communicator for the others. */
+struct Post {
+    uint64_t key;
+    int32_t readers;
+    UniqueId id;
+};
+
 struct alignas(64) Seat {
     std::atomic<uint32_t> taken;
     std::atomic<uint32_t> ready;
@@ -59,6 +66,11 @@ public:
     Ring& ring(int from, int to) {
         return rings_[static_cast<size_t>(from) * static_cast<size_t>(size_) + static_cast<size_t>(to)];
     }
+
+    /** False when there is no room now, or the same key is still being read. */
+    bool post(uint64_t key, int readers, const UniqueId& id);
+    /** False when nothing is posted under the key. */
+    bool collect(uint64_t key, UniqueId* id);
 
     /** Lets this process's copy of the id go; call when every rank is ready. */
     static void forget(const UniqueId& id);

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace mock {
 
@@ -14,6 +16,7 @@ enum class Result : int {
     InvalidUsage,
     Remote,
     InProgress,
+    Timeout,
 };
 
 enum class DataType : int {
@@ -29,11 +32,12 @@ enum class DataType : int {
     Bfloat16,
     Float8e4m3,
     Float8e5m2,
+    Int16,
+    Uint16,
 };
-constexpr int dataTypes = 12;
 
 size_t sizeOf(DataType type);
-inline bool isFloat8(DataType type) { return type >= DataType::Float8e4m3; }
+inline bool isFloat8(DataType type) { return type == DataType::Float8e4m3 || type == DataType::Float8e5m2; }
 
 enum class ReduceOp : int { Sum, Prod, Max, Min, Avg };
 
@@ -50,9 +54,12 @@ enum class Kind : int {
     AllReduce,
     Reduce,
     ReduceScatter,
+    ReduceScatterV,
     AllGather,
+    AllGatherV,
     Broadcast,
     AllToAll,
+    AllToAllV,
     Gather,
     Scatter,
     Send,
@@ -61,7 +68,15 @@ enum class Kind : int {
 
 const char* nameOf(Kind kind);
 inline bool isPointToPoint(Kind kind) { return kind >= Kind::Send; }
-inline bool isReducing(Kind kind) { return kind <= Kind::ReduceScatter; }
+inline bool isReducing(Kind kind) { return kind <= Kind::ReduceScatterV; }
+
+/** Where each rank's part lies, in elements, for the collectives whose parts differ. */
+struct Layout {
+    std::vector<size_t> sendCounts;
+    std::vector<size_t> sendOffsets;
+    std::vector<size_t> receiveCounts;
+    std::vector<size_t> receiveOffsets;
+};
 
 enum class Fault : int { None, Hang, AsyncError };
 
@@ -69,13 +84,15 @@ struct Operation {
     Kind kind;
     const void* send;
     void* receive;
-    /** As the vendor counts: per rank where the collective's result or input has one part for each rank. */
+    /** As the vendor counts: per rank where the collective's result or input has one part for each rank. With a
+        layout, what ranks have to agree on. */
     size_t count;
     DataType type;
     Reduction reduction;
     /** Root, or peer of a point-to-point operation. */
     int root;
     Fault fault;
+    std::shared_ptr<const Layout> layout = nullptr;
 };
 
 }  // namespace mock

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "../runtime/link.h"
+
 namespace mock {
 
 struct Vendor {
@@ -11,9 +13,15 @@ struct Vendor {
     /** Ranks with the same host and device collide, unless this is set. */
     bool sharesDevices;
     uint64_t host;
+    /** Answered for injected errors without a code: by a call, and asynchronously. */
+    int faultCode;
+    int asyncFaultCode;
+    /** What a stream shows after an operation of a stopped communicator, or 0. */
+    int stoppedCode;
 };
 
 /** Defined by the front. */
 const Vendor& vendor();
+RuntimeLink& vendorRuntime();
 
 }  // namespace mock

@@ -93,6 +93,31 @@ Status fill(void* to, int value, size_t bytes, Stream& stream, bool synchronous)
     });
 }
 
+Status copyNow(void* to, const void* from, size_t bytes, Direction direction) {
+    if (stickyStatus() != Status::Ok) return stickyStatus();
+    if (!directionFits(to, from, direction)) return Status::InvalidValue;
+    if (bytes == 0) return Status::Ok;
+    if (!isUsable(to, bytes) || !isUsable(from, bytes)) return Status::InvalidValue;
+    copyTask(to, from, bytes)();
+    return stickyStatus();
+}
+
+Status fillNow(void* to, int value, size_t bytes) {
+    if (stickyStatus() != Status::Ok) return stickyStatus();
+    if (bytes == 0) return Status::Ok;
+    if (!isUsable(to, bytes)) return Status::InvalidValue;
+    char* target = place(to, bytes, "fill");
+    if (target != nullptr) std::memset(target, value, bytes);
+    return stickyStatus();
+}
+
+Status copyInOrder(void* to, const void* from, size_t bytes, Direction direction, Stream& stream, Position* position) {
+    if (!directionFits(to, from, direction)) return Status::InvalidValue;
+    if (bytes == 0) return Status::Ok;
+    if (!isUsable(to, bytes) || !isUsable(from, bytes)) return Status::InvalidValue;
+    return submit(stream, copyTask(to, from, bytes), nullptr, position);
+}
+
 Status allocate(void** address, size_t bytes) {
     if (address == nullptr) return Status::InvalidValue;
     *address = nullptr;
@@ -110,6 +135,11 @@ Status release(void* address) {
     // Freeing waits for the device, which is why it has no place beside running collectives.
     for (const Position& position : owner->tails()) position.await();
     return owner->memory.release(address) ? Status::Ok : Status::InvalidValue;
+}
+
+Status releaseNow(void* address) {
+    Device* owner = deviceOf(address);
+    return owner != nullptr && owner->memory.release(address) ? Status::Ok : Status::InvalidValue;
 }
 
 Status allocateOrdered(void** address, size_t bytes, Stream& stream) {

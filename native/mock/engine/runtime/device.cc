@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "handles.h"
+#include "traits.h"
 
 namespace mock {
 
@@ -17,15 +18,15 @@ Handles<Stream>& streams() {
 const std::vector<Device*>& devices() {
     static auto* all = [] {
         auto* list = new std::vector<Device*>();
-        long count = setting("MOCK_DEVICES", 4);
         size_t capacity = static_cast<size_t>(setting("MOCK_MEMORY_MB", 8192)) << 20;
+        int count = static_cast<int>(traits().devices.size());
         for (int i = 0; i < count; ++i) list->push_back(new Device(i, capacity));
         return list;
     }();
     return *all;
 }
 
-thread_local int current = 0;
+thread_local int chosen = -1;
 
 /** Streams behind the per-thread handle; their work still runs when the thread ends. */
 struct ThreadStreams {
@@ -40,8 +41,8 @@ struct ThreadStreams {
 Stream* perThreadStream() {
     thread_local ThreadStreams own;
     own.list.resize(static_cast<size_t>(deviceCount()));
-    Stream*& stream = own.list[static_cast<size_t>(current)];
-    if (stream == nullptr) stream = device(current).createStream(true, 0, 0);
+    Stream*& stream = own.list[static_cast<size_t>(currentDevice())];
+    if (stream == nullptr) stream = device(currentDevice()).createStream(true, 0, 0);
     return stream;
 }
 
@@ -117,19 +118,27 @@ Device* deviceOf(const void* address) {
     return nullptr;
 }
 
-int currentDevice() { return current; }
+std::vector<int> allDevices() {
+    std::vector<int> all;
+    for (int i = 0; i < setting("MOCK_DEVICES", 4); ++i) all.push_back(i);
+    return all;
+}
+
+int currentDevice() { return chosen >= 0 ? chosen : traits().initialDevice; }
 
 Status setCurrentDevice(int index) {
     if (index < 0 || index >= deviceCount()) return Status::InvalidDevice;
-    current = index;
+    chosen = index;
     return Status::Ok;
 }
 
+void forgetCurrentDevice() { chosen = -1; }
+
 Stream* findStream(const void* handle) {
     auto bits = reinterpret_cast<uintptr_t>(handle);
-    if (bits == 0 || bits == legacyHandle) return deviceCount() == 0 ? nullptr : device(current).legacy;
-    if (bits == perThreadHandle) return deviceCount() == 0 ? nullptr : perThreadStream();
-    return streams().find(handle);
+    if (bits > perThreadHandle) return streams().find(handle);
+    if (deviceCount() == 0 || currentDevice() < 0) return nullptr;
+    return bits == perThreadHandle ? perThreadStream() : device(currentDevice()).legacy;
 }
 
 }  // namespace mock

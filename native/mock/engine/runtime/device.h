@@ -1,5 +1,6 @@
 // The devices of the process, the current device of each thread, and the streams every device has by itself.
 #pragma once
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -36,6 +37,8 @@ private:
 public:
     const int index;
     DeviceMemory memory;
+    /** How many objects of a communication library live here. */
+    std::atomic<int> users{0};
     Stream* const legacy;
 };
 
@@ -44,8 +47,10 @@ Device& device(int index);
 /** The device whose window holds an address, or null. */
 Device* deviceOf(const void* address);
 
+/** -1 when the thread has to choose one and has not. */
 int currentDevice();
 Status setCurrentDevice(int index);
+void forgetCurrentDevice();
 
 /** Null for a handle that is no live stream. */
 Stream* findStream(const void* handle);

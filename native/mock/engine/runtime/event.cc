@@ -18,6 +18,7 @@ Event* createEvent(bool timing) {
     Event* event = events().create();
     event->device = currentDevice();
     event->timing = timing;
+    event->notes = {};
     std::lock_guard<std::mutex> lock(event->mutex_);
     // The ticket goes on, so that a late stamp of the handle's former life is not taken for a new one.
     event->state_ = Event::State{{}, {}, event->state_.ticket + 1, false};
@@ -71,6 +72,24 @@ Status Event::record(Stream& stream) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (state_.ticket == ticket) state_ = State{position, {}, ticket, true};
     return Status::Ok;
+}
+
+bool Event::await(std::chrono::milliseconds limit) { return state().position.await(limit); }
+
+bool Event::isRecorded() { return state().recorded; }
+
+Stream* Event::recordedOn() { return state().position.stream; }
+
+Position Event::place() { return state().position; }
+
+void Event::forget() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    state_ = State{{}, {}, state_.ticket + 1, false};
+}
+
+int64_t Event::microseconds() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return nanoseconds_ / 1000;
 }
 
 Status Event::query() {

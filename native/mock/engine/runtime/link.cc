@@ -1,8 +1,10 @@
 #include "link.h"
 
 #include "copy.h"
+#include "explain.h"
 #include "hostmemory.h"
 #include "runtime.h"
+#include "traits.h"
 
 namespace mock {
 
@@ -12,7 +14,9 @@ class Link final : public RuntimeLink {
 public:
     int deviceCount() override { return mock::deviceCount(); }
     int currentDevice() override { return mock::currentDevice(); }
+    int physicalDevice(int device) override { return traits().devices[static_cast<size_t>(device)]; }
     Status setCurrentDevice(int device) override { return mock::setCurrentDevice(device); }
+    std::atomic<int>& users(int device) override { return mock::device(device).users; }
     int capability() override { return mock::capability(); }
 
     Stream* findStream(const void* handle) override { return mock::findStream(handle); }
@@ -33,6 +37,9 @@ public:
         last.await();
     }
 
+    void await(Stream& stream) override { stream.tail().await(); }
+    bool isIdle(Stream& stream) override { return stream.tail().reached(); }
+
     int deviceOf(const void* address) override {
         if (Device* owner = mock::deviceOf(address)) return owner->index;
         return hostKind(address) == HostKind::Pageable ? pageable : pinned;
@@ -43,13 +50,14 @@ public:
     }
     Status allocate(void** address, size_t bytes) override { return mock::allocate(address, bytes); }
     Status release(void* address) override { return mock::release(address); }
+    void explain(const std::string& text) override { mock::explain(text); }
 };
 
 }  // namespace
 
-}  // namespace mock
-
-mock::RuntimeLink* mockRuntime() {
-    static auto* link = new mock::Link();
-    return link;
+RuntimeLink& ownRuntime() {
+    static auto* link = new Link();
+    return *link;
 }
+
+}  // namespace mock

@@ -1,6 +1,9 @@
-// How a communication library of the same vendor reaches the runtime library: one exported function.
+// How a communication library of the same vendor reaches the runtime library. Each runtime front exports a function
+// of its own name that hands this out, so that the libraries of several vendors can live in one process.
 #pragma once
+#include <atomic>
 #include <memory>
+#include <string>
 
 #include "graph.h"
 #include "status.h"
@@ -15,9 +18,13 @@ public:
 
     virtual int deviceCount() = 0;
     virtual int currentDevice() = 0;
+    virtual int physicalDevice(int device) = 0;
     virtual Status setCurrentDevice(int device) = 0;
     /** Compute capability, major * 10 + minor. */
     virtual int capability() = 0;
+
+    /** How many of the communication library's objects live on a device. */
+    virtual std::atomic<int>& users(int device) = 0;
 
     virtual Stream* findStream(const void* handle) = 0;
     virtual Status submit(Stream& stream, Task task, std::shared_ptr<Order> order) = 0;
@@ -25,6 +32,8 @@ public:
     virtual Status join(Stream& waiter, Stream& other) = 0;
     virtual bool isCaptured(Stream& stream) = 0;
     virtual void await(Order& order) = 0;
+    virtual void await(Stream& stream) = 0;
+    virtual bool isIdle(Stream& stream) = 0;
 
     /** The device of an address, or one of the constants above. */
     virtual int deviceOf(const void* address) = 0;
@@ -33,10 +42,14 @@ public:
     virtual Status allocate(void** address, size_t bytes) = 0;
     virtual Status release(void* address) = 0;
 
+    /** Keeps a text for whoever asks this thread's runtime what went wrong. */
+    virtual void explain(const std::string& text) = 0;
+
 protected:
     ~RuntimeLink() = default;
 };
 
-}  // namespace mock
+/** Of the library this is linked into. */
+RuntimeLink& ownRuntime();
 
-extern "C" __attribute__((visibility("default"))) mock::RuntimeLink* mockRuntime();
+}  // namespace mock

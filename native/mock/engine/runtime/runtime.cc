@@ -2,13 +2,14 @@
 
 #include "../fault.h"
 #include "sticky.h"
+#include "traits.h"
 
 namespace mock {
 
 namespace {
 
 FaultPoint& injected() {
-    static auto* point = new FaultPoint("MOCK_RUNTIME_FAIL_AT", 999);
+    static auto* point = new FaultPoint("MOCK_RUNTIME_FAIL_AT", traits().faultCode);
     return *point;
 }
 

@@ -6,6 +6,12 @@
 #include "graph.h"
 #include "status.h"
 
+extern "C" {
+extern const char mockKernelFill[8];
+extern const char mockKernelAxpy[8];
+extern const char mockKernelBusy[8];
+}
+
 namespace mock {
 
 /** Issues now on a real stream, after the last operation of the same order. */

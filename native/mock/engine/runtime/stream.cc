@@ -26,6 +26,10 @@ void Position::await() const {
     if (stream != nullptr) stream->await(sequence);
 }
 
+bool Position::await(std::chrono::milliseconds limit) const {
+    return stream == nullptr || stream->await(sequence, limit);
+}
+
 Stream::Stream() : id(++streams) {}
 
 Position Stream::push(Task task) {
@@ -33,8 +37,8 @@ Position Stream::push(Task task) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (inlined) {
         // Nothing is ever queued, so the operations before this one have ended.
-        task();
         uint64_t sequence = issued_.load(std::memory_order_relaxed) + 1;
+        run(task, sequence);
         issued_.store(sequence, std::memory_order_release);
         finish(sequence);
         return {this, sequence};
@@ -64,19 +68,25 @@ void Stream::pushWait(Position position) {
 
 Position Stream::tail() { return {this, issued_.load(std::memory_order_acquire)}; }
 
-void Stream::await(uint64_t sequence) {
+void Stream::await(uint64_t sequence) { await(sequence, std::chrono::milliseconds(-1)); }
+
+bool Stream::await(uint64_t sequence, std::chrono::milliseconds limit) {
     for (int i = 0; i < 20; ++i) {
-        if (isReached(sequence)) return;
+        if (isReached(sequence)) return true;
         sched_yield();
     }
     wake_.notify_one();
+    auto end = std::chrono::steady_clock::now() + limit;
     waiters_.fetch_add(1);
     {
         std::unique_lock<std::mutex> lock(doneMutex_);
         // The time limit only bounds the cost of a wake-up lost between a nap and the notification above.
-        while (!isReached(sequence)) done_.wait_for(lock, 1ms);
+        while (!isReached(sequence) && (limit.count() < 0 || std::chrono::steady_clock::now() < end)) {
+            done_.wait_for(lock, 1ms);
+        }
     }
     waiters_.fetch_sub(1);
+    return isReached(sequence);
 }
 
 void Stream::close() {
@@ -112,13 +122,17 @@ void Stream::work() {
         space_.notify_all();
         for (Task& task : batch) {
             pause(random);
-            task();
+            run(task, sequence + 1);
             // What the operation holds is let go before its end can be seen.
             task = nullptr;
             finish(++sequence);
         }
         batch.clear();
     }
+}
+
+void Stream::run(Task& task, uint64_t sequence) {
+    if (sequence > dropped_.load() && (!stopsOnError || error == 0)) task();
 }
 
 void Stream::pause(Random& random) {

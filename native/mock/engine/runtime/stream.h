@@ -1,6 +1,7 @@
 // A stream: operations in order, on a thread of its own.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,8 @@ struct Position {
 
     bool reached() const;
     void await() const;
+    /** False when it was not reached within the time; a negative time has no end. */
+    bool await(std::chrono::milliseconds limit) const;
 };
 
 class Stream {
@@ -36,6 +39,10 @@ public:
     Position tail();
     bool isReached(uint64_t sequence) const { return completed_.load(std::memory_order_acquire) >= sequence; }
     void await(uint64_t sequence);
+    bool await(uint64_t sequence, std::chrono::milliseconds limit);
+
+    /** What is queued now does not run; what runs goes on. */
+    void drop() { dropped_ = issued_.load(); }
 
     /** Lets the worker end after what is queued. */
     void close();
@@ -47,6 +54,12 @@ public:
     int priority = 0;
     unsigned flags = 0;
     uint64_t id = 0;
+    /** What the front says this stream belongs to. */
+    const void* owner = nullptr;
+    /** The code, as the front counts, of the first operation that failed while it ran. */
+    std::atomic<int> error{0};
+    /** After an error the rest does not run. */
+    std::atomic<bool> stopsOnError{false};
     /** The capture this stream takes part in, and its lane there; guarded by the capture lock. */
     std::atomic<Capture*> capture{nullptr};
     int lane = 0;
@@ -56,6 +69,7 @@ public:
 private:
     void work();
     void pause(Random& random);
+    void run(Task& task, uint64_t sequence);
     void finish(uint64_t sequence);
 
     std::mutex mutex_;
@@ -67,6 +81,7 @@ private:
     bool asleep_ = false;
     std::atomic<uint64_t> issued_{0};
     std::atomic<uint64_t> completed_{0};
+    std::atomic<uint64_t> dropped_{0};
 
     std::atomic<int> waiters_{0};
     std::mutex doneMutex_;

@@ -2,7 +2,20 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../../engine/runtime/traits.h"
 #include "guard.h"
+#include "link.h"
+
+namespace mock {
+
+const Traits& traits() {
+    static const Traits& one = *new Traits{allDevices(), 0, cudaErrorUnknown};
+    return one;
+}
+
+}  // namespace mock
+
+mock::RuntimeLink* mockCudaRuntime() { return &mock::ownRuntime(); }
 
 namespace mock::cuda {
 

@@ -36,7 +36,7 @@ bool usesReceive(Kind kind, bool root) {
 
 ncclResult_t readReduction(Communicator& communicator, const Call& call, Reduction* reduction) {
     if (!isReducing(call.kind)) return ncclSuccess;
-    if (isFloat8(static_cast<DataType>(call.type)) && mockRuntime()->capability() < 90) {
+    if (isFloat8(static_cast<DataType>(call.type)) && vendorRuntime().capability() < 90) {
         return fail(ncclInvalidArgument, "FP8 reduction support begins with sm90 capable devices.");
     }
     if (call.op < 0) return fail(ncclInvalidArgument, "invalid reduction operation");
@@ -59,7 +59,7 @@ ncclResult_t readReduction(Communicator& communicator, const Call& call, Reducti
 /** Memory of another device or of the host would be an illegal access in the kernel, much later. */
 bool isReachable(const Communicator& communicator, const void* address) {
     if (address == nullptr) return false;
-    int owner = mockRuntime()->deviceOf(address);
+    int owner = vendorRuntime().deviceOf(address);
     return owner == communicator.device || owner == RuntimeLink::pinned;
 }
 
@@ -71,7 +71,7 @@ ncclResult_t enqueue(const Call& call) {
         return fail(ncclInvalidUsage, "communicator is revoked or finalized");
     if (hasRoot(call.kind) && (call.root < 0 || call.root >= communicator->size))
         return fail(ncclInvalidArgument, "invalid root or peer");
-    if (call.type < 0 || call.type >= dataTypes) return fail(ncclInvalidArgument, "invalid type");
+    if (call.type < 0 || call.type >= ncclNumTypes) return fail(ncclInvalidArgument, "invalid type");
     Reduction reduction;
     ncclResult_t read = readReduction(*communicator, call, &reduction);
     if (read != ncclSuccess) return read;
@@ -83,7 +83,7 @@ ncclResult_t enqueue(const Call& call) {
         (usesReceive(call.kind, root) && !isReachable(*communicator, call.receive))) {
         return fail(ncclInvalidArgument, "buffer is not memory of the communicator's device");
     }
-    Stream* stream = mockRuntime()->findStream(call.stream);
+    Stream* stream = vendorRuntime().findStream(call.stream);
     if (stream == nullptr || stream->device != communicator->device) {
         return fail(ncclUnhandledCudaError, "Cuda failure 'invalid resource handle'");
     }
@@ -157,7 +157,7 @@ MOCK_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, nc
     ncclResult_t ready = ensureReady(communicator, "ncclRedOpCreatePreMulSum");
     if (ready != ncclSuccess) return ready;
     bool device = residence == ncclScalarDevice;
-    if (op == nullptr || scalar == nullptr || static_cast<int>(type) < 0 || static_cast<int>(type) >= dataTypes ||
+    if (op == nullptr || scalar == nullptr || static_cast<int>(type) < 0 || static_cast<int>(type) >= ncclNumTypes ||
         (!device && residence != ncclScalarHostImmediate)) {
         return fail(ncclInvalidArgument, "ncclRedOpCreatePreMulSum : invalid argument");
     }

@@ -60,7 +60,7 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const UniqueId& id, int ra
                         const ncclConfig_t* config, const char* call) {
     if (handle == nullptr) return fail(ncclInvalidArgument, "CommInitRank : comm argument is NULL");
     *handle = nullptr;
-    if (mockRuntime()->deviceCount() == 0)
+    if (vendorRuntime().deviceCount() == 0)
         return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     if (size < 1 || rank < 0 || rank >= size) return fail(ncclInvalidArgument, "Invalid rank requested");
     Settings settings;
@@ -115,7 +115,7 @@ std::vector<int> allBut(const Communicator& communicator, const int* excluded, i
 void drain(Communicator& communicator) {
     // Graphs that captured the communicator's operations may still launch them.
     while (communicator.captured.load() > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    mockRuntime()->await(*communicator.order);
+    vendorRuntime().await(*communicator.order);
 }
 
 }  // namespace
@@ -131,19 +131,19 @@ MOCK_API ncclResult_t ncclGetUniqueId(ncclUniqueId* out) {
 MOCK_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank,
                                              ncclConfig_t* config) {
     return inGroup(
-        initialize(comm, size, parse(id), rank, mockRuntime()->currentDevice(), config, "ncclCommInitRankConfig"));
+        initialize(comm, size, parse(id), rank, vendorRuntime().currentDevice(), config, "ncclCommInitRankConfig"));
 }
 
 MOCK_API ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank) {
     return inGroup(
-        initialize(comm, size, parse(id), rank, mockRuntime()->currentDevice(), nullptr, "ncclCommInitRank"));
+        initialize(comm, size, parse(id), rank, vendorRuntime().currentDevice(), nullptr, "ncclCommInitRank"));
 }
 
 MOCK_API ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int size, int rank, int ids, ncclUniqueId* list,
                                                ncclConfig_t* config) {
     if (ids < 1 || ids > size || list == nullptr)
         return inGroup(fail(ncclInvalidArgument, "improper usage of ncclCommInitRankScalable"));
-    return inGroup(initialize(comm, size, parse(list[0]), rank, mockRuntime()->currentDevice(), config,
+    return inGroup(initialize(comm, size, parse(list[0]), rank, vendorRuntime().currentDevice(), config,
                               "ncclCommInitRankScalable"));
 }
 
@@ -152,7 +152,7 @@ MOCK_API ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* d
     std::set<int> used;
     for (int i = 0; i < count; ++i) {
         int index = devices == nullptr ? i : devices[i];
-        if (index < 0 || index >= mockRuntime()->deviceCount())
+        if (index < 0 || index >= vendorRuntime().deviceCount())
             return fail(ncclInvalidArgument, "Invalid device requested");
         if (!used.insert(index).second) return fail(ncclInvalidUsage, "Duplicate GPU detected");
     }
@@ -200,7 +200,7 @@ MOCK_API ncclResult_t ncclCommGrow(ncclComm_t comm, int size, const ncclUniqueId
     if (comm == nullptr) {
         if (id == nullptr) return inGroup(fail(ncclInvalidArgument, "CommGrow : a new rank needs the id"));
         return inGroup(
-            initialize(child, size, parse(*id), rank, mockRuntime()->currentDevice(), config, "ncclCommGrow"));
+            initialize(child, size, parse(*id), rank, vendorRuntime().currentDevice(), config, "ncclCommGrow"));
     }
     auto parent = find(comm);
     if (rank != -1 || (parent != nullptr && size <= parent->size)) {
@@ -225,7 +225,7 @@ MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
         return inGroup(fail(ncclInvalidArgument, "CommFinalize : comm is already finalized"));
     return inGroup(translate(Group::current().add(Job{communicator,
                                                       [communicator] {
-                                                          mockRuntime()->await(*communicator->order);
+                                                          vendorRuntime().await(*communicator->order);
                                                           return Result::Ok;
                                                       }}),
                              "ncclCommFinalize"));

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "../../engine/base.h"
-#include "../../engine/comm/vendor.h"
-#include "../../engine/runtime/handles.h"
+#include "../../engine/comm/registry.h"
+#include "../cuda/link.h"
 
 namespace mock {
 
@@ -20,28 +20,25 @@ const Vendor& vendor() {
         char name[256] = "localhost";
         gethostname(name, sizeof name - 1);
         const char* host = std::getenv("NCCL_HOSTID");
-        return Vendor{"MOCK_NCCL", version, shares, std::hash<std::string>()(host != nullptr ? host : name)};
+        return Vendor{
+            "MOCK_NCCL",       version,         shares, std::hash<std::string>()(host != nullptr ? host : name),
+            ncclInternalError, ncclRemoteError, 0};
     }();
     return one;
+}
+
+RuntimeLink& vendorRuntime() {
+    static RuntimeLink& link = *mockCudaRuntime();
+    return link;
 }
 
 namespace nccl {
 
 namespace {
 
-struct Handle {
-    std::atomic<bool> live{false};
-    std::shared_ptr<Communicator> communicator;
-};
-
-Handles<Handle>& handles() {
-    static auto* all = new Handles<Handle>(size_t(1) << 16, true);
+Registry<Communicator>& registry() {
+    static auto* all = new Registry<Communicator>();
     return *all;
-}
-
-std::mutex& handleLock() {
-    static auto* lock = new std::mutex();
-    return *lock;
 }
 
 struct LastError {
@@ -58,30 +55,13 @@ thread_local ncclResult_t groupError = ncclSuccess;
 
 }  // namespace
 
-std::shared_ptr<Communicator> find(ncclComm_t handle) {
-    Handle* entry = handles().find(handle);
-    if (entry == nullptr) return nullptr;
-    std::lock_guard<std::mutex> lock(handleLock());
-    return entry->communicator;
-}
+std::shared_ptr<Communicator> find(ncclComm_t handle) { return registry().find(handle); }
 
 ncclComm_t publish(std::shared_ptr<Communicator> communicator) {
-    Handle* entry = handles().create();
-    std::lock_guard<std::mutex> lock(handleLock());
-    entry->communicator = std::move(communicator);
-    return reinterpret_cast<ncclComm_t>(entry);
+    return static_cast<ncclComm_t>(registry().publish(std::move(communicator)));
 }
 
-bool retire(ncclComm_t handle) {
-    Handle* entry = handles().find(handle);
-    if (entry == nullptr) return false;
-    std::shared_ptr<Communicator> last;
-    {
-        std::lock_guard<std::mutex> lock(handleLock());
-        last.swap(entry->communicator);
-    }
-    return handles().destroy(entry);
-}
+bool retire(ncclComm_t handle) { return registry().retire(handle); }
 
 ncclResult_t fail(ncclResult_t code, const char* text) {
     LastError& slot = lastErrorSlot();

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "../../engine/comm/group.h"
+#include "../../engine/comm/vendor.h"
 #include "abi.h"
 
 namespace mock::nccl {

@@ -23,15 +23,15 @@ Registrations& registrations() {
 
 MOCK_API ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
     if (address == nullptr || bytes == 0) return fail(ncclInvalidArgument, "ncclMemAlloc : invalid argument");
-    if (mockRuntime()->deviceCount() == 0)
+    if (vendorRuntime().deviceCount() == 0)
         return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
-    Status status = mockRuntime()->allocate(address, bytes);
+    Status status = vendorRuntime().allocate(address, bytes);
     return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'out of memory'");
 }
 
 MOCK_API ncclResult_t ncclMemFree(void* address) {
     if (address == nullptr) return ncclSuccess;
-    Status status = mockRuntime()->release(address);
+    Status status = vendorRuntime().release(address);
     return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'invalid argument'");
 }
 
@@ -40,7 +40,7 @@ MOCK_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buffer, size
     ncclResult_t ready = ensureReady(communicator, "ncclCommRegister");
     if (ready != ncclSuccess) return ready;
     if (buffer == nullptr || bytes == 0 || handle == nullptr ||
-        mockRuntime()->deviceOf(buffer) != communicator->device) {
+        vendorRuntime().deviceOf(buffer) != communicator->device) {
         return fail(ncclInvalidArgument, "ncclCommRegister : invalid argument");
     }
     *handle = ::operator new(1);

@@ -1,56 +1,17 @@
-// A tiny test harness: every case runs in processes of its own, under a deadline.
+// What the CUDA and NCCL cases share.
 #pragma once
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <string>
-#include <vector>
+#include "../runner.h"
 
-#include "../front/cuda/types.h"
-#include "../front/nccl/types.h"
+#include "../../front/cuda/types.h"
+#include "../../front/nccl/types.h"
 
-struct Context {
-    int rank;
-    int size;
-    ncclUniqueId id;
-};
-
-struct Case {
-    std::string name;
-    /** Ranks as processes; each gets the same id. */
-    int processes;
-    std::vector<std::string> environment;
-    std::function<void(const Context&)> body;
-    /** The signal the process has to end with, or 0. */
-    int signal = 0;
-    /** Added for one rank: "rank NAME=value". */
-    std::vector<std::string> perRank = {};
-};
+using Context = ContextOf<ncclUniqueId>;
+using Case = CaseOf<ncclUniqueId>;
 
 void addRuntimeCases(std::vector<Case>& cases);
 void addCaptureCases(std::vector<Case>& cases);
 void addCollectiveCases(std::vector<Case>& cases);
 void addCommunicatorCases(std::vector<Case>& cases);
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                                        \
-        }                                                                        \
-    } while (0)
-
-#define EXPECT(expected, call)                                                                        \
-    do {                                                                                              \
-        int got_ = static_cast<int>(call);                                                            \
-        if (got_ != static_cast<int>(expected)) {                                                     \
-            std::fprintf(stderr, "%s:%d: %s gave %d, expected %d\n", __FILE__, __LINE__, #call, got_, \
-                         static_cast<int>(expected));                                                 \
-            std::exit(1);                                                                             \
-        }                                                                                             \
-    } while (0)
-
-#define OK(call) EXPECT(0, call)
 
 extern "C" {
 cudaError_t cudaGetDeviceCount(int*);

@@ -1,0 +1,5 @@
+// What libnccl asks of libcudart beyond its public functions.
+#pragma once
+#include "../../engine/runtime/link.h"
+
+extern "C" __attribute__((visibility("default"))) mock::RuntimeLink* mockCudaRuntime();

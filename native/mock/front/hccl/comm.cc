@@ -1,0 +1,206 @@
+// Making and ending communicators.
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "../acl/functions.h"
+#include "front.h"
+#include "rootinfo.h"
+#include "support.h"
+
+using namespace mock;
+using namespace mock::hccl;
+
+namespace mock::hccl {
+
+namespace {
+std::atomic<uint64_t> unnamed{0};
+}
+
+HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,
+                bool global, HcclComm* handle) {
+    auto comm = std::make_shared<Comm>();
+    comm->ranks = std::make_shared<Communicator>(static_cast<int>(size), static_cast<int>(rank), device,
+                                                 settings(options, device));
+    comm->isGlobal = global;
+    comm->server = options.server;
+    comm->busy = setting("MOCK_HCCL_DESTROY_AGAIN", 0);
+    comm->name = !options.name.empty() ? options.name : "hccl_world_group_" + std::to_string(++unnamed);
+    if (named(device, comm->name) != nullptr) {
+        return fail(HCCL_E_PARA, "%s: a communicator named %s exists", call, comm->name.c_str());
+    }
+    HcclResult met = translate(comm->ranks->initialize(id), call);
+    if (met != HCCL_SUCCESS) return met;
+    if (vendorRuntime().allocate(&comm->token, sizeof(float)) != Status::Ok) {
+        return fail(HCCL_E_OOM, "%s: no device memory", call);
+    }
+    *handle = publish(std::move(comm));
+    return HCCL_SUCCESS;
+}
+
+}  // namespace mock::hccl
+
+namespace {
+
+HcclResult initialize(const char* call, uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
+                      const HcclCommConfig* config, bool needsConfig, HcclComm* comm) {
+    int device = threadDevice(call);
+    if (device < 0) return HCCL_E_RUNTIME;
+    noteThreadDevice(device);
+    if (rootInfo == nullptr || comm == nullptr || (needsConfig && config == nullptr)) {
+        return fail(HCCL_E_PTR, "%s: null argument", call);
+    }
+    if (nRanks == 0 || rank >= nRanks) return fail(HCCL_E_PARA, "%s: rank %u of %u", call, rank, nRanks);
+    Options options;
+    HcclResult read = readConfig(call, config, &options);
+    if (read != HCCL_SUCCESS) return read;
+    UniqueId id;
+    if (!parseRootInfo(*rootInfo, &id)) {
+        return fail(HCCL_E_PARA, "%s: the %d bytes are not what HcclGetRootInfo wrote", call, HCCL_ROOT_INFO_BYTES);
+    }
+    return join(call, nRanks, rank, device, id, options, true, comm);
+}
+
+}  // namespace
+
+MOCK_API HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
+    if (rootInfo == nullptr) return fail(HCCL_E_PTR, "HcclGetRootInfo: null argument");
+    int device = threadDevice("HcclGetRootInfo");
+    if (device < 0) return HCCL_E_RUNTIME;
+    UniqueId id;
+    Result created = Segment::createId(&id);
+    if (created == Result::Ok) writeRootInfo(id, rootInfo);
+    return translate(created, "HcclGetRootInfo");
+}
+
+MOCK_API HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm) {
+    return initialize("HcclCommInitRootInfo", nRanks, rootInfo, rank, nullptr, false, comm);
+}
+
+MOCK_API HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
+                                               const HcclCommConfig* config, HcclComm* comm) {
+    return initialize("HcclCommInitRootInfoConfig", nRanks, rootInfo, rank, config, true, comm);
+}
+
+MOCK_API HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
+    const char* call = "HcclCommInitAll";
+    if (devices == nullptr || comms == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
+    std::set<int32_t> distinct(devices, devices + ndev);
+    if (ndev == 0 || distinct.size() != ndev || *distinct.begin() < 0 ||
+        *distinct.rbegin() >= vendorRuntime().deviceCount()) {
+        return fail(HCCL_E_PARA, "%s: devices have to exist and to differ", call);
+    }
+    UniqueId id;
+    Result created = Segment::createId(&id);
+    if (created != Result::Ok) return translate(created, call);
+    std::vector<HcclResult> results(ndev);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < ndev; ++rank) {
+        threads.emplace_back([&, rank] {
+            bool set = aclrtSetDevice(devices[rank]) == ACL_SUCCESS;
+            results[rank] = set ? join(call, ndev, rank, devices[rank], id, {}, true, &comms[rank]) : HCCL_E_RUNTIME;
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (HcclResult result : results) {
+        if (result != HCCL_SUCCESS) return result;
+    }
+    return HCCL_SUCCESS;
+}
+
+MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t rankNum, uint32_t* rankIds,
+                                            uint64_t subCommId, uint32_t subCommRankId, HcclCommConfig* config,
+                                            HcclComm* subComm) {
+    const char* call = "HcclCreateSubCommConfig";
+    int device = threadDevice(call);
+    if (device < 0) return HCCL_E_RUNTIME;
+    noteThreadDevice(device);
+    if (parentAddress == nullptr || subComm == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
+    // Who is no member says so with this number.
+    if (rankIds == nullptr && subCommId == 0xFFFFFFFFu) return HCCL_SUCCESS;
+    if (rankIds == nullptr || config == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
+    if (*subComm != nullptr) fatal("%s: the result has to be null on entry", call);
+    auto parent = find(call, *parentAddress);
+    if (!parent->isGlobal) return fail(HCCL_E_PARA, "%s: the parent is itself a sub-communicator", call);
+    if (parent->ranks->device != device) return fail(HCCL_E_PARA, "%s: the parent is on another device", call);
+    std::set<uint32_t> distinct(rankIds, rankIds + rankNum);
+    if (rankNum == 0 || distinct.size() != rankNum ||
+        *distinct.rbegin() >= static_cast<uint32_t>(parent->ranks->size) || subCommRankId >= rankNum ||
+        rankIds[subCommRankId] != static_cast<uint32_t>(parent->ranks->rank)) {
+        return fail(HCCL_E_PARA, "%s: the list of ranks, or the place in it, is wrong", call);
+    }
+    Options options;
+    HcclResult read = readConfig(call, config, &options);
+    if (read != HCCL_SUCCESS) return read;
+    options.server = parent->server;
+    if (options.name.empty()) options.name = parent->name + "_sub_" + std::to_string(subCommId);
+    uint64_t key = subCommId * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = 0; i < rankNum; ++i) key = (key ^ rankIds[i]) * 0x100000001b3ull;
+    UniqueId id;
+    Result met = subCommRankId == 0 ? parent->ranks->invite(key, static_cast<int>(rankNum) - 1, &id)
+                                    : parent->ranks->accept(key, &id);
+    if (met != Result::Ok) return translate(met, call);
+    return join(call, rankNum, subCommRankId, device, id, options, false, subComm);
+}
+
+MOCK_API HcclResult HcclCommDestroy(HcclComm handle) {
+    const char* call = "HcclCommDestroy";
+    int device = threadDevice(call);
+    if (device < 0) return HCCL_E_RUNTIME;
+    noteThreadDevice(device);
+    if (handle == nullptr) return HCCL_SUCCESS;
+    auto comm = find(call, handle);
+    if (comm->ranks->device != device) {
+        return fail(HCCL_E_PARA, "%s: the communicator is on device %d, not %d", call, comm->ranks->device, device);
+    }
+    if (comm->busy.fetch_sub(1) > 0) return fail(HCCL_E_AGAIN, "%s: an operation is being issued", call);
+    if (!retire(handle)) fatal("%s: destroyed twice", call);
+    // What has not ended by now never will: synchronize first, or mean to abort.
+    comm->ranks->abort();
+    vendorRuntime().await(*comm->ranks->order);
+    vendorRuntime().release(comm->token);
+    return HCCL_SUCCESS;
+}
+
+MOCK_API HcclResult HcclGetRankSize(HcclComm handle, uint32_t* rankSize) {
+    if (handle == nullptr || rankSize == nullptr) return fail(HCCL_E_PTR, "HcclGetRankSize: null argument");
+    *rankSize = static_cast<uint32_t>(find("HcclGetRankSize", handle)->ranks->size);
+    return HCCL_SUCCESS;
+}
+
+MOCK_API HcclResult HcclGetRankId(HcclComm handle, uint32_t* rank) {
+    if (handle == nullptr || rank == nullptr) return fail(HCCL_E_PTR, "HcclGetRankId: null argument");
+    *rank = static_cast<uint32_t>(find("HcclGetRankId", handle)->ranks->rank);
+    return HCCL_SUCCESS;
+}
+
+MOCK_API HcclResult HcclGetCommName(HcclComm handle, char* commName) {
+    if (handle == nullptr || commName == nullptr) return fail(HCCL_E_PTR, "HcclGetCommName: null argument");
+    // All of it, so that a buffer that is too small is noticed.
+    std::memset(commName, 0, HCCL_COMM_NAME_BYTES);
+    std::snprintf(commName, HCCL_COMM_NAME_BYTES, "%s", find("HcclGetCommName", handle)->name.c_str());
+    return HCCL_SUCCESS;
+}
+
+MOCK_API HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm) {
+    if (commName == nullptr || comm == nullptr) return fail(HCCL_E_PTR, "HcclCommGetHandleWithName: null argument");
+    int device = threadDevice("HcclCommGetHandleWithName");
+    if (device < 0) return HCCL_E_RUNTIME;
+    *comm = named(device, commName);
+    return *comm != nullptr ? HCCL_SUCCESS : fail(HCCL_E_NOT_FOUND, "no communicator is named %s", commName);
+}
+
+MOCK_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* asyncError) {
+    if (handle == nullptr || asyncError == nullptr) return fail(HCCL_E_PTR, "HcclGetCommAsyncError: null argument");
+    auto comm = find("HcclGetCommAsyncError", handle);
+    // The path of this chip hands the address on and writes nothing when nothing happened.
+    if (chip() != Chip::A5) *asyncError = HCCL_SUCCESS;
+    if (comm->ranks->asyncCode() != 0) {
+        *asyncError = static_cast<HcclResult>(comm->ranks->asyncCode());
+    } else if (comm->ranks->asyncResult() == Result::InvalidUsage) {
+        *asyncError = HCCL_E_IN_STATUS;
+    } else if (comm->ranks->asyncResult() != Result::Ok) {
+        *asyncError = HCCL_E_REMOTE;
+    }
+    return HCCL_SUCCESS;
+}

@@ -1,0 +1,75 @@
+// The signatures of libhccl.so and libhcomm.so.
+#pragma once
+#include "types.h"
+
+#define MOCK_API extern "C" __attribute__((visibility("default")))
+
+MOCK_API HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo);
+MOCK_API HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm);
+MOCK_API HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
+                                               const HcclCommConfig* config, HcclComm* comm);
+MOCK_API HcclResult HcclCommInitClusterInfo(const char* clusterInfo, uint32_t rank, HcclComm* comm);
+MOCK_API HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank, HcclCommConfig* config,
+                                                  HcclComm* comm);
+MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* rankIds, uint64_t subCommId,
+                                            uint32_t subCommRankId, HcclCommConfig* config, HcclComm* subComm);
+MOCK_API HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms);
+MOCK_API HcclResult HcclCommDestroy(HcclComm comm);
+MOCK_API HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize);
+MOCK_API HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank);
+MOCK_API HcclResult HcclGetCommName(HcclComm comm, char* commName);
+MOCK_API HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm);
+MOCK_API HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError);
+MOCK_API const char* HcclGetErrorString(HcclResult code);
+MOCK_API HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclCommSuspend(HcclComm comm);
+MOCK_API HcclResult HcclCommResume(HcclComm comm);
+MOCK_API HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue value);
+MOCK_API HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* value);
+MOCK_API uint32_t HcclGetCommConfigCapability();
+MOCK_API HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t* ranks, bool* useBackup, uint32_t nRanks);
+MOCK_API HcclResult HcclCommSetMemoryRange(HcclComm comm, void* base, size_t size, size_t alignment, uint64_t flags);
+MOCK_API HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void* base);
+MOCK_API HcclResult HcclCommActivateCommMemory(HcclComm comm, void* address, size_t size, size_t offset,
+                                               aclrtDrvMemHandle handle, uint64_t flags);
+MOCK_API HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void* address);
+MOCK_API HcclResult HcclCommRegister(HcclComm comm, void* address, uint64_t size, void** handle, uint32_t flag);
+MOCK_API HcclResult HcclCommDeregister(HcclComm comm, void* handle);
+MOCK_API HcclResult HcclCommExchangeMem(HcclComm comm, void* handle, uint32_t* peers, uint32_t count);
+MOCK_API HcclResult HcclGroupStart();
+MOCK_API HcclResult HcclGroupEnd();
+MOCK_API HcclResult HcclGroupStatusGet(bool* status);
+MOCK_API HcclResult HcclCommGetStatus(const char* commName, HcclCommStatus* status);
+
+/** Not of the vendor: the last configuration that was accepted, with what this release did not read at its default. */
+MOCK_API HcclResult mockHcclLastConfig(HcclCommConfig* config);
+
+MOCK_API HcclResult HcclAllReduce(void* send, void* recv, uint64_t count, HcclDataType type, HcclReduceOp op,
+                                  HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType type, uint32_t root, HcclComm comm,
+                                  aclrtStream stream);
+MOCK_API HcclResult HcclReduce(void* send, void* recv, uint64_t count, HcclDataType type, HcclReduceOp op,
+                               uint32_t root, HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclReduceScatter(void* send, void* recv, uint64_t recvCount, HcclDataType type, HcclReduceOp op,
+                                      HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclReduceScatterV(void* send, const void* sendCounts, const void* sendDispls, void* recv,
+                                       uint64_t recvCount, HcclDataType type, HcclReduceOp op, HcclComm comm,
+                                       aclrtStream stream);
+MOCK_API HcclResult HcclAllGather(void* send, void* recv, uint64_t sendCount, HcclDataType type, HcclComm comm,
+                                  aclrtStream stream);
+MOCK_API HcclResult HcclAllGatherV(void* send, uint64_t sendCount, void* recv, const void* recvCounts,
+                                   const void* recvDispls, HcclDataType type, HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclScatter(void* send, void* recv, uint64_t recvCount, HcclDataType type, uint32_t root,
+                                HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclSend(void* send, uint64_t count, HcclDataType type, uint32_t destRank, HcclComm comm,
+                             aclrtStream stream);
+MOCK_API HcclResult HcclRecv(void* recv, uint64_t count, HcclDataType type, uint32_t srcRank, HcclComm comm,
+                             aclrtStream stream);
+MOCK_API HcclResult HcclAlltoAll(const void* send, uint64_t sendCount, HcclDataType sendType, const void* recv,
+                                 uint64_t recvCount, HcclDataType recvType, HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclAlltoAllV(const void* send, const void* sendCounts, const void* sdispls, HcclDataType sendType,
+                                  const void* recv, const void* recvCounts, const void* rdispls, HcclDataType recvType,
+                                  HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclAlltoAllVC(const void* send, const void* sendCountMatrix, HcclDataType sendType,
+                                   const void* recv, HcclDataType recvType, HcclComm comm, aclrtStream stream);
+MOCK_API HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t itemNum, HcclComm comm, aclrtStream stream);

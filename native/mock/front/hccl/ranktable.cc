@@ -1,0 +1,169 @@
+#include "ranktable.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <unistd.h>
+
+#include "front.h"
+#include "json.h"
+
+namespace mock::hccl {
+
+namespace {
+
+struct Entry {
+    int rank;
+    int device;
+    int server;
+};
+
+HcclResult wrong(const char* call, const std::string& what) {
+    return fail(HCCL_E_PARA, "%s: EI0004: rank table: %s", call, what.c_str());
+}
+
+/** A member that is a text, as even numbers have to be; empty otherwise. */
+std::string textOf(const Json& object, const char* name) {
+    const Json* found = object.member(name);
+    return found != nullptr && found->kind == Json::Kind::Text ? found->text : "";
+}
+
+bool numberOf(const Json& object, const char* name, int* number) {
+    std::string text = textOf(object, name);
+    if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos) return false;
+    *number = std::stoi(text);
+    return true;
+}
+
+const std::vector<Json>* arrayOf(const Json& object, const char* name) {
+    const Json* found = object.member(name);
+    bool usable = found != nullptr && found->kind == Json::Kind::Array && !found->items.empty();
+    return usable ? &found->items : nullptr;
+}
+
+bool hasOnlyTexts(const Json& json) {
+    if (json.kind == Json::Kind::Other) return false;
+    for (const auto& [name, member] : json.members) {
+        if (!hasOnlyTexts(member)) return false;
+    }
+    return std::all_of(json.items.begin(), json.items.end(), hasOnlyTexts);
+}
+
+HcclResult readDevices(const char* call, const Json& server, int index, bool needsAddress,
+                       std::vector<Entry>* entries) {
+    const std::vector<Json>* devices = arrayOf(server, "device");
+    if (devices == nullptr) return wrong(call, "a server has no device");
+    std::set<int> seen;
+    for (const Json& device : *devices) {
+        Entry entry{0, 0, index};
+        if (!numberOf(device, "device_id", &entry.device) || entry.device > 15) return wrong(call, "device_id");
+        if (!seen.insert(entry.device).second) return wrong(call, "a device_id comes twice in a server");
+        if (!numberOf(device, "rank_id", &entry.rank)) return wrong(call, "rank_id");
+        if (needsAddress && textOf(device, "device_ip").empty()) return wrong(call, "several servers need device_ip");
+        entries->push_back(entry);
+    }
+    return HCCL_SUCCESS;
+}
+
+HcclResult readServers(const char* call, const Json& top, std::vector<Entry>* entries) {
+    const std::vector<Json>* servers = arrayOf(top, "server_list");
+    if (servers == nullptr) return wrong(call, "no server_list");
+    int count = static_cast<int>(servers->size());
+    int announced = count;
+    if (top.member("server_count") != nullptr && (!numberOf(top, "server_count", &announced) || announced != count)) {
+        return wrong(call, "server_count is not the number of servers");
+    }
+    std::set<std::string> names;
+    size_t size = 0;
+    for (int i = 0; i < count; ++i) {
+        const Json& server = (*servers)[static_cast<size_t>(i)];
+        std::string name = textOf(server, "server_id");
+        if (name.empty() || name.size() > 64 || !names.insert(name).second) return wrong(call, "server_id");
+        size_t before = entries->size();
+        HcclResult read = readDevices(call, server, i, count > 1, entries);
+        if (read != HCCL_SUCCESS) return read;
+        if (i > 0 && entries->size() - before != size) return wrong(call, "servers have different numbers of devices");
+        size = entries->size() - before;
+    }
+    return HCCL_SUCCESS;
+}
+
+/** Of a version 1.2 with pods: each server in exactly one. */
+HcclResult checkPods(const char* call, const Json& top) {
+    if (top.member("super_pod_list") == nullptr) return HCCL_SUCCESS;
+    const std::vector<Json>* pods = arrayOf(top, "super_pod_list");
+    if (pods == nullptr) return wrong(call, "super_pod_list");
+    std::set<std::string> servers;
+    for (const Json& server : *arrayOf(top, "server_list")) servers.insert(textOf(server, "server_id"));
+    for (const Json& pod : *pods) {
+        const std::vector<Json>* members = arrayOf(pod, "server_list");
+        if (textOf(pod, "super_pod_id").empty() || members == nullptr) return wrong(call, "a pod lacks its parts");
+        for (const Json& member : *members) {
+            if (servers.erase(textOf(member, "server_id")) == 0) return wrong(call, "a pod names a server it cannot");
+        }
+    }
+    if (!servers.empty()) return wrong(call, "a server is in no pod");
+    for (const Json& server : *arrayOf(top, "server_list")) {
+        for (const Json& device : *arrayOf(server, "device")) {
+            int ignored = 0;
+            if (!numberOf(device, "super_device_id", &ignored)) return wrong(call, "super_device_id");
+        }
+    }
+    return HCCL_SUCCESS;
+}
+
+HcclResult order(const char* call, std::vector<Entry> entries, RankTable* table) {
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.rank < b.rank; });
+    for (size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].rank != static_cast<int>(i)) return wrong(call, "rank_id has gaps, or comes twice");
+        table->devices.push_back(entries[i].device);
+        table->servers.push_back(entries[i].server);
+    }
+    std::set<int> left;
+    for (size_t i = 1; i < entries.size(); ++i) {
+        if (entries[i].server == entries[i - 1].server) continue;
+        left.insert(entries[i - 1].server);
+        if (left.count(entries[i].server) != 0) return wrong(call, "a server's ranks are not next to one another");
+    }
+    return HCCL_SUCCESS;
+}
+
+}  // namespace
+
+HcclResult readRankTable(const char* call, const char* path, long milliseconds, RankTable* table) {
+    char real[PATH_MAX];
+    if (std::strlen(path) >= 4096) return wrong(call, "path is too long");
+    if (realpath(path, real) == nullptr) return wrong(call, std::string("there is no file ") + path);
+    size_t length = std::strlen(real);
+    if (length < 5 || std::strcmp(real + length - 5, ".json") != 0) {
+        return fail(HCCL_E_INTERNAL, "%s: %s does not end in .json", call, real);
+    }
+    Json top;
+    for (long waited = 0;; waited += 50) {
+        std::ifstream file(real);
+        std::stringstream text;
+        text << file.rdbuf();
+        top = Json();
+        if (!file.is_open() || !parseJson(text.str(), &top)) return wrong(call, "no JSON");
+        table->digest = std::hash<std::string>()(text.str() + real);
+        if (textOf(top, "status") == "completed") break;
+        if (waited >= milliseconds) return fail(HCCL_E_TIMEOUT, "%s: the rank table's status is not completed", call);
+        usleep(50000);
+    }
+    std::string version = textOf(top, "version");
+    if (version != "1.0" && version != "1.2") {
+        return fail(HCCL_E_NOT_SUPPORT, "%s: rank table of version \"%s\"", call, version.c_str());
+    }
+    if (!hasOnlyTexts(top)) return wrong(call, "every value has to be a string, numbers too");
+    std::vector<Entry> entries;
+    HcclResult read = readServers(call, top, &entries);
+    if (read == HCCL_SUCCESS && version == "1.2") read = checkPods(call, top);
+    return read == HCCL_SUCCESS ? order(call, entries, table) : read;
+}
+
+}  // namespace mock::hccl

@@ -1,0 +1,109 @@
+// Start, devices, and what all calls check.
+#include <cstdarg>
+
+#include "../../engine/runtime/traits.h"
+#include "front.h"
+#include "link.h"
+#include "topology.h"
+
+namespace mock {
+
+const Traits& traits() {
+    static const Traits& one = *new Traits{allDevices(), -1, tpuErrorFailure};
+    return one;
+}
+
+}  // namespace mock
+
+mock::RuntimeLink* mockTpuRuntime() { return &mock::ownRuntime(); }
+
+namespace mock::tpu {
+
+namespace {
+
+std::atomic<bool> initialized{false};
+
+}  // namespace
+
+tpuError_t translate(Status status) {
+    switch (status) {
+        case Status::Ok: return tpuSuccess;
+        case Status::InvalidDevice: return tpuErrorInvalidDevice;
+        case Status::OutOfMemory: return tpuErrorOutOfMemory;
+        case Status::InvalidValue:
+        case Status::InvalidHandle: return tpuErrorInvalidValue;
+        case Status::Injected: return static_cast<tpuError_t>(injectedCode());
+        default: return tpuErrorFailure;
+    }
+}
+
+tpuError_t fail(tpuError_t code, const char* format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    std::fprintf(stderr, "mock (pid %d): %s\n", static_cast<int>(getpid()), text);
+    return code;
+}
+
+tpuError_t ready(const char* call) {
+    if (!initialized) return fail(tpuErrorFailure, "%s: tpuInit was not called", call);
+    if (currentDevice() < 0) return fail(tpuErrorNoDevice, "%s: this thread has set no device", call);
+    return translate(stickyStatus());
+}
+
+}  // namespace mock::tpu
+
+using namespace mock;
+using namespace mock::tpu;
+
+MOCK_API tpuError_t tpuInit() {
+    initialized = true;
+    return tpuSuccess;
+}
+
+MOCK_API tpuError_t tpuGetDeviceCount(int* count) {
+    if (count == nullptr) return tpuErrorInvalidParam;
+    *count = deviceCount();
+    return tpuSuccess;
+}
+
+MOCK_API tpuError_t tpuGetDevice(int* index) {
+    if (index == nullptr) return tpuErrorInvalidParam;
+    // Unlike other calls this one is how a caller asks, so it is silent.
+    if (currentDevice() < 0) return tpuErrorNoDevice;
+    *index = currentDevice();
+    return tpuSuccess;
+}
+
+MOCK_API tpuError_t tpuSetDevice(int index) {
+    if (!initialized) return fail(tpuErrorFailure, "tpuSetDevice: tpuInit was not called");
+    return setCurrentDevice(index) == Status::Ok ? tpuSuccess
+                                                 : fail(tpuErrorInvalidDevice, "tpuSetDevice: no device %d", index);
+}
+
+MOCK_API tpuError_t tpuSetupTopology() {
+    return withDevice("tpuSetupTopology", [] { return tpuSuccess; });
+}
+
+MOCK_API tpuError_t tpuGetTopology(tpuTopology_t** topology) {
+    return withDevice("tpuGetTopology", [&] {
+        if (topology == nullptr) return tpuErrorInvalidParam;
+        // The declared type is not what callers pass: a flat table of all pairs.
+        auto* table = reinterpret_cast<tpuTopology_t*>(topology);
+        for (int parent = 0; parent < deviceCount(); ++parent) {
+            for (int child = 0; child < deviceCount(); ++child) {
+                auto port = static_cast<int8_t>(isLinked(parent, child) ? 0 : -1);
+                *table++ = {static_cast<uint32_t>(deviceCount()),
+                            static_cast<uint16_t>(parent),
+                            static_cast<uint16_t>(child),
+                            0,
+                            0,
+                            port,
+                            port};
+            }
+        }
+        return tpuSuccess;
+    });
+}

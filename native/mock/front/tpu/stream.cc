@@ -1,0 +1,217 @@
+// Streams, events, graphs and the little that is mocked of kernels.
+#include "../../engine/runtime/event.h"
+#include "front.h"
+
+using namespace mock;
+using namespace mock::tpu;
+
+namespace {
+
+/** How a caller reads "not yet"; the code has another name for other calls. */
+constexpr tpuError_t pending = tpuErrorNoDevice;
+
+template <class Body>
+tpuError_t withEvent(const char* call, tpuEvent_t handle, Body body) {
+    return withDevice(call, [&]() -> tpuError_t {
+        if (handle == nullptr) return fail(tpuErrorInvalidValue, "%s: null event", call);
+        Event* event = findEvent(handle);
+        if (event == nullptr) fatal("%s: %p is no live event", call, static_cast<void*>(handle));
+        return body(*event);
+    });
+}
+
+bool crossesStreams() {
+    static const bool allowed = setting("MOCK_TPU_CROSS_STREAM_WAIT", 0) == 1;
+    return allowed;
+}
+
+template <class Body>
+tpuError_t withGraph(const char* call, tpuGraph_t handle, Body body) {
+    return withDevice(call, [&]() -> tpuError_t {
+        Graph* graph = findGraph(handle);
+        return graph == nullptr ? fail(tpuErrorInvalidValue, "%s: no live graph", call) : body(*graph);
+    });
+}
+
+template <class Body>
+tpuError_t withExecutable(const char* call, tpuGraphExec_t handle, Body body) {
+    return withDevice(call, [&]() -> tpuError_t {
+        Executable* executable = findExecutable(handle);
+        return executable == nullptr ? fail(tpuErrorInvalidValue, "%s: no live graph", call) : body(*executable);
+    });
+}
+
+}  // namespace
+
+MOCK_API tpuError_t tpuStreamCreate(tpuStream_t* stream) {
+    return withDevice("tpuStreamCreate", [&] {
+        if (stream == nullptr) return tpuErrorInvalidParam;
+        *stream = reinterpret_cast<tpuStream_t>(device(currentDevice()).createStream(false, 0, 0));
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuStreamDestroy(tpuStream_t handle) {
+    return withStream("tpuStreamDestroy", handle, [](Stream& stream) {
+        device(stream.device).destroyStream(&stream);
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuStreamSynchronize(tpuStream_t handle) {
+    return withStream("tpuStreamSynchronize", handle, [](Stream& stream) {
+        Status status = synchronizeStream(stream);
+        int code = stream.error.exchange(0);
+        return code != 0 ? static_cast<tpuError_t>(code) : translate(status);
+    });
+}
+
+MOCK_API tpuError_t tpuStreamWaitEvent(tpuStream_t streamHandle, tpuEvent_t handle) {
+    const char* call = "tpuStreamWaitEvent";
+    return withStream(call, streamHandle, [&](Stream& stream) {
+        return withEvent(call, handle, [&](Event& event) -> tpuError_t {
+            if (!event.isRecorded()) return fail(tpuErrorFailure, "%s: the event was never recorded", call);
+            if (event.recordedOn() != &stream && event.recordedOn() != nullptr && !crossesStreams()) {
+                return fail(tpuErrorInvalidValue, "%s: the event was recorded on another stream", call);
+            }
+            return translate(event.makeWait(stream));
+        });
+    });
+}
+
+MOCK_API tpuError_t tpuEventCreate(tpuEvent_t* event) {
+    return withDevice("tpuEventCreate", [&] {
+        if (event == nullptr) return tpuErrorInvalidParam;
+        *event = reinterpret_cast<tpuEvent_t>(createEvent(true));
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuEventDestroy(tpuEvent_t handle, tpuStream_t streamHandle) {
+    const char* call = "tpuEventDestroy";
+    return withEvent(call, handle, [&](Event& event) {
+        if (Stream* home = event.recordedOn()) {
+            // The event is unlinked from the stream it was recorded on, which must still be there.
+            if (!home->live) fatal("%s: the stream the event was recorded on was destroyed before", call);
+            if (home != findStream(streamHandle)) fatal("%s: not the stream the event was recorded on", call);
+        } else if (streamHandle != nullptr && findStream(streamHandle) == nullptr) {
+            fatal("%s: %p is no live stream", call, static_cast<void*>(streamHandle));
+        }
+        destroyEvent(&event);
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuEventRecord(tpuEvent_t handle, tpuStream_t streamHandle) {
+    return withStream("tpuEventRecord", streamHandle, [&](Stream& stream) {
+        return withEvent("tpuEventRecord", handle, [&](Event& event) { return translate(event.record(stream)); });
+    });
+}
+
+MOCK_API tpuError_t tpuEventQuery(tpuEvent_t handle) {
+    return withEvent("tpuEventQuery", handle,
+                     [](Event& event) { return event.place().reached() ? tpuSuccess : pending; });
+}
+
+MOCK_API tpuError_t tpuEventSynchronize(tpuEvent_t handle) {
+    return withEvent("tpuEventSynchronize", handle, [](Event& event) {
+        event.place().await();
+        Stream* home = event.recordedOn();
+        int code = home == nullptr ? 0 : home->error.exchange(0);
+        return code != 0 ? static_cast<tpuError_t>(code) : translate(stickyStatus());
+    });
+}
+
+MOCK_API tpuError_t tpuEventElapsedTime(float* milliseconds, tpuEvent_t startHandle, tpuEvent_t endHandle) {
+    return withEvent("tpuEventElapsedTime", startHandle, [&](Event& start) {
+        return withEvent("tpuEventElapsedTime", endHandle, [&](Event& end) {
+            if (milliseconds == nullptr) return tpuErrorInvalidParam;
+            return translate(Event::elapsed(start, end, milliseconds));
+        });
+    });
+}
+
+MOCK_API tpuKernelModule_t tpuKernelModuleLoad(const char* data, size_t bytes, tpuStream_t stream) {
+    tpuError_t usable = withStream("tpuKernelModuleLoad", stream, [](Stream&) { return tpuSuccess; });
+    bool loads = usable == tpuSuccess && data != nullptr && bytes > 0;
+    return loads ? reinterpret_cast<tpuKernelModule_t>(new char) : nullptr;
+}
+
+MOCK_API tpuKernelModule_t tpuKernelModuleLoadFromFile(const char* path, tpuStream_t stream) {
+    return path != nullptr && access(path, R_OK) == 0 ? tpuKernelModuleLoad(path, 1, stream) : nullptr;
+}
+
+MOCK_API tpuError_t tpuKernelUnloadModule(tpuKernelModule_t module, tpuStream_t stream) {
+    return withStream("tpuKernelUnloadModule", stream, [&](Stream&) {
+        delete reinterpret_cast<char*>(module);
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuKernelLaunch(tpuKernelModule_t, const char*, const void*, uint32_t, uint64_t, uint64_t,
+                                    tpuStream_t) {
+    return fail(tpuErrorNotSupported, "tpuKernelLaunch: the mock has no kernels of its own format");
+}
+
+MOCK_API tpuError_t tpuKernelLaunchAsync(tpuKernelModule_t, const char*, const void*, uint32_t, uint64_t, uint64_t,
+                                         tpuStream_t) {
+    return fail(tpuErrorNotSupported, "tpuKernelLaunchAsync: the mock has no kernels of its own format");
+}
+
+MOCK_API tpuError_t tpuStreamBeginCapture(tpuStream_t handle) {
+    return withStream("tpuStreamBeginCapture", handle,
+                      [](Stream& stream) { return translate(beginCapture(stream, CaptureMode::Relaxed)); });
+}
+
+MOCK_API tpuError_t tpuStreamEndCapture(tpuStream_t handle, tpuGraph_t* graph) {
+    return withStream("tpuStreamEndCapture", handle, [&](Stream& stream) {
+        if (graph == nullptr) return tpuErrorInvalidParam;
+        Graph* made = nullptr;
+        tpuError_t ended = translate(endCapture(stream, &made));
+        *graph = reinterpret_cast<tpuGraph_t>(made);
+        return ended;
+    });
+}
+
+MOCK_API tpuError_t tpuGraphInstantiate(tpuGraphExec_t* executable, tpuGraph_t handle, void*) {
+    return withGraph("tpuGraphInstantiate", handle, [&](Graph& graph) {
+        if (executable == nullptr) return tpuErrorInvalidParam;
+        *executable = reinterpret_cast<tpuGraphExec_t>(instantiate(graph));
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuGraphLaunch(tpuGraphExec_t handle, tpuStream_t streamHandle) {
+    return withStream("tpuGraphLaunch", streamHandle, [&](Stream& stream) {
+        return withExecutable("tpuGraphLaunch", handle,
+                              [&](Executable& executable) { return translate(launchGraph(executable, stream)); });
+    });
+}
+
+MOCK_API tpuError_t tpuGraphDestroy(tpuGraph_t handle) {
+    return withGraph("tpuGraphDestroy", handle, [](Graph& graph) {
+        destroyGraph(&graph);
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t tpuGraphExecDestroy(tpuGraphExec_t handle) {
+    return withExecutable("tpuGraphExecDestroy", handle, [](Executable& executable) {
+        destroyExecutable(&executable);
+        return tpuSuccess;
+    });
+}
+
+MOCK_API tpuError_t mockTpuFill(float* data, float value, uint64_t count, tpuStream_t handle) {
+    return withStream("mockTpuFill", handle, [&](Stream& stream) {
+        void* arguments[] = {&data, &value, &count};
+        return translate(launchKernel(mockKernelFill, arguments, stream));
+    });
+}
+
+MOCK_API tpuError_t mockTpuBusy(uint64_t microseconds, tpuStream_t handle) {
+    return withStream("mockTpuBusy", handle, [&](Stream& stream) {
+        void* arguments[] = {&microseconds};
+        return translate(launchKernel(mockKernelBusy, arguments, stream));
+    });
+}

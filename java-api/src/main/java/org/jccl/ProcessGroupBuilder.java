@@ -8,10 +8,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Group;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
 
 /**
@@ -22,6 +24,8 @@ public final class ProcessGroupBuilder {
 
     /** Deadline of an operation unless another is given. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(10);
+
+    private static final String ENVIRONMENT = "env://";
 
     private Optional<String> backend = Optional.empty();
     private Optional<String> initMethod = Optional.empty();
@@ -135,12 +139,19 @@ public final class ProcessGroupBuilder {
      * Joins the world. Blocks until all ranks have joined. Without init method, store, rank and
      * world size, a backend whose library knows the world by itself is asked before {@code env://}.
      *
+     * <p>With {@code env://} under a launcher that names an error file, as torchrun does, an
+     * exception that ends this thread is written there: see {@link ErrorFile}.
+     *
      * @return this process's group of all ranks
      * @throws BootstrapException when it is not clear who and where the ranks are
      * @throws BackendUnavailableException when a backend can not be used here
      * @throws JcclException when the other ranks do not arrive in time
      */
     public ProcessGroup build() {
+        if (store.isEmpty() && initMethod.orElse(ENVIRONMENT).equals(ENVIRONMENT)) {
+            ErrorFile.in(System.getenv())
+                    .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
+        }
         List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         Optional<Known> known = known(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
@@ -160,10 +171,18 @@ public final class ProcessGroupBuilder {
                 Group.world(
                         rendezvous.membership().rank(),
                         rendezvous.membership().worldSize(),
-                        Optional.of(rendezvous.store()),
+                        Optional.of(storeOf(rendezvous)),
                         timeout,
                         backends.stream().map(each -> placed(each, localRank)).toList(),
                         rendezvous::close));
+    }
+
+    /** Ranks that were started again must not find what those before them wrote. */
+    private static Store storeOf(Rendezvous rendezvous) {
+        int restarts = rendezvous.membership().restarts();
+        return restarts == 0
+                ? rendezvous.store()
+                : new PrefixStore("restart/" + restarts, rendezvous.store());
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */
@@ -203,6 +222,6 @@ public final class ProcessGroupBuilder {
         return store.isPresent()
                 ? Rendezvous.over(store.get(), rank, worldSize)
                 : Rendezvous.join(
-                        initMethod.orElse("env://"), rank, worldSize, timeout, System.getenv());
+                        initMethod.orElse(ENVIRONMENT), rank, worldSize, timeout, System.getenv());
     }
 }

@@ -32,6 +32,7 @@ public final class ProcessGroupBuilder {
     private Optional<Store> store = Optional.empty();
     private OptionalInt rank = OptionalInt.empty();
     private OptionalInt worldSize = OptionalInt.empty();
+    private Interop interop = Interop.NONE;
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
@@ -96,6 +97,17 @@ public final class ProcessGroupBuilder {
     }
 
     /**
+     * What else than this API may be a rank of the world; nothing unless it is said here.
+     *
+     * @param value the same on every rank
+     * @return this builder
+     */
+    public ProcessGroupBuilder interop(Interop value) {
+        interop = value;
+        return this;
+    }
+
+    /**
      * Deadline of joining and of each operation.
      *
      * @param value positive, at most a day
@@ -153,6 +165,7 @@ public final class ProcessGroupBuilder {
                     .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
         }
         List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
+        backends.forEach(this::requireInterop);
         Optional<Known> known = known(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
@@ -161,6 +174,7 @@ public final class ProcessGroupBuilder {
                             world.rank(),
                             world.size(),
                             Optional.empty(),
+                            interop,
                             timeout,
                             backends,
                             () -> {}));
@@ -172,17 +186,34 @@ public final class ProcessGroupBuilder {
                         rendezvous.membership().rank(),
                         rendezvous.membership().worldSize(),
                         Optional.of(storeOf(rendezvous)),
+                        interop,
                         timeout,
                         backends.stream().map(each -> placed(each, localRank)).toList(),
                         rendezvous::close));
     }
 
-    /** Ranks that were started again must not find what those before them wrote. */
-    private static Store storeOf(Rendezvous rendezvous) {
+    private void requireInterop(Group.Backend backend) {
+        if (!backend.provider().supports(interop)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "backend "
+                            + backend.provider().name()
+                            + " can not share a group with ranks of "
+                            + interop);
+        }
+    }
+
+    /**
+     * Where the groups' keys are. PyTorch's ranks put a prefix before those of a world that an init
+     * method leads to. Ranks that were started again must not find what those before them wrote.
+     */
+    private Store storeOf(Rendezvous rendezvous) {
+        Store shared = rendezvous.store();
+        if (interop == Interop.TORCH) {
+            return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
+        }
         int restarts = rendezvous.membership().restarts();
-        return restarts == 0
-                ? rendezvous.store()
-                : new PrefixStore("restart/" + restarts, rendezvous.store());
+        return restarts == 0 ? shared : new PrefixStore("restart/" + restarts, shared);
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */

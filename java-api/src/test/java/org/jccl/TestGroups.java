@@ -29,6 +29,7 @@ public final class TestGroups {
                         rank,
                         size,
                         Optional.of(store),
+                        Interop.NONE,
                         timeout,
                         List.of(new Group.Backend(provider, Device.CPU, Optional.empty())),
                         () -> {}));

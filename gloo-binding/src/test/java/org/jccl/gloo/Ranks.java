@@ -12,6 +12,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jccl.Device;
+import org.jccl.Interop;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
@@ -70,6 +71,7 @@ final class Ranks {
                 Optional.of(store),
                 timeout,
                 Device.CPU,
+                Interop.NONE,
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
                 List.of());

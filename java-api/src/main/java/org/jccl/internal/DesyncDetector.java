@@ -256,7 +256,7 @@ public final class DesyncDetector {
                                         + other
                                         + " was last stuck in operation "
                                         + text(store.get().get(key))
-                                : "rank " + other + " is not waiting in any operation");
+                                : "rank " + other + " has not said that it waits for anything");
             }
         } catch (StoreException e) {
             storeLost = true;

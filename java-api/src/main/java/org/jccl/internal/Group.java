@@ -16,6 +16,7 @@ import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Tensor;
@@ -53,6 +54,7 @@ public final class Group {
     private final int size;
     private final List<Integer> worldRanks;
     private final Optional<Store> store;
+    private final Optional<TorchKeys> torch;
     private final Duration timeout;
     private final Watchdog watchdog;
     private final Runnable onClose;
@@ -66,6 +68,7 @@ public final class Group {
             FailureContext context,
             List<Integer> worldRanks,
             Optional<Store> store,
+            Optional<TorchKeys> torch,
             Duration timeout,
             Watchdog watchdog,
             Runnable onClose) {
@@ -73,6 +76,7 @@ public final class Group {
         this.size = worldRanks.size();
         this.worldRanks = worldRanks;
         this.store = store.map(root -> new PrefixStore(context.group(), root));
+        this.torch = torch;
         this.timeout = timeout;
         this.watchdog = watchdog;
         this.onClose = onClose;
@@ -84,6 +88,7 @@ public final class Group {
      * @param rank this process's rank
      * @param size number of ranks
      * @param store reached by all ranks, or empty
+     * @param interop what else may be a rank; anything but none needs a store
      * @param timeout deadline of connecting and of each operation
      * @param backends at least one, the preferred one for barriers first
      * @param onClose called when the group is closed, or can not be made
@@ -93,6 +98,7 @@ public final class Group {
             int rank,
             int size,
             Optional<Store> store,
+            Interop interop,
             Duration timeout,
             List<Backend> backends,
             Runnable onClose) {
@@ -103,6 +109,7 @@ public final class Group {
                         context,
                         IntStream.range(0, size).boxed().toList(),
                         store,
+                        TorchKeys.world(interop, store),
                         timeout,
                         watchdog,
                         () -> {
@@ -118,6 +125,9 @@ public final class Group {
             for (Backend backend : backends) {
                 Optional<Store> backendStore =
                         store.map(mine -> new PrefixStore(backend.provider().name(), mine));
+                Optional<Store> meeting =
+                        torch.map(keys -> keys.communicator(backend.device().type()))
+                                .or(() -> backendStore);
                 Optional<Communicator> parentCommunicator =
                         parent.map(
                                 group ->
@@ -132,9 +142,10 @@ public final class Group {
                                                 context.group(),
                                                 context.rank(),
                                                 size,
-                                                backendStore,
+                                                meeting,
                                                 timeout,
                                                 backend.device(),
+                                                torch.isEmpty() ? Interop.NONE : Interop.TORCH,
                                                 backend.options(),
                                                 parentCommunicator,
                                                 ranks));
@@ -273,6 +284,9 @@ public final class Group {
     }
 
     private Store requireStore(String operation) {
+        if (torch.isPresent()) {
+            throw new UsageException(context, operation + " is unknown to PyTorch's ranks");
+        }
         return store.orElseThrow(
                 () ->
                         new UsageException(
@@ -346,6 +360,7 @@ public final class Group {
     public Optional<Group> newGroup(List<Integer> ranks) {
         requireUsable();
         checkRanks(ranks);
+        Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
         if (mine < 0) {
             return Optional.empty();
@@ -356,7 +371,7 @@ public final class Group {
         }
         // Members count the groups of equal ranks alike, so the name needs no agreement.
         String name = context.group() + "/" + rankText(ranks) + (copies == 1 ? "" : "#" + copies);
-        return Optional.of(child(name, mine, ranks));
+        return Optional.of(child(name, keys, mine, ranks));
     }
 
     private void checkRanks(List<Integer> ranks) {
@@ -423,15 +438,16 @@ public final class Group {
                         .map(Entry::rank)
                         .toList();
         String name = context.group() + "/split" + number + "-" + color;
-        return Optional.of(child(name, ranks.indexOf(context.rank()), ranks));
+        return Optional.of(child(name, torch, ranks.indexOf(context.rank()), ranks));
     }
 
-    private Group child(String name, int rank, List<Integer> ranks) {
+    private Group child(String name, Optional<TorchKeys> keys, int rank, List<Integer> ranks) {
         Group group =
                 new Group(
                         FailureContext.ofGroup(name, rank),
                         ranks.stream().map(worldRanks::get).toList(),
                         store,
+                        keys,
                         timeout,
                         watchdog,
                         () -> {});

@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendOptions;
+import org.jccl.Interop;
 
 /**
  * A binding, found through {@link java.util.ServiceLoader}. Its constructor must not load native
@@ -32,6 +33,16 @@ public interface BackendProvider {
      * @return version and path, or what was tried and why it failed; never throws
      */
     Availability availability();
+
+    /**
+     * Whether it can share a group with ranks that do not run this API.
+     *
+     * @param interop what else may be a rank
+     * @return true when {@link #create} takes such a group
+     */
+    default boolean supports(Interop interop) {
+        return interop == Interop.NONE;
+    }
 
     /**
      * Order among backends of the same devices when the user names none.

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
+import org.jccl.Interop;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.internal.DesyncDetector;
@@ -91,6 +92,7 @@ final class MissingWaitTest {
                                         Optional.empty(),
                                         World.TIMEOUT,
                                         World.GPU,
+                                        Interop.NONE,
                                         Optional.empty(),
                                         Optional.empty(),
                                         List.of()));

@@ -209,7 +209,7 @@ public final class ProcessGroupBuilder {
      */
     private Store storeOf(Rendezvous rendezvous) {
         Store shared = rendezvous.store();
-        if (interop == Interop.TORCH) {
+        if (interop != Interop.NONE) {
             return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
         }
         int restarts = rendezvous.membership().restarts();

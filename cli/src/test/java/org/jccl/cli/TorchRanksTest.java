@@ -10,8 +10,10 @@ import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.torch.TorchPython;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** PyTorch's ranks under {@code jccl run}. */
+@Timeout(240)
 class TorchRanksTest {
 
     /** A Java rank that tells Python's ranks a number over the store that all of them reach. */

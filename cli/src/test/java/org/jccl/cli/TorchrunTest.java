@@ -13,10 +13,12 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.torch.TorchPython;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Java ranks under PyTorch's own torchrun. */
+@Timeout(240)
 class TorchrunTest {
 
     private record Result(int exitCode, String output) {}

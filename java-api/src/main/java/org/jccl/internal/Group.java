@@ -145,7 +145,7 @@ public final class Group {
                                                 meeting,
                                                 timeout,
                                                 backend.device(),
-                                                torch.isEmpty() ? Interop.NONE : Interop.TORCH,
+                                                torch.map(TorchKeys::interop).orElse(Interop.NONE),
                                                 backend.options(),
                                                 parentCommunicator,
                                                 ranks));
@@ -363,6 +363,11 @@ public final class Group {
         Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
         if (mine < 0) {
+            if (keys.isPresent() && keys.get().interop() == Interop.TORCH_EAGER) {
+                byDeviceType
+                        .values()
+                        .forEach(bound -> bound.engine().communicator().declineSplit());
+            }
             return Optional.empty();
         }
         int copies;

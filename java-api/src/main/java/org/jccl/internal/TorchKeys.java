@@ -17,11 +17,13 @@ final class TorchKeys {
 
     private static final int WORLD = 0;
 
+    private final Interop interop;
     private final Store world;
     private final int number;
     private int groupsMade;
 
-    private TorchKeys(Store world, int number) {
+    private TorchKeys(Interop interop, Store world, int number) {
+        this.interop = interop;
         this.world = world;
         this.number = number;
     }
@@ -33,8 +35,8 @@ final class TorchKeys {
      *     default_pg} when an init method led to it, as it is when the program gave it
      */
     static Optional<TorchKeys> world(Interop interop, Optional<Store> store) {
-        return store.filter(shared -> interop == Interop.TORCH)
-                .map(shared -> new TorchKeys(new PrefixStore(WORLD + "/", shared), WORLD));
+        return store.filter(shared -> interop != Interop.NONE)
+                .map(shared -> new TorchKeys(interop, new PrefixStore(WORLD + "/", shared), WORLD));
     }
 
     /** Keys of the next group; on every rank of the world, called for the world. */
@@ -54,7 +56,12 @@ final class TorchKeys {
                                 + "; PyTorch's ranks sort them");
             }
         }
-        return new TorchKeys(world, ++groupsMade);
+        return new TorchKeys(interop, world, ++groupsMade);
+    }
+
+    /** Which of PyTorch's ways it is. */
+    Interop interop() {
+        return interop;
     }
 
     /** Where the communicators for a type of device meet. */

@@ -276,6 +276,16 @@ public interface Communicator extends AutoCloseable {
     default void batchEnd() {}
 
     /**
+     * Takes part in a split of this communicator without getting into a part. Called in a world
+     * with ranks of {@link org.jccl.Interop#TORCH_EAGER} on those that are not in a new group,
+     * while the others are in {@link BackendProvider#create}. Libraries that form groups by
+     * themselves need nothing.
+     *
+     * @throws org.jccl.JcclException when not all ranks come in time or the library fails
+     */
+    default void declineSplit() {}
+
+    /**
      * The failure the library noticed by itself, without a call.
      *
      * @return null when there is none

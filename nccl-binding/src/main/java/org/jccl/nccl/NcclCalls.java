@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.cuda.nccl.ncclConfig_t;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.jccl.DataType;
@@ -41,6 +42,18 @@ final class NcclCalls implements AutoCloseable {
     void free() {
         premul.close();
         factor.close();
+    }
+
+    /**
+     * Splits the communicator, with all of its ranks.
+     *
+     * @param color of the part, or {@link nccl#NCCL_SPLIT_NOCOLOR} to be in none
+     * @param key place in the part
+     * @param child becomes the part's communicator
+     * @param settings of the part
+     */
+    void split(int color, int key, ncclComm child, ncclConfig_t settings) {
+        check(nccl.ncclCommSplit(communicator, color, key, child, settings), "ncclCommSplit");
     }
 
     private void check(int code, String call) {

@@ -1,9 +1,12 @@
 package org.jccl.nccl;
 
+import java.util.Optional;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.cuda.nccl.ncclConfig_t;
 import org.bytedeco.javacpp.BytePointer;
 import org.jccl.DataType;
+import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.nccl.NativeHandles.Address;
@@ -21,6 +24,8 @@ final class NcclCommunicator implements Communicator {
     private static final long ENQUEUED = 0;
 
     private final NcclHandle handle;
+    private final Optional<NcclPairs> pairs;
+    private final CommunicatorConfig config;
     private final int rank;
     private final int size;
     private final int device;
@@ -45,12 +50,17 @@ final class NcclCommunicator implements Communicator {
             CommunicatorConfig config,
             BytePointer networkName,
             boolean float8) {
+        this.config = config;
         this.rank = config.rank();
         this.size = config.size();
         this.device = config.device().index();
         this.networkName = networkName;
         this.float8 = float8;
         this.handle = new NcclHandle(communicator, config.groupName(), device, config.timeout());
+        this.pairs =
+                config.interop() == Interop.TORCH
+                        ? Optional.of(new NcclPairs(config))
+                        : Optional.empty();
         Address memory = new Address();
         CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
         CudaRuntime.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
@@ -260,6 +270,12 @@ final class NcclCommunicator implements Communicator {
 
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        if (pairs.isPresent() && !handle.holds()) {
+            try (NcclCalls calls = pairs.get().enter(peer)) {
+                calls.send(address, count, type, pairs.get().rankOf(peer), stream);
+            }
+            return ENQUEUED;
+        }
         try (NcclCalls calls = handle.enter()) {
             calls.send(address, count, type, peer, stream);
         }
@@ -268,6 +284,12 @@ final class NcclCommunicator implements Communicator {
 
     @Override
     public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        if (pairs.isPresent() && !handle.holds()) {
+            try (NcclCalls calls = pairs.get().enter(peer)) {
+                calls.receive(address, count, type, pairs.get().rankOf(peer), stream);
+            }
+            return ENQUEUED;
+        }
         try (NcclCalls calls = handle.enter()) {
             calls.receive(address, count, type, peer, stream);
         }
@@ -311,14 +333,28 @@ final class NcclCommunicator implements Communicator {
         }
     }
 
+    /** Splits this communicator; see {@link NcclCalls#split}. */
+    void split(int color, int key, ncclComm child, ncclConfig_t settings) {
+        try (NcclCalls calls = handle.enter()) {
+            calls.split(color, key, child, settings);
+        }
+    }
+
+    @Override
+    public void declineSplit() {
+        NcclConnector.declineSplit(this, config);
+    }
+
     @Override
     public JcclException asynchronousError() {
-        return handle.asynchronousError();
+        JcclException error = handle.asynchronousError();
+        return error != null || pairs.isEmpty() ? error : pairs.get().asynchronousError();
     }
 
     @Override
     public void abort() {
         handle.abort();
+        pairs.ifPresent(NcclPairs::abort);
     }
 
     @Override
@@ -327,6 +363,7 @@ final class NcclCommunicator implements Communicator {
             return;
         }
         closed = true;
+        pairs.ifPresent(NcclPairs::close);
         if (!handle.close()) {
             // NCCL may still use what was given to it.
             return;

@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
@@ -13,7 +14,9 @@ import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.jccl.BackendOptions;
 import org.jccl.BootstrapException;
+import org.jccl.Device;
 import org.jccl.FailureContext;
+import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
@@ -23,25 +26,28 @@ import org.jccl.store.StoreTimeoutException;
 /** Forms a communicator: shares the unique id through the store, then initialises NCCL with it. */
 final class NcclConnector {
 
-    /** PyTorch's name for the id of a group's first communicator, so that both can form one. */
-    private static final String ID_KEY = "0";
-
     /** Major compute capability from which on devices reduce float8. */
     private static final int FLOAT8_CAPABILITY = 9;
 
     private static final int ID_BYTES = 128;
+
+    /** PyTorch's default. */
+    private static final int RANKS_PER_ROOT = 128;
+
     private static final int UNSET = Integer.MIN_VALUE;
     private static final long POLL_NANOS = 100_000;
 
     private final CommunicatorConfig config;
+    private final String key;
     private final NcclOptions options;
     private final ncclComm communicator = new ncclComm();
     private BytePointer networkName;
     private boolean abandoned;
     private boolean connected;
 
-    private NcclConnector(CommunicatorConfig config) {
+    private NcclConnector(CommunicatorConfig config, String key) {
         this.config = config;
+        this.key = key;
         this.options = options(config);
     }
 
@@ -56,34 +62,124 @@ final class NcclConnector {
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
-        return new NcclConnector(config).connect();
+        requireOneRoot(config);
+        NcclConnector connector = new NcclConnector(config, NcclKeys.COMMUNICATOR);
+        boolean split =
+                config.interop() == Interop.TORCH_EAGER
+                        && config.parent().orElse(null) instanceof NcclCommunicator;
+        if (split) {
+            connector.form(connector::split);
+        } else {
+            connector.initialise();
+        }
+        return new NcclCommunicator(
+                connector.communicator,
+                config,
+                connector.networkName,
+                supportsFloat8(config.device()));
     }
 
-    private NcclCommunicator connect() {
-        long deadline = System.nanoTime() + config.timeout().toNanos();
-        ncclUniqueId id = shareId();
-        // A blocking initialisation can not be stopped, so it must not hold the caller.
+    /**
+     * A communicator of two ranks.
+     *
+     * @param handle of the communicator
+     * @param networkName memory that NCCL reads while it exists, or null
+     */
+    record Pair(NcclHandle handle, BytePointer networkName) {}
+
+    /** Forms the communicator of two ranks of a group, with the peer that does so too. */
+    static Pair connectPair(CommunicatorConfig group, int peer) {
+        String key = NcclKeys.pair(group.rank(), peer);
+        CommunicatorConfig pair =
+                new CommunicatorConfig(
+                        group.groupName() + " " + key,
+                        group.rank() < peer ? 0 : 1,
+                        2,
+                        group.store(),
+                        group.timeout(),
+                        group.device(),
+                        group.interop(),
+                        group.options(),
+                        Optional.empty(),
+                        List.of());
+        NcclConnector connector = new NcclConnector(pair, key);
+        connector.initialise();
+        NcclHandle handle =
+                new NcclHandle(
+                        connector.communicator,
+                        pair.groupName(),
+                        pair.device().index(),
+                        pair.timeout());
+        return new Pair(handle, connector.networkName);
+    }
+
+    /** Takes part in a split that gives this rank nothing. */
+    static void declineSplit(NcclCommunicator parent, CommunicatorConfig config) {
+        NcclConnector connector = new NcclConnector(config, NcclKeys.COMMUNICATOR);
+        connector.form(
+                deadline -> {
+                    try (ncclConfig_t settings = connector.settings()) {
+                        parent.split(
+                                nccl.NCCL_SPLIT_NOCOLOR,
+                                config.rank(),
+                                connector.communicator,
+                                settings);
+                    }
+                });
+    }
+
+    /** PyTorch's ranks share several ids where there are more ranks than one of them may serve. */
+    private static void requireOneRoot(CommunicatorConfig config) {
+        String variable = "TORCH_NCCL_RANKS_PER_ROOT";
+        String said = System.getenv().getOrDefault(variable, "").strip();
+        int most = said.matches("[0-9]{1,9}") ? Integer.parseInt(said) : RANKS_PER_ROOT;
+        if (config.interop() != Interop.NONE && config.size() > most) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "PyTorch's ranks form a group of "
+                            + config.size()
+                            + " ranks in a way that is not supported here: set "
+                            + variable
+                            + "="
+                            + config.size()
+                            + " for every rank");
+        }
+    }
+
+    private interface Former {
+        void form(long deadline);
+    }
+
+    /** A blocking call can not be stopped, so it must not hold the caller. */
+    private void form(Former former) {
+        form(former, System.nanoTime() + config.timeout().toNanos());
+    }
+
+    private void form(Former former, long deadline) {
         boolean done =
                 Deadline.run(
                         "jccl-nccl-connect-" + config.groupName() + "-" + config.rank(),
-                        () -> initialise(id, deadline),
+                        () -> {
+                            former.form(deadline);
+                            finish();
+                        },
                         Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
         if (!done) {
             abandon();
             throw timeout();
         }
-        id.close();
-        return new NcclCommunicator(communicator, config, networkName, supportsFloat8());
     }
 
     private OperationTimeoutException timeout() {
         return new OperationTimeoutException(
                 FailureContext.NONE,
-                "ncclCommInitRankConfig did not finish in "
+                "forming the communicator of group "
+                        + config.groupName()
+                        + " did not finish in "
                         + config.timeout()
                         + ": not all "
                         + config.size()
-                        + " ranks called it, or they can not reach each other; NCCL_DEBUG=INFO tells"
+                        + " ranks take part, or they can not reach each other; NCCL_DEBUG=INFO tells"
                         + " more");
     }
 
@@ -106,7 +202,7 @@ final class NcclConnector {
             check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             byte[] copy = new byte[ID_BYTES];
             bytes.get(copy);
-            store.set(ID_KEY, copy);
+            store.set(key, copy);
             return id;
         }
         bytes.put(fetchId(store));
@@ -115,14 +211,14 @@ final class NcclConnector {
 
     private byte[] fetchId(Store store) {
         try {
-            store.await(List.of(ID_KEY), config.timeout());
+            store.await(List.of(key), config.timeout());
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
                     "rank 0 put no NCCL id into the store in " + config.timeout(),
                     e);
         }
-        byte[] id = store.get(ID_KEY);
+        byte[] id = store.get(key);
         if (id.length != ID_BYTES) {
             throw new BootstrapException(
                     FailureContext.NONE,
@@ -135,28 +231,47 @@ final class NcclConnector {
         return id;
     }
 
-    /** On a thread of its own. */
+    private void initialise() {
+        long deadline = System.nanoTime() + config.timeout().toNanos();
+        ncclUniqueId id = shareId();
+        form(end -> initialise(id, end), deadline);
+        id.close();
+    }
+
     private void initialise(ncclUniqueId id, long deadline) {
         CudaRuntime.check(cudart.cudaSetDevice(config.device().index()), "cudaSetDevice");
         try (ncclConfig_t settings = settings()) {
             int code =
                     nccl.ncclCommInitRankConfig(
                             communicator, config.size(), id, config.rank(), settings);
-            if (code == nccl.ncclInProgress) {
-                code = pollUntil(deadline);
-            }
-            if (code != nccl.ncclSuccess && !communicator.isNull()) {
-                var failure = NcclErrors.of(code, "ncclCommInitRankConfig", communicator);
-                nccl.ncclCommAbort(communicator);
-                throw code == nccl.ncclInProgress ? timeout() : failure;
-            }
-            check(code, "ncclCommInitRankConfig");
+            settle(code, deadline, "ncclCommInitRankConfig");
         }
-        synchronized (this) {
-            connected = true;
-            if (abandoned) {
-                nccl.ncclCommAbort(communicator);
-            }
+    }
+
+    private void split(long deadline) {
+        CudaRuntime.check(cudart.cudaSetDevice(config.device().index()), "cudaSetDevice");
+        NcclCommunicator parent = (NcclCommunicator) config.parent().orElseThrow();
+        try (ncclConfig_t settings = settings()) {
+            int color = NcclKeys.splitColor(config.parentRanks());
+            parent.split(color, config.rank(), communicator, settings);
+            settle(nccl.ncclInProgress, deadline, "ncclCommSplit");
+        }
+    }
+
+    private void settle(int code, long deadline, String call) {
+        int settled = code == nccl.ncclInProgress ? pollUntil(deadline) : code;
+        if (settled != nccl.ncclSuccess && !communicator.isNull()) {
+            var failure = NcclErrors.of(settled, call, communicator);
+            nccl.ncclCommAbort(communicator);
+            throw settled == nccl.ncclInProgress ? timeout() : failure;
+        }
+        check(settled, call);
+    }
+
+    private synchronized void finish() {
+        connected = !communicator.isNull();
+        if (abandoned && connected) {
+            nccl.ncclCommAbort(communicator);
         }
     }
 
@@ -211,11 +326,11 @@ final class NcclConnector {
         return settings;
     }
 
-    private boolean supportsFloat8() {
+    private static boolean supportsFloat8(Device device) {
         int[] major = new int[1];
         CudaRuntime.check(
                 cudart.cudaDeviceGetAttribute(
-                        major, cudart.cudaDevAttrComputeCapabilityMajor, config.device().index()),
+                        major, cudart.cudaDevAttrComputeCapabilityMajor, device.index()),
                 "cudaDeviceGetAttribute");
         return major[0] >= FLOAT8_CAPABILITY;
     }

@@ -80,6 +80,11 @@ final class NcclHandle {
         turns.unlock();
     }
 
+    /** Whether the calling thread is inside. */
+    boolean holds() {
+        return turns.isHeldByCurrentThread();
+    }
+
     /**
      * Throws what a result means, unless it is that a non-blocking call still goes on. That is
      * waited for: an event recorded before would not cover what the call enqueues.

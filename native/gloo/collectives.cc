@@ -7,9 +7,7 @@
 #include <gloo/broadcast.h>
 #include <gloo/reduce.h>
 
-#include "communicator.h"
-#include "operation.h"
-#include "reduce.h"
+#include "collectives.h"
 
 namespace jccl {
 
@@ -28,66 +26,49 @@ constexpr size_t kSegmentBytes = 1024 * 1024;
 // Two lanes of two segments.
 constexpr size_t kRingBytes = 4 * kSegmentBytes;
 
-char* at(void* base, size_t offset) { return static_cast<char*>(base) + offset; }
-const char* at(const void* base, size_t offset) { return static_cast<const char*>(base) + offset; }
-
-Combine combiner(int type, int kind) {
-  const Combine combine = combineOf(type, kind);
-  if (combine == nullptr) {
-    throw Failure(
-        kInvalid, "reduce op " + std::to_string(kind) + " is not defined for data type " + std::to_string(type));
-  }
-  return combine;
-}
-
-void copy(void* to, const void* from, size_t bytes) {
-  if (bytes > 0 && to != from) {
-    std::memmove(to, from, bytes);
-  }
-}
-
-// gloo's options take the element size from a template argument.
-template <typename Options>
-void setMemory(Options& options, std::unique_ptr<Transfer> in, std::unique_ptr<Transfer> out, size_t elementSize) {
-  const auto set = [&](auto element) {
-    using T = decltype(element);
-    if (in != nullptr) {
-      options.template setInput<T>(std::move(in));
-    }
-    options.template setOutput<T>(std::move(out));
-  };
-  switch (elementSize) {
-    case 1:
-      return set(uint8_t{});
-    case 2:
-      return set(uint16_t{});
-    case 4:
-      return set(uint32_t{});
-    default:
-      return set(uint64_t{});
-  }
-}
-
 }  // namespace
 
-Operation Communicator::begin(const Signature& signature) {
-  return Operation(*mesh_, sequence_++, signature, Clock::now() + timeout_);
+void Collectives::listen(const std::string& address) {
+  auto device = deviceAt(address);
+  auto mesh = std::make_shared<Mesh>(device, rank_, size_, timeout_);
+  for (int peer = 0; peer < size_; peer++) {
+    if (peer != rank_) {
+      mesh->createPair(peer);
+    }
+  }
+  use(std::move(device), std::move(mesh));
+}
+
+std::vector<char> Collectives::addressFor(int peer) { return mesh_->getPair(peer)->address().bytes(); }
+
+void Collectives::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
+  mesh_->enter(0, Clock::now() + Milliseconds(timeoutMillis));
+  mesh_->leave();
+  mesh_->getPair(peer)->connect(address);
+}
+
+uint64_t Collectives::messageSlot(size_t count, int type, int tag) const {
+  return slotOf(kPointToPoint, tag, Signature(kPointToPointOp, type).add(count).bits24());
+}
+
+Operation Collectives::begin(const Signature& signature) {
+  return Operation(*mesh_, tagOf(sequence_++, signature), Clock::now() + timeout_);
 }
 
 // With nothing to move, ranks still meet, so that one which has something to move is noticed.
-void Communicator::meet(const Operation& op) {
+void Collectives::meet(const Operation& op) {
   ::gloo::BarrierOptions options(context_);
   options.setTag(op.tag);
   ::gloo::barrier(options);
 }
 
-void Communicator::barrier() {
+void Collectives::barrier() {
   if (size_ > 1) {
     meet(begin(Signature(kBarrierOp, 0)));
   }
 }
 
-void Communicator::broadcast(void* data, size_t count, int type, int root) {
+void Collectives::broadcast(void* data, size_t count, int type, int root) {
   if (size_ == 1) {
     return;
   }
@@ -102,7 +83,7 @@ void Communicator::broadcast(void* data, size_t count, int type, int root) {
   ::gloo::broadcast(options);
 }
 
-void Communicator::allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) {
+void Collectives::allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) {
   const size_t bytes = count * elementSizeOf(type);
   const Combine combine = combiner(type, kind);
   if (kind == kPremulSum) {
@@ -133,7 +114,7 @@ void Communicator::allReduce(const void* in, void* out, size_t count, int type, 
 
 // Every rank sends all it has to every other and reduces by itself, in rank order: one message time instead of the
 // ring's 2 (N - 1), for N / 2 times its bytes.
-void Communicator::exchangeAndReduce(
+void Collectives::exchangeAndReduce(
     const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine) {
   auto* parts = static_cast<char*>(scratch(bytes * size_));
   auto received = op.mesh.transfer(parts, bytes * size_);
@@ -154,7 +135,7 @@ void Communicator::exchangeAndReduce(
   }
 }
 
-void Communicator::reduce(
+void Collectives::reduce(
     const void* in, void* out, size_t count, int type, int kind, double factor, int root) {
   const size_t bytes = count * elementSizeOf(type);
   const Combine combine = combiner(type, kind);
@@ -184,7 +165,7 @@ void Communicator::reduce(
   }
 }
 
-void Communicator::allGather(const void* in, void* out, size_t count, int type) {
+void Collectives::allGather(const void* in, void* out, size_t count, int type) {
   const size_t bytes = count * elementSizeOf(type);
   if (size_ == 1) {
     return copy(out, in, bytes);
@@ -202,7 +183,7 @@ void Communicator::allGather(const void* in, void* out, size_t count, int type) 
   ::gloo::allgather(options);
 }
 
-void Communicator::allGatherV(const void* in, void* out, const int64_t* counts, int type) {
+void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, int type) {
   const Parts parts(counts, size_, elementSizeOf(type));
   if (size_ == 1) {
     return copy(out, in, parts.total());
@@ -220,7 +201,7 @@ void Communicator::allGatherV(const void* in, void* out, const int64_t* counts, 
   ::gloo::allgatherv(options);
 }
 
-void Communicator::gather(const void* in, void* out, int64_t count, int type, int root) {
+void Collectives::gather(const void* in, void* out, int64_t count, int type, int root) {
   const size_t part = count * elementSizeOf(type);
   if (size_ == 1) {
     return copy(out, in, part);
@@ -245,7 +226,7 @@ void Communicator::gather(const void* in, void* out, int64_t count, int type, in
   }
 }
 
-void Communicator::scatter(const void* in, void* out, int64_t count, int type, int root) {
+void Collectives::scatter(const void* in, void* out, int64_t count, int type, int root) {
   const size_t part = count * elementSizeOf(type);
   if (size_ == 1) {
     return copy(out, in, part);
@@ -270,7 +251,13 @@ void Communicator::scatter(const void* in, void* out, int64_t count, int type, i
   }
 }
 
-void Communicator::reduceScatterV(
+void Collectives::reduceScatter(
+    const void* in, void* out, int64_t count, int type, int kind, double factor) {
+  const std::vector<int64_t> counts(size_, count);
+  reduceScatterV(in, out, counts.data(), type, kind, factor);
+}
+
+void Collectives::reduceScatterV(
     const void* in, void* out, const int64_t* counts, int type, int kind, double factor) {
   const Parts parts(counts, size_, elementSizeOf(type));
   const size_t count = parts.total() / elementSizeOf(type);
@@ -304,7 +291,7 @@ void Communicator::reduceScatterV(
 }
 
 // Every rank sends part j to rank j, which reduces what it got in rank order.
-void Communicator::reduceScatterDirect(
+void Collectives::reduceScatterDirect(
     const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,
     size_t elementSize) {
   const size_t bytes = parts.bytes(rank_);
@@ -331,7 +318,7 @@ void Communicator::reduceScatterDirect(
 
 // Part p starts at rank p + 1 and travels up to rank p, which is the last to add to it. Parts are cut into segments;
 // two lanes carry the even and the odd ones, so that one segment moves while the other is reduced.
-void Communicator::reduceScatterRing(
+void Collectives::reduceScatterRing(
     const Operation& op, const void* in, void* out, const Parts& parts, char* lanes, Combine combine,
     size_t elementSize) {
   const int next = (rank_ + 1) % size_;
@@ -406,7 +393,7 @@ void Communicator::reduceScatterRing(
 }
 
 // Only the two ranks of a pair know how much moves between them, so that is in the slot and not in the tag.
-void Communicator::allToAllV(
+void Collectives::allToAllV(
     const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) {
   const Parts sends(inCounts, size_, elementSizeOf(type));
   const Parts receives(outCounts, size_, elementSizeOf(type));

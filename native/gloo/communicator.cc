@@ -1,6 +1,6 @@
 #include "communicator.h"
 
-#include "operation.h"
+#include "reduce.h"
 
 namespace jccl {
 
@@ -13,24 +13,9 @@ Communicator::~Communicator() {
   }
 }
 
-void Communicator::listen(const std::string& address) {
-  device_ = deviceAt(address);
-  auto mesh = std::make_shared<Mesh>(device_, rank_, size_, timeout_);
-  for (int peer = 0; peer < size_; peer++) {
-    if (peer != rank_) {
-      mesh->createPair(peer);
-    }
-  }
-  context_ = std::make_shared<Context>(device_, mesh, timeout_);
+void Communicator::use(std::shared_ptr<tcp::Device> device, std::shared_ptr<Mesh> mesh) {
+  context_ = std::make_shared<Context>(std::move(device), mesh, timeout_);
   mesh_ = std::move(mesh);
-}
-
-std::vector<char> Communicator::addressFor(int peer) { return mesh_->getPair(peer)->address().bytes(); }
-
-void Communicator::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
-  mesh_->enter(0, Clock::now() + Milliseconds(timeoutMillis));
-  mesh_->leave();
-  mesh_->getPair(peer)->connect(address);
 }
 
 void Communicator::enter() {
@@ -109,15 +94,14 @@ void Communicator::checkPeer(int peer) const {
 int64_t Communicator::send(const void* data, size_t count, int type, int peer, int tag) {
   checkPeer(peer);
   auto transfer = mesh_->transfer(data, count * elementSizeOf(type), Clock::time_point::max());
-  const uint32_t shape = Signature(kPointToPointOp, type).add(count).bits24();
-  transfer->send(peer, slotOf(kPointToPoint, tag, shape), 0, count * elementSizeOf(type));
+  transfer->send(peer, messageSlot(count, type, tag), 0, count * elementSizeOf(type));
   return keep(std::move(transfer), false);
 }
 
 int64_t Communicator::recv(void* data, size_t count, int type, int peer, int tag) {
   checkPeer(peer);
   auto transfer = mesh_->transfer(data, count * elementSizeOf(type), Clock::time_point::max());
-  const uint64_t slot = slotOf(kPointToPoint, tag, Signature(kPointToPointOp, type).add(count).bits24());
+  const uint64_t slot = messageSlot(count, type, tag);
   if (peer >= 0) {
     transfer->recv(peer, slot, 0, count * elementSizeOf(type));
   } else {

@@ -1,4 +1,5 @@
-// One rank's end of a group: gloo's collectives, and the ones that gloo lacks, on one mesh.
+// One rank's end of a group: forming the mesh, failures, point-to-point, abort. Who the other ranks are decides what
+// collectives and messages look like, so those are virtual.
 #pragma once
 
 #include <atomic>
@@ -9,36 +10,34 @@
 #include <string>
 #include <vector>
 
-#include "reduce.h"
 #include "transport.h"
 
 namespace jccl {
 
-class Operation;
-class Parts;
-class Signature;
-
-class Communicator final {
+class Communicator {
  public:
-  Communicator(int rank, int size, int64_t timeoutMillis);
-  ~Communicator();
+  virtual ~Communicator();
 
   // Forming the mesh: listen on every rank, exchange the addresses, connect to each peer in rank order.
-  void listen(const std::string& address);
-  std::vector<char> addressFor(int peer);
-  void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis);
+  virtual void listen(const std::string& address) = 0;
+  virtual std::vector<char> addressFor(int peer) = 0;
+  virtual void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) = 0;
 
   // Memory is contiguous, counts are elements. Arguments have been checked by the caller.
-  void barrier();
-  void broadcast(void* data, size_t count, int type, int root);
-  void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor);
-  void reduce(const void* in, void* out, size_t count, int type, int kind, double factor, int root);
-  void allGather(const void* in, void* out, size_t count, int type);
-  void allGatherV(const void* in, void* out, const int64_t* counts, int type);
-  void gather(const void* in, void* out, int64_t count, int type, int root);
-  void scatter(const void* in, void* out, int64_t count, int type, int root);
-  void reduceScatterV(const void* in, void* out, const int64_t* counts, int type, int kind, double factor);
-  void allToAllV(const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type);
+  virtual void barrier() = 0;
+  virtual void broadcast(void* data, size_t count, int type, int root) = 0;
+  virtual void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) = 0;
+  virtual void reduce(
+      const void* in, void* out, size_t count, int type, int kind, double factor, int root) = 0;
+  virtual void allGather(const void* in, void* out, size_t count, int type) = 0;
+  virtual void allGatherV(const void* in, void* out, const int64_t* counts, int type) = 0;
+  virtual void gather(const void* in, void* out, int64_t count, int type, int root) = 0;
+  virtual void scatter(const void* in, void* out, int64_t count, int type, int root) = 0;
+  virtual void reduceScatter(const void* in, void* out, int64_t count, int type, int kind, double factor) = 0;
+  virtual void reduceScatterV(
+      const void* in, void* out, const int64_t* counts, int type, int kind, double factor) = 0;
+  virtual void allToAllV(
+      const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) = 0;
 
   // Return a request; peer -1 receives from any rank.
   int64_t send(const void* data, size_t count, int type, int peer, int tag);
@@ -64,6 +63,22 @@ class Communicator final {
 
   int size() const { return size_; }
 
+ protected:
+  Communicator(int rank, int size, int64_t timeoutMillis);
+
+  void use(std::shared_ptr<tcp::Device> device, std::shared_ptr<Mesh> mesh);
+  // What a message of this shape has as its slot.
+  virtual uint64_t messageSlot(size_t count, int type, int tag) const = 0;
+  void* scratch(size_t bytes);
+
+  const int rank_;
+  const int size_;
+  const Milliseconds timeout_;
+  std::shared_ptr<Mesh> mesh_;
+  std::shared_ptr<Context> context_;
+  // How many collectives this rank has begun.
+  uint32_t sequence_ = 0;
+
  private:
   struct Request {
     std::unique_ptr<Transfer> transfer;
@@ -75,26 +90,7 @@ class Communicator final {
   int64_t keep(std::unique_ptr<Transfer> transfer, bool receive);
   std::shared_ptr<Request> find(int64_t request);
   void checkPeer(int peer) const;
-  void* scratch(size_t bytes);
 
-  Operation begin(const Signature& signature);
-  void meet(const Operation& op);
-  void exchangeAndReduce(
-      const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);
-  void reduceScatterDirect(
-      const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,
-      size_t elementSize);
-  void reduceScatterRing(
-      const Operation& op, const void* in, void* out, const Parts& parts, char* lanes, Combine combine,
-      size_t elementSize);
-
-  const int rank_;
-  const int size_;
-  const Milliseconds timeout_;
-  std::shared_ptr<tcp::Device> device_;
-  std::shared_ptr<Mesh> mesh_;
-  std::shared_ptr<Context> context_;
-  uint32_t sequence_ = 0;
   std::vector<char> scratch_;
 
   std::atomic<bool> aborted_{false};

@@ -10,7 +10,8 @@
 
 #include <gloo/config.h>
 
-#include "communicator.h"
+#include "collectives.h"
+#include "torch.h"
 
 namespace {
 
@@ -62,8 +63,13 @@ const char* jccl_gloo_version() noexcept {
   return version.c_str();
 }
 
-int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis) noexcept {
-  auto communicator = std::make_shared<Communicator>(rank, size, timeout_millis);
+int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept {
+  std::shared_ptr<Communicator> communicator;
+  if (torch != 0) {
+    communicator = std::make_shared<jccl::TorchCommunicator>(rank, size, timeout_millis);
+  } else {
+    communicator = std::make_shared<jccl::Collectives>(rank, size, timeout_millis);
+  }
   std::lock_guard<std::mutex> lock(registry().mutex);
   const int64_t handle = registry().next++;
   registry().communicators[handle] = std::move(communicator);
@@ -132,8 +138,7 @@ int jccl_gloo_scatter(
 int jccl_gloo_reduce_scatter(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept {
   return guarded(handle, [&](Communicator& c) {
-    const std::vector<int64_t> counts(c.size(), count);
-    c.reduceScatterV(memory(in), memory(out), counts.data(), type, kind, factor);
+    c.reduceScatter(memory(in), memory(out), count, type, kind, factor);
   });
 }
 

@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "reduce.h"
 #include "transport.h"
 
 namespace jccl {
@@ -50,6 +54,46 @@ class Parts final {
   size_t largest_ = 0;
 };
 
+inline char* at(void* base, size_t offset) { return static_cast<char*>(base) + offset; }
+inline const char* at(const void* base, size_t offset) { return static_cast<const char*>(base) + offset; }
+
+inline Combine combiner(int type, int kind) {
+  const Combine combine = combineOf(type, kind);
+  if (combine == nullptr) {
+    throw Failure(
+        kInvalid, "reduce op " + std::to_string(kind) + " is not defined for data type " + std::to_string(type));
+  }
+  return combine;
+}
+
+inline void copy(void* to, const void* from, size_t bytes) {
+  if (bytes > 0 && to != from) {
+    std::memmove(to, from, bytes);
+  }
+}
+
+// gloo's options take the element size from a template argument.
+template <typename Options>
+void setMemory(Options& options, std::unique_ptr<Transfer> in, std::unique_ptr<Transfer> out, size_t elementSize) {
+  const auto set = [&](auto element) {
+    using T = decltype(element);
+    if (in != nullptr) {
+      options.template setInput<T>(std::move(in));
+    }
+    options.template setOutput<T>(std::move(out));
+  };
+  switch (elementSize) {
+    case 1:
+      return set(uint8_t{});
+    case 2:
+      return set(uint16_t{});
+    case 4:
+      return set(uint32_t{});
+    default:
+      return set(uint64_t{});
+  }
+}
+
 // What ranks must agree on, folded into the tag of the operation's messages.
 class Signature final {
  public:
@@ -80,13 +124,17 @@ class Signature final {
   uint64_t hash_ = 0x9e3779b97f4a7c15u;
 };
 
-// A collective from its first to its last message. Its tag is the low 8 bits of its position on the communicator and
-// 24 bits of its signature, so that messages of ranks that disagree never meet.
+// The low 8 bits of an operation's position on the communicator and 24 bits of its signature, so that messages of ranks
+// that disagree never meet.
+inline uint32_t tagOf(uint32_t position, const Signature& signature) {
+  return (position & 0xff) | signature.bits24() << 8;
+}
+
+// A collective from its first to its last message.
 class Operation final {
  public:
-  Operation(Mesh& mesh, uint32_t position, const Signature& signature, Clock::time_point deadline)
-      : mesh(mesh), tag((position & 0xff) | signature.bits24() << 8) {
-    mesh.enter(tag, deadline);
+  Operation(Mesh& mesh, uint32_t tag, Clock::time_point deadline, uint8_t kind = 0) : mesh(mesh), tag(tag) {
+    mesh.enter(static_cast<uint64_t>(kind) << 32 | tag, deadline);
   }
   // After a failure the position stays known, for the question what the peers were doing.
   ~Operation() {

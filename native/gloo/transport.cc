@@ -220,7 +220,7 @@ std::unique_ptr<Transfer> Mesh::transfer(const void* memory, size_t bytes, Clock
       std::static_pointer_cast<Mesh>(shared_from_this()), const_cast<void*>(memory), bytes, deadline));
 }
 
-void Mesh::enter(uint32_t tag, Clock::time_point deadline) {
+void Mesh::enter(uint64_t tag, Clock::time_point deadline) {
   tag_ = tag;
   deadline_ = deadline;
 }

@@ -82,7 +82,7 @@ class Transfer final : public tcp::UnboundBuffer {
 };
 
 // The connection to one peer.
-class Peer final : public tcp::Pair {
+class Peer : public tcp::Pair {
  public:
   Peer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout);
   ~Peer() override;
@@ -98,15 +98,16 @@ class Peer final : public tcp::Pair {
   void changeState(state next) noexcept override;
   void waitUntilConnected(std::unique_lock<std::mutex>& lock, bool useTimeout) override;
 
+  Mesh& mesh_;
+
  private:
   void wakeLocked(const std::exception_ptr& cause);
 
-  Mesh& mesh_;
   bool givenUp_ = false;  // closed by this side, not because of the peer
 };
 
 // All connections of one communicator.
-class Mesh final : public tcp::Context {
+class Mesh : public tcp::Context {
  public:
   Mesh(std::shared_ptr<tcp::Device> device, int rank, int size, Milliseconds timeout);
   ~Mesh() override;
@@ -119,8 +120,9 @@ class Mesh final : public tcp::Context {
   // For a transfer with a deadline of its own.
   std::unique_ptr<Transfer> transfer(const void* memory, size_t bytes, Clock::time_point deadline);
 
-  // The collective that begins now; transfers made until it leaves belong to it.
-  void enter(uint32_t tag, Clock::time_point deadline);
+  // The collective that begins now; transfers made until it leaves belong to it. Above the tag's 32 bits there may be
+  // gloo's number of the kind of collective.
+  void enter(uint64_t tag, Clock::time_point deadline);
   void leave() { tag_ = kNoTag; }
   Clock::time_point deadline() const { return deadline_; }
 
@@ -130,7 +132,11 @@ class Mesh final : public tcp::Context {
   // The first connection that failed by itself: "rank 3: Connection closed by peer", or empty.
   std::string lostPeer();
   // A peer that wants to exchange messages of another operation at this position, or empty.
-  std::string otherOperation();
+  virtual std::string otherOperation();
+
+ protected:
+  static constexpr uint64_t kNoTag = ~uint64_t{0};
+  std::atomic<uint64_t> tag_{kNoTag};
 
  private:
   friend class Peer;
@@ -139,8 +145,6 @@ class Mesh final : public tcp::Context {
   void wakeReceiversFromAny(const std::exception_ptr& cause);
   Peer* peer(int rank) { return static_cast<Peer*>(pairs_[rank].get()); }
 
-  static constexpr uint64_t kNoTag = ~uint64_t{0};
-  std::atomic<uint64_t> tag_{kNoTag};
   Clock::time_point deadline_;
   std::mutex failureMutex_;
   std::string lostPeer_;

@@ -139,7 +139,7 @@ final class Arguments {
                             + output.count()
                             + "; this rank's input must be as large as its output");
         }
-        if (allEqual(counts)) {
+        if (allEqual(counts) && !engine.communicator().reducesListsApart()) {
             operation.count = output.count();
         } else {
             operation.kind = OperationKind.REDUCE_SCATTER_V;

@@ -6,6 +6,7 @@ import java.util.function.Consumer;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.NativeException;
@@ -25,18 +26,21 @@ final class GlooCommunicator implements Communicator {
 
     private final long handle;
     private final Duration timeout;
+    private final boolean torch;
 
-    private GlooCommunicator(long handle, Duration timeout) {
+    private GlooCommunicator(long handle, Duration timeout, boolean torch) {
         this.handle = handle;
         this.timeout = timeout;
+        this.torch = torch;
     }
 
     static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
         Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
         // The engine's deadline comes first: its message says where the other ranks are.
         long millis = timeout.plus(ENGINE_FIRST).toMillis();
-        long handle = GlooNative.create(config.rank(), config.size(), millis);
-        GlooCommunicator communicator = new GlooCommunicator(handle, timeout);
+        boolean torch = config.interop() == Interop.TORCH;
+        long handle = GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0);
+        GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
         try {
             if (config.size() > 1) {
                 new Rendezvous(config, timeout, communicator).connect(whenChosen);
@@ -67,7 +71,13 @@ final class GlooCommunicator implements Communicator {
 
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
-        return op.supports(type) && !type.isFloat8();
+        boolean known = !torch || op.kind() != ReduceOp.Kind.PREMUL_SUM;
+        return known && op.supports(type) && !type.isFloat8();
+    }
+
+    @Override
+    public boolean reducesListsApart() {
+        return torch;
     }
 
     @Override

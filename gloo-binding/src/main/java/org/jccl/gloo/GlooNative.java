@@ -21,6 +21,8 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "transport.cc",
                             "communicator.cc",
                             "collectives.cc",
+                            "torch_transport.cc",
+                            "torch.cc",
                             "jccl_gloo.cc"
                         },
                         link = "gloo@.0",
@@ -43,7 +45,7 @@ final class GlooNative {
     static native String version();
 
     @Name("jccl_gloo_create")
-    static native long create(int rank, int size, long timeoutMillis);
+    static native long create(int rank, int size, long timeoutMillis, int torch);
 
     @Name("jccl_gloo_listen")
     static native int listen(long handle, String address);

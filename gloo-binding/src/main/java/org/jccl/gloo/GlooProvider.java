@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
+import org.jccl.Interop;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -50,6 +51,11 @@ public final class GlooProvider implements BackendProvider {
     @Override
     public Set<String> deviceTypes() {
         return Set.of("cpu");
+    }
+
+    @Override
+    public boolean supports(Interop interop) {
+        return true;
     }
 
     @Override

@@ -1,8 +1,6 @@
 package org.jccl.gloo;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,6 +12,7 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
+import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
@@ -22,8 +21,8 @@ import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
 /**
- * Forms the mesh of connections. Each rank listens on one port a peer, publishes its ports in the
- * store under {@code gloo/<rank>}, reads the others' and connects to them in rank order.
+ * Forms the mesh of connections. Each rank listens, publishes in the store where its peers connect
+ * to, reads the others' places and connects to them in rank order.
  */
 final class Rendezvous {
 
@@ -32,6 +31,7 @@ final class Rendezvous {
     private final CommunicatorConfig config;
     private final GlooCommunicator communicator;
     private final FailureContext context;
+    private final AnnouncementFormat format;
     private final Duration timeout;
     private final long deadline;
 
@@ -41,6 +41,10 @@ final class Rendezvous {
         this.timeout = timeout;
         this.deadline = System.nanoTime() + timeout.toNanos();
         this.context = FailureContext.ofGroup(config.groupName(), config.rank());
+        this.format =
+                config.interop() == Interop.TORCH
+                        ? new TorchAnnouncementFormat()
+                        : new OwnAnnouncementFormat();
     }
 
     void connect(Consumer<LocalAddress> whenChosen) {
@@ -55,17 +59,19 @@ final class Rendezvous {
                 LocalAddress.choose(config.options().map(this::options), System.getenv());
         whenChosen.accept(local);
         communicator.listen(local.address().getHostAddress());
-        store.set(key(config.rank()), announce(local).encode());
+        store.set(format.key(config.rank()), format.encode(announce(local)));
         List<Announcement> all = readAll(store);
         checkReachable(all);
         for (int peer = 0; peer < config.size(); peer++) {
             if (peer != config.rank()) {
-                byte[] address = all.get(peer).addressFor(config.rank(), config.size());
-                communicator.connect(peer, address, remaining());
+                communicator.connect(peer, all.get(peer).place(config.rank()), remaining());
             }
         }
-        // A quick rank could otherwise finish its work and leave while a slow one still connects.
-        communicator.barrier(Communicator.BLOCKING);
+        if (format.meets()) {
+            // A quick rank could otherwise finish its work and leave while a slow one still
+            // connects.
+            communicator.barrier(Communicator.BLOCKING);
+        }
     }
 
     private GlooOptions options(BackendOptions options) {
@@ -77,36 +83,27 @@ final class Rendezvous {
     }
 
     private Announcement announce(LocalAddress local) {
-        byte[][] addresses = new byte[config.size()][];
+        List<byte[]> places = new ArrayList<>();
         byte[] buffer = new byte[LONGEST_ADDRESS];
-        int length = 0;
         for (int peer = 0; peer < config.size(); peer++) {
-            if (peer != config.rank()) {
-                length = communicator.address(peer, buffer);
-                addresses[peer] = Arrays.copyOf(buffer, length);
-            }
-        }
-        ByteBuffer ports = ByteBuffer.allocate(length * config.size());
-        for (int peer = 0; peer < config.size(); peer++) {
-            if (peer != config.rank()) {
-                ports.put(peer * length, addresses[peer]);
-            }
+            int length = peer == config.rank() ? 0 : communicator.address(peer, buffer);
+            places.add(Arrays.copyOf(buffer, length));
         }
         return new Announcement(
                 hostName(),
                 local.address().getHostAddress(),
                 local.address().isLoopbackAddress() && !local.asked(),
-                ports.array());
+                places);
     }
 
     private List<Announcement> readAll(Store store) {
-        List<String> keys = IntStream.range(0, config.size()).mapToObj(Rendezvous::key).toList();
+        List<String> keys = IntStream.range(0, config.size()).mapToObj(format::key).toList();
         try {
             store.await(keys, remaining());
         } catch (StoreTimeoutException e) {
             List<Integer> missing =
                     IntStream.range(0, config.size())
-                            .filter(rank -> !store.check(List.of(key(rank))))
+                            .filter(rank -> !store.check(List.of(format.key(rank))))
                             .boxed()
                             .toList();
             throw new OperationTimeoutException(
@@ -122,7 +119,7 @@ final class Rendezvous {
         }
         List<Announcement> all = new ArrayList<>();
         for (byte[] value : store.multiGet(keys)) {
-            all.add(Announcement.decode(value));
+            all.add(format.decode(value, config.size()));
         }
         return all;
     }
@@ -159,45 +156,12 @@ final class Rendezvous {
         return Duration.ofNanos(Math.max(1_000_000, deadline - System.nanoTime()));
     }
 
-    private static String key(int rank) {
-        return "gloo/" + rank;
-    }
-
     /** Tells hosts apart without asking a name server. */
     private static String hostName() {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
         } catch (IOException e) {
             return Optional.ofNullable(System.getenv("HOSTNAME")).orElse("");
-        }
-    }
-
-    /** What a rank publishes: one line of text, then gloo's own form of one address a peer. */
-    private record Announcement(String host, String address, boolean onlyLocal, byte[] ports) {
-
-        byte[] encode() {
-            byte[] line =
-                    (host + " " + address + " " + onlyLocal + "\n")
-                            .getBytes(StandardCharsets.UTF_8);
-            return ByteBuffer.allocate(line.length + ports.length).put(line).put(ports).array();
-        }
-
-        static Announcement decode(byte[] value) {
-            int end = 0;
-            while (value[end] != '\n') {
-                end++;
-            }
-            String[] words = new String(value, 0, end, StandardCharsets.UTF_8).split(" ", -1);
-            return new Announcement(
-                    words[0],
-                    words[1],
-                    Boolean.parseBoolean(words[2]),
-                    Arrays.copyOfRange(value, end + 1, value.length));
-        }
-
-        byte[] addressFor(int rank, int size) {
-            int length = ports.length / size;
-            return Arrays.copyOfRange(ports, rank * length, (rank + 1) * length);
         }
     }
 }

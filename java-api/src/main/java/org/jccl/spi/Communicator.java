@@ -58,6 +58,17 @@ public interface Communicator extends AutoCloseable {
     }
 
     /**
+     * Whether a {@code reduceScatter} of a list of parts is another operation, to the ranks on the
+     * other side, than one of a tensor that holds them all. When it is, lists always come to {@link
+     * #reduceScatterV}.
+     *
+     * @return true when lists of equal parts must not come to {@link #reduceScatter}
+     */
+    default boolean reducesListsApart() {
+        return false;
+    }
+
+    /**
      * Whether this library reduces a type with an operation; asked before any reduction.
      *
      * @param op the operation

@@ -1,0 +1,110 @@
+package org.jccl.gloo;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jccl.FailureContext;
+import org.jccl.MismatchException;
+
+/**
+ * What PyTorch's ranks publish: host name and gloo's address of the one port a rank has, each after
+ * its length, then for each rank the number with which it introduces itself there. Without those
+ * numbers, ranks do so with their rank. All integers have 64 bits and are little endian.
+ */
+final class TorchAnnouncementFormat implements AnnouncementFormat {
+
+    /** A {@code sockaddr_storage}, and a number that is not used. */
+    private static final int ADDRESS_BYTES = 136;
+
+    private static final int FAMILY_IPV4 = 2;
+    private static final int IPV4_OFFSET = 4;
+    private static final int IPV6_OFFSET = 8;
+
+    @Override
+    public String key(int rank) {
+        return "0/" + rank; // of the first network interface, the only one used
+    }
+
+    @Override
+    public boolean meets() {
+        return false;
+    }
+
+    @Override
+    public byte[] encode(Announcement announcement) {
+        byte[] host = announcement.host().getBytes(StandardCharsets.UTF_8);
+        List<byte[]> places = announcement.places();
+        ByteBuffer value =
+                littleEndian(
+                        new byte
+                                [2 * Long.BYTES
+                                        + host.length
+                                        + ADDRESS_BYTES
+                                        + places.size() * Long.BYTES]);
+        byte[] any = places.stream().filter(place -> place.length > 0).findAny().orElseThrow();
+        value.putLong(host.length).put(host).putLong(ADDRESS_BYTES).put(any, 0, ADDRESS_BYTES);
+        for (byte[] place : places) {
+            value.putLong(place.length == 0 ? 0 : littleEndian(place).getLong(ADDRESS_BYTES));
+        }
+        return value.array();
+    }
+
+    @Override
+    public Announcement decode(byte[] value, int size) {
+        ByteBuffer in = littleEndian(value);
+        try {
+            String host = new String(sized(in), StandardCharsets.UTF_8);
+            byte[] address = sized(in);
+            boolean numbered = in.remaining() == size * Long.BYTES;
+            if (address.length != ADDRESS_BYTES || !numbered && in.hasRemaining()) {
+                throw foreign(value);
+            }
+            List<byte[]> places = new ArrayList<>();
+            for (long rank = 0; rank < size; rank++) {
+                ByteBuffer place = littleEndian(new byte[ADDRESS_BYTES + Long.BYTES]);
+                place.put(address).putLong(numbered ? in.getLong() : rank);
+                places.add(place.array());
+            }
+            InetAddress where = addressOf(littleEndian(address));
+            return new Announcement(
+                    host, where.getHostAddress(), where.isLoopbackAddress(), places);
+        } catch (BufferUnderflowException | UnknownHostException e) {
+            throw foreign(value);
+        }
+    }
+
+    private static byte[] sized(ByteBuffer in) {
+        long length = in.getLong();
+        if (length < 0 || length > in.remaining()) {
+            throw new BufferUnderflowException();
+        }
+        byte[] bytes = new byte[(int) length];
+        in.get(bytes);
+        return bytes;
+    }
+
+    private static InetAddress addressOf(ByteBuffer socketAddress) throws UnknownHostException {
+        boolean ipv4 = socketAddress.getShort(0) == FAMILY_IPV4;
+        byte[] bytes = new byte[ipv4 ? 4 : 16];
+        socketAddress.get(ipv4 ? IPV4_OFFSET : IPV6_OFFSET, bytes);
+        return InetAddress.getByAddress(bytes);
+    }
+
+    private static ByteBuffer littleEndian(byte[] bytes) {
+        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static MismatchException foreign(byte[] value) {
+        return new MismatchException(
+                FailureContext.NONE,
+                "gloo: what a rank has announced in "
+                        + value.length
+                        + " bytes is not what PyTorch 2.13 announces; all ranks must use that"
+                        + " release or a compatible one");
+    }
+}

@@ -1,0 +1,49 @@
+// A rank of a group whose ranks all use this shim: gloo's collectives, the ones that gloo lacks, and signatures in all
+// messages.
+#pragma once
+
+#include "communicator.h"
+#include "operation.h"
+#include "reduce.h"
+
+namespace jccl {
+
+class Collectives final : public Communicator {
+ public:
+  Collectives(int rank, int size, int64_t timeoutMillis) : Communicator(rank, size, timeoutMillis) {}
+
+  void listen(const std::string& address) override;
+  std::vector<char> addressFor(int peer) override;
+  void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) override;
+
+  void barrier() override;
+  void broadcast(void* data, size_t count, int type, int root) override;
+  void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) override;
+  void reduce(const void* in, void* out, size_t count, int type, int kind, double factor, int root) override;
+  void allGather(const void* in, void* out, size_t count, int type) override;
+  void allGatherV(const void* in, void* out, const int64_t* counts, int type) override;
+  void gather(const void* in, void* out, int64_t count, int type, int root) override;
+  void scatter(const void* in, void* out, int64_t count, int type, int root) override;
+  void reduceScatter(const void* in, void* out, int64_t count, int type, int kind, double factor) override;
+  void reduceScatterV(
+      const void* in, void* out, const int64_t* counts, int type, int kind, double factor) override;
+  void allToAllV(
+      const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) override;
+
+ protected:
+  uint64_t messageSlot(size_t count, int type, int tag) const override;
+
+ private:
+  Operation begin(const Signature& signature);
+  void meet(const Operation& op);
+  void exchangeAndReduce(
+      const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);
+  void reduceScatterDirect(
+      const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,
+      size_t elementSize);
+  void reduceScatterRing(
+      const Operation& op, const void* in, void* out, const Parts& parts, char* lanes, Combine combine,
+      size_t elementSize);
+};
+
+}  // namespace jccl

@@ -129,10 +129,7 @@ def eager(java):
     group.destroy()
 
 
-store = dist.TCPStore(
-    "127.0.0.1", port, world, rank == 0, datetime.timedelta(seconds=60), wait_for_workers=False
-)
-print("port", store.port, flush=True)
+store = dist.TCPStore("127.0.0.1", port, world, rank == 0, datetime.timedelta(seconds=60))
 check(cuda.cudaSetDevice(rank))
 memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
 check(cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4)))

@@ -6,16 +6,24 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URL;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jccl.torch.Torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Our stores and PyTorch's own, at the two ends of one connection or file. */
 final class TorchStoreTest {
+
+    /** Runs the script beside this class. */
+    private static Torch torch(String... arguments) throws Exception {
+        URL script = TorchStoreTest.class.getResource("torch_store.py");
+        return Torch.start(Path.of(script.toURI()), arguments);
+    }
 
     private static final Duration LONG = Duration.ofSeconds(60);
 
@@ -24,7 +32,7 @@ final class TorchStoreTest {
         try (TcpStoreServer server =
                         TcpStoreServer.bind(
                                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-                Torch torch = Torch.start("client", String.valueOf(server.port()));
+                Torch torch = torch("client", String.valueOf(server.port()));
                 TcpStore store = TcpStore.connect("127.0.0.1", server.port(), LONG)) {
             store.await(List.of("py/done"));
             assertThat(store.get("py/cs")).isEqualTo(bytes("second"));
@@ -44,7 +52,7 @@ final class TorchStoreTest {
 
     @Test
     void ourClientUsesTorchsServer() throws Exception {
-        try (Torch torch = Torch.start("server")) {
+        try (Torch torch = torch("server")) {
             int port = Integer.parseInt(torch.line());
             try (TcpStore store = TcpStore.connect("127.0.0.1", port, LONG)) {
                 assertThat(store.joinWorkers()).isEqualTo(1);
@@ -121,7 +129,7 @@ final class TorchStoreTest {
             store.add("java/n", 41);
             store.set("java/deleted", bytes("x"));
             store.deleteKey("java/deleted");
-            try (Torch torch = Torch.start("file", file.toString())) {
+            try (Torch torch = torch("file", file.toString())) {
                 store.await(List.of("py/started"));
                 for (int i = 0; i < 100; i++) {
                     store.add("both/n", 1);

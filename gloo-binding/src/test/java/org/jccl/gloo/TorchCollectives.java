@@ -1,0 +1,357 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.function.IntFunction;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.TorchObjects;
+import org.jccl.Work;
+import org.jccl.conformance.Elements;
+
+/** What {@code examples/pytorch-interop/collectives.py} does, as the Java ranks call it. */
+final class TorchCollectives {
+
+    private static final DataType FLOAT = DataType.FLOAT32;
+    private static final List<DataType> NUMBERS =
+            List.of(
+                    FLOAT,
+                    DataType.FLOAT64,
+                    DataType.FLOAT16,
+                    DataType.BFLOAT16,
+                    DataType.INT8,
+                    DataType.UINT8,
+                    DataType.INT32,
+                    DataType.INT64);
+    private static final int LARGE = 1_000_003;
+
+    private final ProcessGroup group;
+    private final int rank;
+    private final int world;
+
+    private TorchCollectives(ProcessGroup group) {
+        this.group = group;
+        this.rank = group.rank();
+        this.world = group.size();
+    }
+
+    static void run(ProcessGroup group) {
+        TorchCollectives rank = new TorchCollectives(group);
+        List<Runnable> parts =
+                List.of(
+                        rank::allReduce,
+                        rank::rooted,
+                        rank::gathers,
+                        rank::reduceScatters,
+                        rank::allToAll,
+                        rank::messages,
+                        rank::groups,
+                        rank::asynchronous,
+                        rank::objects);
+        for (Runnable part : parts) {
+            part.run();
+            group.barrier().await();
+        }
+    }
+
+    private static double[] data(int rank, int count) {
+        return IntStream.range(0, count).mapToDouble(i -> i % 5 + rank + 1).toArray();
+    }
+
+    private static double[] times(double factor, double[] values) {
+        return DoubleStream.of(values).map(value -> value * factor).toArray();
+    }
+
+    private double[] total(int count) {
+        return IntStream.range(0, count)
+                .mapToDouble(i -> world * (i % 5 + 1) + world * (world - 1) / 2)
+                .toArray();
+    }
+
+    private static Tensor tensor(DataType type, double[] values) {
+        byte[] bytes =
+                type == DataType.INT64
+                        ? Elements.encode(type, longs(values))
+                        : Elements.encode(type, values);
+        ByteBuffer memory = ByteBuffer.allocateDirect(bytes.length).order(ByteOrder.nativeOrder());
+        return Tensor.of(memory.put(0, bytes), type);
+    }
+
+    private static long[] longs(double[] values) {
+        return DoubleStream.of(values).mapToLong(value -> (long) value).toArray();
+    }
+
+    private static Tensor tensor(double[] values) {
+        return tensor(FLOAT, values);
+    }
+
+    private static Tensor zeros(int count) {
+        return tensor(new double[count]);
+    }
+
+    private static double[] values(Tensor tensor) {
+        byte[] bytes = new byte[Math.toIntExact(tensor.count() * tensor.dataType().size())];
+        Tensor.of(tensor.address(), bytes.length, DataType.UINT8, Device.CPU, tensor).copyTo(bytes);
+        return Elements.decode(tensor.dataType(), bytes);
+    }
+
+    private static void expect(Tensor actual, double[] wanted) {
+        assertThat(Arrays.equals(values(actual), wanted))
+                .as("%s is %s", actual, wanted.length > 50 ? "right" : Arrays.toString(wanted))
+                .isTrue();
+    }
+
+    private List<Tensor> each(IntFunction<double[]> values) {
+        return IntStream.range(0, world).mapToObj(r -> tensor(values.apply(r))).toList();
+    }
+
+    private void allReduce() {
+        for (DataType type : NUMBERS) {
+            Tensor tensor = tensor(type, data(rank, 10));
+            group.sync().allReduce(tensor, ReduceOp.SUM);
+            expect(tensor, total(10));
+        }
+        double[] flags = DoubleStream.of(data(rank, 10)).map(v -> v % 3 == 0 ? 1 : 0).toArray();
+        Tensor bool = tensor(DataType.BOOL, flags);
+        group.sync().allReduce(bool, ReduceOp.MAX);
+        double[] wanted = new double[10];
+        for (int r = 0; r < world; r++) {
+            double[] theirs = data(r, 10);
+            Arrays.setAll(wanted, i -> theirs[i] % 3 == 0 ? 1 : wanted[i]);
+        }
+        expect(bool, wanted);
+        reduced(FLOAT, ReduceOp.MAX, data(rank, 10), data(world - 1, 10));
+        reduced(FLOAT, ReduceOp.MIN, data(rank, 10), data(0, 10));
+        reduced(FLOAT, ReduceOp.AVG, data(rank, 10), average(10));
+        double[] product = new double[10];
+        Arrays.fill(product, 1);
+        for (int r = 0; r < world; r++) {
+            double[] theirs = data(r, 10);
+            Arrays.setAll(product, i -> product[i] * theirs[i]);
+        }
+        reduced(DataType.FLOAT64, ReduceOp.PRODUCT, data(rank, 10), product);
+        double[] bit = new double[10];
+        Arrays.fill(bit, 1 << rank);
+        double[] all = new double[10];
+        Arrays.fill(all, (1 << world) - 1);
+        double[] seven = new double[10];
+        Arrays.fill(seven, 7);
+        reduced(DataType.INT32, ReduceOp.BAND, seven, seven);
+        reduced(DataType.INT32, ReduceOp.BOR, bit, all);
+        reduced(DataType.INT32, ReduceOp.BXOR, bit, all);
+        for (int count : new int[] {0, 1, LARGE}) {
+            reduced(FLOAT, ReduceOp.SUM, data(rank, count), total(count));
+        }
+    }
+
+    private double[] average(int count) {
+        return DoubleStream.of(total(count)).map(v -> (float) v / world).toArray();
+    }
+
+    private void reduced(DataType type, ReduceOp op, double[] input, double[] wanted) {
+        Tensor tensor = tensor(type, input);
+        group.sync().allReduce(tensor, op);
+        expect(tensor, round(type, wanted));
+    }
+
+    private static double[] round(DataType type, double[] values) {
+        return type == FLOAT ? DoubleStream.of(values).map(v -> (float) v).toArray() : values;
+    }
+
+    private void rooted() {
+        for (int root = 0; root < world; root++) {
+            for (int count : new int[] {0, 10, LARGE}) {
+                Tensor tensor = tensor(data(rank, count));
+                group.sync().broadcast(tensor, root);
+                expect(tensor, data(root, count));
+            }
+            for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG)) {
+                Tensor tensor = tensor(data(rank, 10));
+                group.sync().reduce(tensor, root, op);
+                if (rank == root) {
+                    expect(tensor, round(FLOAT, op == ReduceOp.SUM ? total(10) : average(10)));
+                }
+            }
+            for (int count : new int[] {0, 10}) {
+                List<Tensor> parts = rank == root ? each(r -> new double[count]) : null;
+                group.sync().gather(parts, tensor(data(rank, count)), root);
+                for (int sender = 0; rank == root && sender < world; sender++) {
+                    expect(parts.get(sender), data(sender, count));
+                }
+                Tensor tensor = zeros(count);
+                group.sync().scatter(tensor, rank == root ? each(r -> data(r, count)) : null, root);
+                expect(tensor, data(rank, count));
+            }
+        }
+    }
+
+    private void gathers() {
+        for (int count : new int[] {0, 10}) {
+            List<Tensor> parts =
+                    IntStream.range(0, world)
+                            .mapToObj(r -> tensor(DataType.INT64, new double[count]))
+                            .toList();
+            group.sync().allGather(parts, tensor(DataType.INT64, data(rank, count)));
+            for (int sender = 0; sender < world; sender++) {
+                expect(parts.get(sender), data(sender, count));
+            }
+            Tensor whole = zeros(world * count);
+            group.sync().allGatherSingle(whole, tensor(data(rank, count)));
+            expect(whole, joined(r -> data(r, count)));
+        }
+    }
+
+    private double[] joined(IntFunction<double[]> part) {
+        return IntStream.range(0, world).mapToObj(part).flatMapToDouble(DoubleStream::of).toArray();
+    }
+
+    private void reduceScatters() {
+        for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG)) {
+            int by = op == ReduceOp.SUM ? 1 : world;
+            Tensor tensor = zeros(10);
+            group.sync().reduceScatter(tensor, each(part -> times(part + 1, data(rank, 10))), op);
+            expect(tensor, round(FLOAT, times(1.0 / by, times(rank + 1, total(10)))));
+            group.sync().reduceScatterSingle(tensor, tensor(data(rank, 10 * world)), op);
+            double[] mine = Arrays.copyOfRange(total(10 * world), 10 * rank, 10 * (rank + 1));
+            expect(tensor, round(FLOAT, times(1.0 / by, mine)));
+        }
+        Tensor tensor = zeros(rank + 1);
+        group.sync().reduceScatter(tensor, each(part -> data(rank, part + 1)), ReduceOp.SUM);
+        expect(tensor, total(rank + 1));
+    }
+
+    private void allToAll() {
+        Tensor tensor = zeros(3 * world);
+        group.sync().allToAllSingle(tensor, tensor(data(rank, 3 * world)));
+        expect(tensor, joined(r -> Arrays.copyOfRange(data(r, 3 * world), 3 * rank, 3 * rank + 3)));
+        List<Tensor> parts = each(r -> new double[3]);
+        group.sync().allToAll(parts, each(to -> times(to + 1, data(rank, 3))));
+        for (int sender = 0; sender < world; sender++) {
+            expect(parts.get(sender), times(rank + 1, data(sender, 3)));
+        }
+        long[] sends = IntStream.range(0, world).mapToLong(to -> (long) rank * to).toArray();
+        int sum = (int) Arrays.stream(sends).sum();
+        Tensor uneven = zeros(sum);
+        group.sync().allToAllSingle(uneven, tensor(data(rank, sum)), sends, sends);
+        IntUnaryOperator before = r -> r * rank * (rank - 1) / 2;
+        expect(
+                uneven,
+                joined(
+                        r ->
+                                Arrays.copyOfRange(
+                                        data(r, r * world * (world - 1) / 2),
+                                        before.applyAsInt(r),
+                                        before.applyAsInt(r) + r * rank)));
+    }
+
+    private void messages() {
+        for (int sender = 0; sender < world; sender++) {
+            for (int receiver = 0; receiver < world; receiver++) {
+                if (rank == sender && sender != receiver) {
+                    for (int tag : new int[] {7, 8, 0}) {
+                        send(tensor(data(tag, tag)), receiver, tag);
+                    }
+                } else if (rank == receiver && sender != receiver) {
+                    for (int tag : new int[] {0, 8, 7}) {
+                        Tensor tensor = zeros(tag);
+                        group.recv(tensor, sender, tag).await();
+                        expect(tensor, data(tag, tag));
+                    }
+                }
+            }
+        }
+        if (rank != 0) {
+            group.sync().send(tensor(data(rank, 5)), 0, 3);
+            return;
+        }
+        TreeSet<Integer> senders = new TreeSet<>();
+        for (int i = 1; i < world; i++) {
+            Tensor tensor = zeros(5);
+            int sender = group.sync().recvAnySource(tensor, 3);
+            expect(tensor, data(sender, 5));
+            senders.add(sender);
+        }
+        assertThat(senders).containsExactlyElementsOf(IntStream.range(1, world).boxed().toList());
+    }
+
+    private final List<Work> sent = new ArrayList<>();
+
+    /** Not awaited at once, since the receiver takes the messages in another order. */
+    private void send(Tensor tensor, int receiver, int tag) {
+        sent.add(group.send(tensor, receiver, tag));
+        if (sent.size() == 3) {
+            sent.forEach(Work::await);
+            sent.clear();
+        }
+    }
+
+    private void groups() {
+        List<Integer> ends = List.of(0, world - 1);
+        List<Integer> others = IntStream.range(1, world).boxed().toList();
+        for (List<Integer> ranks : List.of(ends, others, ends)) {
+            Optional<ProcessGroup> made = group.newGroup(ranks);
+            assertThat(made.isPresent()).isEqualTo(ranks.contains(rank));
+            if (made.isPresent()) {
+                try (ProcessGroup some = made.get()) {
+                    Tensor tensor = tensor(data(rank, 10));
+                    some.sync().allReduce(tensor, ReduceOp.SUM);
+                    double[] wanted = new double[10];
+                    for (int r : ranks) {
+                        double[] theirs = data(r, 10);
+                        Arrays.setAll(wanted, i -> wanted[i] + theirs[i]);
+                    }
+                    expect(tensor, wanted);
+                    some.barrier().await();
+                }
+            }
+        }
+    }
+
+    private void asynchronous() {
+        List<Tensor> tensors =
+                IntStream.range(0, 40).mapToObj(count -> tensor(data(rank, count))).toList();
+        List<Work> works =
+                tensors.stream().map(tensor -> group.allReduce(tensor, ReduceOp.SUM)).toList();
+        works.forEach(Work::await);
+        tensors.forEach(tensor -> expect(tensor, total((int) tensor.count())));
+    }
+
+    private void objects() {
+        List<byte[]> mine =
+                List.of(
+                        new byte[0],
+                        "abc".repeat(100).getBytes(StandardCharsets.UTF_8),
+                        "x".repeat(70_000).getBytes(StandardCharsets.UTF_8),
+                        new byte[] {'\n', (byte) 0x80, '.'});
+        List<byte[]> ofRanks = mine.subList(0, world);
+        same(TorchObjects.allGather(group, mine.get(rank)), ofRanks);
+        for (int root = 0; root < world; root++) {
+            List<byte[]> none = Collections.nCopies(mine.size(), null);
+            same(TorchObjects.broadcast(group, rank == root ? mine : none, root), mine);
+            Optional<List<byte[]>> gathered = TorchObjects.gather(group, mine.get(rank), root);
+            assertThat(gathered.isPresent()).isEqualTo(rank == root);
+            gathered.ifPresent(values -> same(values, ofRanks));
+            byte[] one = TorchObjects.scatter(group, rank == root ? ofRanks : null, root);
+            assertThat(one).isEqualTo(mine.get(rank));
+        }
+    }
+
+    private static void same(List<byte[]> actual, List<byte[]> wanted) {
+        assertThat(actual.toArray(byte[][]::new)).isDeepEqualTo(wanted.toArray(byte[][]::new));
+    }
+}

@@ -411,9 +411,13 @@ public final class ProcessGroup implements AutoCloseable {
      * themselves; on other ranks it returns at once with nothing. The order of {@code ranks} is the
      * order in the new group.
      *
+     * <p>In a world of {@link Interop#TORCH} it is called for the world, by every rank of it, and
+     * the ranks are in ascending order.
+     *
      * @param ranks ranks of this group, each at most once
      * @return the new group, to be closed by the caller; empty when this rank is not in it
-     * @throws UsageException when a rank is out of range or given twice, or the list is empty
+     * @throws UsageException when a rank is out of range or given twice, the list is empty, or
+     *     PyTorch could not make this group
      * @throws JcclException when members do not arrive in time
      */
     public Optional<ProcessGroup> newGroup(List<Integer> ranks) {

@@ -1,0 +1,304 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.PeerLostException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.TorchObjects;
+import org.jccl.UsageException;
+import org.jccl.torch.Torch;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What goes wrong between Java and Python ranks is an exception on both sides. */
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
+class TorchFailureTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final int BIG = 2_000_000;
+    private static final int STEP = 100_000;
+
+    private static Torch python;
+
+    private static Torch startPython() throws Exception {
+        return Torch.start(
+                Path.of(TorchFailureTest.class.getResource("torch_failures.py").toURI()));
+    }
+
+    @BeforeAll
+    static void start() throws Exception {
+        python = startPython();
+    }
+
+    @AfterAll
+    static void end() {
+        if (python != null) {
+            python.close();
+        }
+    }
+
+    interface Call {
+        void on(ProcessGroup group, int count);
+    }
+
+    private static Tensor tensor(DataType type, long count) {
+        return Tensor.allocate(Device.CPU, type, count);
+    }
+
+    private static void with(long count, Consumer<Tensor> call) {
+        try (Tensor tensor = tensor(DataType.FLOAT32, count)) {
+            call.accept(tensor);
+        }
+    }
+
+    /** In a world of two, what this rank does while PyTorch's rank does something else. */
+    private static Throwable failure(int rank, String operation, int theirs, Call call, int ours)
+            throws Exception {
+        String store = TorchWorld.store();
+        python.send(operation + " " + theirs + " " + store + " " + (1 - rank) + " 2");
+        try (ProcessGroup group = TorchWorld.join(store, rank, 2, TIMEOUT)) {
+            return catchThrowable(
+                    () -> {
+                        call.on(group, ours);
+                        group.barrier().await();
+                    });
+        }
+    }
+
+    static Stream<Arguments> sizes() {
+        record Case(String operation, Call call) {}
+        List<Case> cases =
+                List.of(
+                        new Case(
+                                "all_reduce",
+                                (g, n) -> with(n, t -> g.sync().allReduce(t, ReduceOp.SUM))),
+                        new Case(
+                                "reduce_to_0",
+                                (g, n) -> with(n, t -> g.sync().reduce(t, 0, ReduceOp.SUM))),
+                        new Case(
+                                "broadcast_from_0",
+                                (g, n) -> with(n, t -> g.sync().broadcast(t, 0))),
+                        new Case(
+                                "broadcast_from_1",
+                                (g, n) -> with(n, t -> g.sync().broadcast(t, 1))),
+                        new Case(
+                                "all_gather",
+                                (g, n) ->
+                                        with(
+                                                3 * n,
+                                                t ->
+                                                        g.sync()
+                                                                .allGatherSingle(
+                                                                        t.slice(0, 2 * n),
+                                                                        t.slice(2 * n, n)))),
+                        new Case(
+                                "all_to_all",
+                                (g, n) ->
+                                        with(
+                                                4 * n,
+                                                t ->
+                                                        g.sync()
+                                                                .allToAllSingle(
+                                                                        t.slice(0, 2 * n),
+                                                                        t.slice(2 * n, 2 * n)))),
+                        new Case(
+                                "send", (g, n) -> with(n, t -> g.recv(t, 1 - g.rank(), 4).await())),
+                        new Case(
+                                "recv",
+                                (g, n) -> with(n, t -> g.send(t, 1 - g.rank(), 4).await())));
+        return cases.stream()
+                .flatMap(
+                        each ->
+                                Stream.of(
+                                        Arguments.of(each.operation(), each.call(), 10, 20, 0),
+                                        Arguments.of(each.operation(), each.call(), 20, 10, 1),
+                                        Arguments.of(each.operation(), each.call(), 10, BIG, 1)));
+    }
+
+    /** PyTorch alone ends the process that receives more than it expects. */
+    @ParameterizedTest(name = "{0} of {2} in Python, {3} in Java")
+    @MethodSource("sizes")
+    void sizesThatDifferAreExceptionsOnBothSides(
+            String operation, Call call, int theirs, int ours, int rank) throws Exception {
+        assertThat(failure(rank, operation, theirs, call, ours))
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("rank " + (1 - rank))
+                .hasMessageContaining("bytes");
+        assertThat(python.line()).startsWith("error RuntimeError");
+        assertThat(python.process().isAlive()).isTrue();
+    }
+
+    /** Gloo notices a connection that is lost in the middle of a message at its timeout only. */
+    @Test
+    void aMessageThatIsTooLargeIsRefusedBeforeItIsRead() throws Exception {
+        Call receive = (group, count) -> with(count, t -> group.recv(t, 1, 4).await());
+        sizesThatDifferAreExceptionsOnBothSides("send", receive, BIG, 10, 0);
+    }
+
+    @Test
+    void anotherCollectiveIsNamed() throws Exception {
+        Call broadcast = (group, count) -> with(count, t -> group.sync().broadcast(t, 1));
+        assertThat(failure(1, "all_reduce", 10, broadcast, 10))
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("rank 0 issued all_reduce where this rank issued broadcast");
+        assertThat(python.line()).startsWith("error RuntimeError");
+    }
+
+    @Test
+    void typesThatPytorchLacksAreRefused() throws Exception {
+        Call allReduce =
+                (group, count) -> {
+                    try (Tensor tensor = tensor(DataType.INT16, count)) {
+                        group.sync().allReduce(tensor, ReduceOp.SUM);
+                    }
+                };
+        assertThat(failure(0, "all_reduce_int16", 4, allReduce, 4))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("int16");
+        assertThat(python.line()).isEqualTo("error RuntimeError Invalid scalar type");
+        Call broadcast =
+                (group, count) -> {
+                    try (Tensor tensor = tensor(DataType.FLOAT8_E4M3, count)) {
+                        group.sync().broadcast(tensor, 0);
+                    }
+                };
+        assertThat(failure(1, "broadcast_int16", 4, broadcast, 4))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("float8");
+        assertThat(python.line()).isEqualTo("error RuntimeError Invalid scalar type");
+    }
+
+    @Test
+    void whatPytorchDoesNotKnowIsRefused() throws Exception {
+        Call premul =
+                (group, count) ->
+                        with(count, t -> group.sync().allReduce(t, ReduceOp.premulSum(2)));
+        Throwable refused = failure(0, "all_reduce", 4, premul, 4);
+        assertThat(refused).isInstanceOf(UsageException.class);
+        assertThat(python.line()).startsWith("error RuntimeError");
+        Call split = (group, count) -> group.split(0, 0);
+        assertThat(failure(0, "all_reduce", 4, split, 4))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("PyTorch");
+        assertThat(python.line()).startsWith("error RuntimeError");
+    }
+
+    @Test
+    void objectsThatAreNotBytesAreNotRead() throws Exception {
+        Call gather = (group, count) -> TorchObjects.allGather(group, new byte[count]);
+        assertThat(failure(0, "text", 9, gather, 9))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("not bytes");
+        python.line();
+    }
+
+    /** Joins a world and reduces for ever. */
+    static final class Trainer {
+
+        private Trainer() {}
+
+        public static void main(String[] args) {
+            try (ProcessGroup group =
+                            TorchWorld.join(
+                                    args[0],
+                                    Integer.parseInt(args[1]),
+                                    Integer.parseInt(args[2]),
+                                    TIMEOUT);
+                    Tensor tensor = tensor(DataType.FLOAT32, STEP)) {
+                while (true) {
+                    group.sync().allReduce(tensor, ReduceOp.MAX);
+                }
+            }
+        }
+    }
+
+    @Test
+    void aKilledJavaRankFailsThePythonRanks() throws Exception {
+        String store = TorchWorld.store();
+        Process trainer =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                Trainer.class.getName(),
+                                store,
+                                "1",
+                                "3")
+                        .inheritIO()
+                        .start();
+        try (Torch other = startPython()) {
+            List<Torch> ranks = List.of(python, other);
+            python.send("train " + STEP + " " + store + " 0 3");
+            other.send("train " + STEP + " " + store + " 2 3");
+            for (Torch rank : ranks) {
+                assertThat(rank.line()).isEqualTo("training");
+            }
+            trainer.destroyForcibly();
+            for (Torch rank : ranks) {
+                assertThat(rank.line())
+                        .startsWith("error RuntimeError")
+                        .containsAnyOf("Connection closed by peer", "Connection reset by peer");
+            }
+        } finally {
+            trainer.destroyForcibly();
+        }
+    }
+
+    @Test
+    void aKilledPythonRankFailsTheJavaRanks() throws Exception {
+        String store = TorchWorld.store();
+        List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
+        try (Torch victim = startPython()) {
+            victim.send("train " + STEP + " " + store + " 1 3");
+            List<Thread> ranks =
+                    IntStream.of(0, 2)
+                            .mapToObj(rank -> new Thread(() -> failures.add(train(store, rank))))
+                            .toList();
+            ranks.forEach(Thread::start);
+            assertThat(victim.line()).isEqualTo("training");
+            victim.process().destroyForcibly();
+            for (Thread rank : ranks) {
+                rank.join();
+            }
+        }
+        assertThat(failures)
+                .hasSize(2)
+                .allSatisfy(
+                        failure ->
+                                assertThat(failure)
+                                        .isInstanceOf(PeerLostException.class)
+                                        .hasMessageContaining("lost rank 1"));
+    }
+
+    private static Throwable train(String store, int rank) {
+        try (ProcessGroup group = TorchWorld.join(store, rank, 3, TIMEOUT);
+                Tensor tensor = tensor(DataType.FLOAT32, STEP)) {
+            while (true) {
+                group.sync().allReduce(tensor, ReduceOp.MAX);
+            }
+        } catch (JcclException e) {
+            return e;
+        }
+    }
+}

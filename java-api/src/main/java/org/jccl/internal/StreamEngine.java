@@ -26,6 +26,9 @@ public final class StreamEngine extends Engine {
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
 
+    /** How long a device may take to let go of what was aborted. */
+    private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
+
     /** A failed work's memory, which the device may still use. */
     private record Draining(Operation operation, long endEvent) {}
 
@@ -382,10 +385,11 @@ public final class StreamEngine extends Engine {
             closed = true;
         }
         DeviceRuntimes.enter(runtime, device);
-        awaitIdle(timeout);
-        if (!running.isEmpty()) {
-            fail(new GroupAbortedException(context, "the group was closed while works were stuck"));
-            awaitIdle(patience);
+        if (!awaitIdle(patience)) {
+            fail(
+                    new GroupAbortedException(
+                            context, "the group was closed while messages were outstanding"));
+            awaitIdle(ABORT_PATIENCE);
         }
         detector.publish();
         if (running.isEmpty()) {
@@ -395,15 +399,6 @@ public final class StreamEngine extends Engine {
             capturedEvents.forEach(runtime::destroyEvent);
             events.destroyAll();
             runtime.destroyStream(stream);
-        }
-    }
-
-    private void awaitIdle(Duration patience) {
-        long deadline = System.nanoTime() + patience.toNanos();
-        completeUnawaited();
-        while (!running.isEmpty() && System.nanoTime() - deadline < 0) {
-            LockSupport.parkNanos(PARK_NANOS);
-            completeUnawaited();
         }
     }
 

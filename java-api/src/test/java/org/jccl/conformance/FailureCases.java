@@ -49,6 +49,28 @@ abstract class FailureCases extends Cases {
         withoutRankTwo(rank -> rank.group().sync().allReduce(rank.floats(1), ReduceOp.SUM));
     }
 
+    @Test
+    void aBarrierThatARankMissesEndsAtTheDeadline() {
+        backend()
+                .ranks()
+                .run(
+                        3,
+                        SHORT,
+                        rank -> {
+                            rank.connect();
+                            if (rank.rank() == 2) {
+                                rank.awaitSignal("failed on 0");
+                                rank.awaitSignal("failed on 1");
+                                return;
+                            }
+                            Forms form = Forms.of(rank.group()).get(rank.rank());
+                            assertThatThrownBy(form::barrier)
+                                    .isInstanceOf(OperationTimeoutException.class)
+                                    .hasMessageContaining("rank " + rank.rank());
+                            rank.signal("failed on " + rank.rank());
+                        });
+    }
+
     private void withoutRankTwo(Ranks.Body sum) {
         backend()
                 .ranks()

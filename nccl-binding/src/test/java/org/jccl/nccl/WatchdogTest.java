@@ -8,6 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
@@ -46,6 +47,73 @@ final class WatchdogTest {
                         failed.countDown();
                     }
                 });
+    }
+
+    @Test
+    void synchronousCallThatAPeerNeverJoinsIsAbortedAndTheGroupFails() throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        World.run(
+                2,
+                Duration.ofSeconds(2),
+                NcclOptions.defaults(),
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        failed.await();
+                        return;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        for (int i = 0; i < 3; i++) {
+                            group.sync().allReduce(tensor, ReduceOp.SUM);
+                        }
+                        Stream.current(device).synchronize();
+                        assertThatThrownBy(() -> group.sync().allReduce(tensor, ReduceOp.SUM))
+                                .isInstanceOf(GroupAbortedException.class)
+                                .cause()
+                                .isInstanceOf(OperationTimeoutException.class)
+                                .hasMessageContaining("allReduce(float32 x 4, SUM)")
+                                .hasMessageContaining("operation 2")
+                                .hasMessageContaining("not complete after PT2S");
+                    } finally {
+                        failed.countDown();
+                    }
+                });
+    }
+
+    @Test
+    void streamThatIsClosedAfterASynchronousCallIsLeftAlone() throws Exception {
+        try (var group = World.alone();
+                Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
+            // The mock ends the process when a destroyed stream is used; ticks come meanwhile.
+            for (int i = 0; i < 100; i++) {
+                try (Stream stream = Stream.create(World.GPU, false);
+                        Stream.Scope scope = stream.use()) {
+                    assertThat(scope).isNotNull();
+                    group.sync().allReduce(tensor, ReduceOp.SUM);
+                }
+                Thread.sleep(3);
+            }
+            group.allReduce(tensor, ReduceOp.SUM).synchronize();
+        }
+    }
+
+    @Test
+    void closingWaitsForSynchronousCalls() throws Exception {
+        try (Stream compute = Stream.create(World.GPU, false);
+                Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
+            var group = World.alone();
+            Gate gate = Gate.on(compute);
+            try (Stream.Scope scope = compute.use()) {
+                assertThat(scope).isNotNull();
+                group.sync().allReduce(tensor, ReduceOp.SUM);
+            }
+            Thread closing = new Thread(group::close);
+            closing.start();
+            closing.join(300);
+            assertThat(closing.isAlive()).isTrue();
+            gate.open();
+            closing.join();
+            assertThat(compute.query()).isTrue();
+        }
     }
 
     @Test

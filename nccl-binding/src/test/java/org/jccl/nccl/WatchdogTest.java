@@ -8,6 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
@@ -15,6 +16,8 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.nccl.Gpu.Gate;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Works that never end by themselves. */
 final class WatchdogTest {
@@ -75,6 +78,30 @@ final class WatchdogTest {
                                 .hasMessageContaining("not complete after PT2S");
                     } finally {
                         failed.countDown();
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void callsThatDifferAreComparedOnceTheyAreStuck(boolean synchronous) throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        Tensor mine = tensor.slice(0, 2 + group.rank());
+                        if (synchronous) {
+                            group.sync().allReduce(mine, ReduceOp.SUM);
+                        } else {
+                            group.allReduce(mine, ReduceOp.SUM).await();
+                        }
+                        Stream.current(device).synchronize();
+                        assertThatThrownBy(() -> group.sync().barrier())
+                                .isInstanceOf(GroupAbortedException.class)
+                                .cause()
+                                .isInstanceOf(MismatchException.class)
+                                .hasMessageContaining("allReduce(float32 x 2, SUM)")
+                                .hasMessageContaining("allReduce(float32 x 3, SUM)");
                     }
                 });
     }

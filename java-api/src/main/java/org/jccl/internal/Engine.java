@@ -116,6 +116,20 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
+     * Waits until nothing that was issued is outstanding, on the host or on a stream.
+     *
+     * @throws OperationTimeoutException when messages are outstanding for the whole timeout
+     */
+    public final void awaitQuiet() {
+        requireUsable();
+        if (!awaitIdle(timeout)) {
+            throw new OperationTimeoutException(
+                    context, "split: operations were outstanding for " + timeout);
+        }
+        requireUsable();
+    }
+
+    /**
      * Fails everything that runs or waits, and all later calls.
      *
      * @param cause the reason

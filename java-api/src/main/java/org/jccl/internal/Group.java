@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.jccl.BackendOptions;
 import org.jccl.Device;
@@ -109,11 +110,15 @@ public final class Group {
                             watchdog.close();
                             onClose.run();
                         });
-        world.connect(backends, Optional.empty(), List.of());
+        world.connect(backends, Optional.empty(), List.of(), OptionalInt.empty());
         return world;
     }
 
-    private void connect(List<Backend> backends, Optional<Group> parent, List<Integer> ranks) {
+    private void connect(
+            List<Backend> backends,
+            Optional<Group> parent,
+            List<Integer> ranks,
+            OptionalInt color) {
         try {
             for (Backend backend : backends) {
                 Optional<Store> backendStore =
@@ -126,18 +131,19 @@ public final class Group {
                                                 .engine()
                                                 .communicator());
                 Communicator communicator =
-                        backend.provider()
-                                .create(
-                                        new CommunicatorConfig(
-                                                context.group(),
-                                                context.rank(),
-                                                size,
-                                                backendStore,
-                                                timeout,
-                                                backend.device(),
-                                                backend.options(),
-                                                parentCommunicator,
-                                                ranks));
+                        create(
+                                backend,
+                                color,
+                                new CommunicatorConfig(
+                                        context.group(),
+                                        context.rank(),
+                                        size,
+                                        backendStore,
+                                        timeout,
+                                        backend.device(),
+                                        backend.options(),
+                                        parentCommunicator,
+                                        ranks));
                 DesyncDetector detector =
                         new DesyncDetector(
                                 backendStore.map(mine -> new PrefixStore("desync", mine)),
@@ -155,6 +161,18 @@ public final class Group {
             close();
             throw e;
         }
+    }
+
+    /**
+     * Only a split has all ranks of the parent take part, which libraries need to make one
+     * communicator out of another.
+     */
+    private static Communicator create(
+            Backend backend, OptionalInt color, CommunicatorConfig config) {
+        Optional<Communicator> divided = config.parent().filter(Communicator::splits);
+        return color.isPresent() && divided.isPresent()
+                ? divided.get().split(color.getAsInt(), config)
+                : backend.provider().create(config);
     }
 
     private void record(Engine engine, Backend backend) {
@@ -356,7 +374,7 @@ public final class Group {
         }
         // Members count the groups of equal ranks alike, so the name needs no agreement.
         String name = context.group() + "/" + rankText(ranks) + (copies == 1 ? "" : "#" + copies);
-        return Optional.of(child(name, mine, ranks));
+        return Optional.of(child(name, mine, ranks, OptionalInt.empty()));
     }
 
     private void checkRanks(List<Integer> ranks) {
@@ -406,6 +424,10 @@ public final class Group {
             throw new OperationTimeoutException(
                     context, "split: not all ranks called it: " + e.reason(), e);
         }
+        byDeviceType.values().stream()
+                .map(Bound::engine)
+                .filter(engine -> engine.communicator().splits())
+                .forEach(engine -> prepareSplit(engine, color));
         if (color < 0) {
             return Optional.empty();
         }
@@ -423,10 +445,23 @@ public final class Group {
                         .map(Entry::rank)
                         .toList();
         String name = context.group() + "/split" + number + "-" + color;
-        return Optional.of(child(name, ranks.indexOf(context.rank()), ranks));
+        return Optional.of(
+                child(name, ranks.indexOf(context.rank()), ranks, OptionalInt.of(color)));
     }
 
-    private Group child(String name, int rank, List<Integer> ranks) {
+    /** Libraries split a communicator that is idle, and with all its ranks. */
+    private void prepareSplit(Engine engine, int color) {
+        engine.awaitQuiet();
+        try {
+            if (color < 0) {
+                engine.communicator().abstain();
+            }
+        } catch (JcclException e) {
+            throw e.at(context);
+        }
+    }
+
+    private Group child(String name, int rank, List<Integer> ranks, OptionalInt color) {
         Group group =
                 new Group(
                         FailureContext.ofGroup(name, rank),
@@ -438,7 +473,8 @@ public final class Group {
         group.connect(
                 byDeviceType.values().stream().map(Bound::backend).toList(),
                 Optional.of(this),
-                List.copyOf(ranks));
+                List.copyOf(ranks),
+                color);
         return group;
     }
 

@@ -291,6 +291,21 @@ final class NcclCommunicator implements Communicator {
         return -1;
     }
 
+    @Override
+    public boolean splits() {
+        return NcclLibraries.has("ncclCommSplit");
+    }
+
+    @Override
+    public Communicator split(int color, CommunicatorConfig config) {
+        return NcclConnector.split(handle, color, config);
+    }
+
+    @Override
+    public void abstain() {
+        NcclConnector.abstain(handle);
+    }
+
     /** Opens a native group; this thread stays inside until {@link #batchEnd()}. */
     @Override
     @SuppressWarnings("resource") // batchEnd leaves.

@@ -11,16 +11,21 @@ import org.bytedeco.cuda.nccl.ncclUniqueId;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.BackendOptions;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
-/** Forms a communicator: shares the unique id through the store, then initialises NCCL with it. */
+/**
+ * Forms a communicator: shares the unique id through the store and initialises NCCL with it, or
+ * splits another communicator.
+ */
 final class NcclConnector {
 
     /** PyTorch's name for the id of a group's first communicator, so that both can form one. */
@@ -29,19 +34,31 @@ final class NcclConnector {
     /** Major compute capability from which on devices reduce float8. */
     private static final int FLOAT8_CAPABILITY = 9;
 
+    private static final String SPLIT = "ncclCommSplit";
     private static final int ID_BYTES = 128;
     private static final int UNSET = Integer.MIN_VALUE;
     private static final long POLL_NANOS = 100_000;
 
+    /** NCCL's call that forms a communicator, or begins to. */
+    private interface Formation {
+        ncclComm begin(ncclConfig_t settings);
+    }
+
     private final CommunicatorConfig config;
     private final NcclOptions options;
-    private final ncclComm communicator = new ncclComm();
+
+    /** What forms it, for messages. */
+    private final String call;
+
+    /** Written by the thread that forms it, before that ends. */
+    private ncclComm communicator;
+
     private BytePointer networkName;
     private boolean abandoned;
-    private boolean connected;
 
-    private NcclConnector(CommunicatorConfig config) {
+    private NcclConnector(CommunicatorConfig config, String call) {
         this.config = config;
+        this.call = call;
         this.options = options(config);
     }
 
@@ -56,35 +73,93 @@ final class NcclConnector {
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
-        return new NcclConnector(config).connect();
+        NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
+        long deadline = System.nanoTime() + config.timeout().toNanos();
+        ncclUniqueId id = connector.shareId();
+        if (!connector.form(settings -> connector.initialise(id, settings), deadline)) {
+            // NCCL may still read the id.
+            throw timeout(connector.call, config.timeout());
+        }
+        id.close();
+        return connector.connected();
     }
 
-    private NcclCommunicator connect() {
+    /**
+     * Forms a communicator out of another one, on all of whose ranks a split goes on.
+     *
+     * @param parent to be divided
+     * @param color equal on the ranks of the new communicator, and theirs alone
+     * @param config of the new communicator
+     */
+    static NcclCommunicator split(NcclHandle parent, int color, CommunicatorConfig config) {
+        NcclConnector connector = new NcclConnector(config, SPLIT);
         long deadline = System.nanoTime() + config.timeout().toNanos();
-        ncclUniqueId id = shareId();
-        // A blocking initialisation can not be stopped, so it must not hold the caller.
+        PointerPointer<ncclComm> child = new PointerPointer<>(1L);
+        Formation split =
+                settings -> {
+                    try (NcclCalls calls = parent.enter()) {
+                        // NCCL numbers the ranks in the order of their keys.
+                        calls.split(color, config.rank(), child, settings);
+                    }
+                    return child.get(ncclComm.class);
+                };
+        if (!connector.form(split, deadline)) {
+            // A thread is inside the parent for good.
+            parent.abort();
+            throw timeout(SPLIT, config.timeout());
+        }
+        child.close();
+        return connector.connected();
+    }
+
+    /** Takes part in a split without a new communicator. */
+    static void abstain(NcclHandle parent) {
+        PointerPointer<ncclComm> none = new PointerPointer<>(1L);
+        Runnable split =
+                () -> {
+                    CudaRuntime.check(cudart.cudaSetDevice(parent.device()), "cudaSetDevice");
+                    try (NcclCalls calls = parent.enter()) {
+                        calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
+                    }
+                };
+        boolean done = Deadline.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
+        if (!done) {
+            parent.abort();
+            throw timeout(SPLIT, parent.timeout());
+        }
+        none.close();
+    }
+
+    /**
+     * Forms the communicator on a thread of its own: a blocking call can not be stopped, so it must
+     * not hold the caller.
+     *
+     * @return false when the time is over; what comes too late is aborted
+     */
+    private boolean form(Formation formation, long deadline) {
         boolean done =
                 Deadline.run(
                         "jccl-nccl-connect-" + config.groupName() + "-" + config.rank(),
-                        () -> initialise(id, deadline),
+                        () -> finish(formation, deadline),
                         Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
         if (!done) {
             abandon();
-            throw timeout();
         }
-        id.close();
+        return done;
+    }
+
+    private NcclCommunicator connected() {
         return new NcclCommunicator(communicator, config, networkName, supportsFloat8());
     }
 
-    private OperationTimeoutException timeout() {
+    private static OperationTimeoutException timeout(String call, Duration timeout) {
         return new OperationTimeoutException(
                 FailureContext.NONE,
-                "ncclCommInitRankConfig did not finish in "
-                        + config.timeout()
-                        + ": not all "
-                        + config.size()
-                        + " ranks called it, or they can not reach each other; NCCL_DEBUG=INFO tells"
-                        + " more");
+                call
+                        + " did not finish in "
+                        + timeout
+                        + ": not all ranks called it, or they can not reach each other;"
+                        + " NCCL_DEBUG=INFO tells more");
     }
 
     private ncclUniqueId shareId() {
@@ -135,49 +210,61 @@ final class NcclConnector {
         return id;
     }
 
+    private ncclComm initialise(ncclUniqueId id, ncclConfig_t settings) {
+        ncclComm made = new ncclComm();
+        int code = nccl.ncclCommInitRankConfig(made, config.size(), id, config.rank(), settings);
+        if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
+            var failure = NcclErrors.of(code, call, made);
+            if (!made.isNull()) {
+                nccl.ncclCommAbort(made);
+            }
+            throw failure;
+        }
+        return made;
+    }
+
     /** On a thread of its own. */
-    private void initialise(ncclUniqueId id, long deadline) {
+    private void finish(Formation formation, long deadline) {
         CudaRuntime.check(cudart.cudaSetDevice(config.device().index()), "cudaSetDevice");
+        ncclComm made;
         try (ncclConfig_t settings = settings()) {
-            int code =
-                    nccl.ncclCommInitRankConfig(
-                            communicator, config.size(), id, config.rank(), settings);
-            if (code == nccl.ncclInProgress) {
-                code = pollUntil(deadline);
-            }
-            if (code != nccl.ncclSuccess && !communicator.isNull()) {
-                var failure = NcclErrors.of(code, "ncclCommInitRankConfig", communicator);
-                nccl.ncclCommAbort(communicator);
-                throw code == nccl.ncclInProgress ? timeout() : failure;
-            }
-            check(code, "ncclCommInitRankConfig");
+            made = formation.begin(settings);
+            awaitReady(made, deadline);
         }
         synchronized (this) {
-            connected = true;
+            communicator = made;
             if (abandoned) {
-                nccl.ncclCommAbort(communicator);
+                nccl.ncclCommAbort(made);
             }
         }
     }
 
-    private int pollUntil(long deadline) {
+    /** A communicator that does not block is there before it can be used. */
+    private void awaitReady(ncclComm made, long deadline) {
+        int code = nccl.ncclInProgress;
         try (IntPointer state = new IntPointer(1)) {
-            state.put(nccl.ncclInProgress);
-            while (System.nanoTime() - deadline < 0) {
-                check(nccl.ncclCommGetAsyncError(communicator, state), "ncclCommGetAsyncError");
-                if (state.get() != nccl.ncclInProgress) {
-                    break;
+            while (code == nccl.ncclInProgress && System.nanoTime() - deadline < 0) {
+                int asked = nccl.ncclCommGetAsyncError(made, state);
+                code = asked == nccl.ncclSuccess ? state.get() : asked;
+                if (code == nccl.ncclInProgress) {
+                    LockSupport.parkNanos(POLL_NANOS);
                 }
-                LockSupport.parkNanos(POLL_NANOS);
             }
-            return state.get();
+        }
+        if (code != nccl.ncclSuccess) {
+            JcclException failure =
+                    code == nccl.ncclInProgress
+                            ? timeout(call, config.timeout())
+                            : NcclErrors.of(code, call, made);
+            nccl.ncclCommAbort(made);
+            throw failure;
         }
     }
 
     /** Has a communicator that comes too late aborted by the thread that waits for it. */
     private synchronized void abandon() {
         abandoned = true;
-        if (connected) {
+        if (communicator != null) {
             Deadline.start("jccl-nccl-abort", () -> nccl.ncclCommAbort(communicator));
         }
     }
@@ -193,7 +280,7 @@ final class NcclConnector {
                 .cgaClusterSize(options.cgaClusterSize().orElse(UNSET))
                 .minCTAs(options.minCtas().orElse(UNSET))
                 .maxCTAs(options.maxCtas().orElse(UNSET))
-                .splitShare(UNSET)
+                .splitShare(options.splitShare() ? 1 : UNSET)
                 .trafficClass(options.trafficClass().orElse(UNSET))
                 .collnetEnable(UNSET)
                 .CTAPolicy(UNSET)

@@ -2,6 +2,7 @@ package org.jccl.internal;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.UsageException;
@@ -62,6 +63,15 @@ final class TorchKeys {
     /** Which of PyTorch's ways it is. */
     Interop interop() {
         return interop;
+    }
+
+    /**
+     * The color of a group that PyTorch's ranks split from the world's communicator, if they do.
+     */
+    OptionalInt color(List<Integer> ranks) {
+        return interop == Interop.TORCH_EAGER
+                ? OptionalInt.of(TorchColors.of(ranks))
+                : OptionalInt.empty();
     }
 
     /** Where the communicators for a type of device meet. */

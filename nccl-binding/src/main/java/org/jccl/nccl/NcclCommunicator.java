@@ -3,7 +3,6 @@ package org.jccl.nccl;
 import java.util.Optional;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.nccl.ncclComm;
-import org.bytedeco.cuda.nccl.ncclConfig_t;
 import org.bytedeco.javacpp.BytePointer;
 import org.jccl.DataType;
 import org.jccl.Interop;
@@ -25,7 +24,6 @@ final class NcclCommunicator implements Communicator {
 
     private final NcclHandle handle;
     private final Optional<NcclPairs> pairs;
-    private final CommunicatorConfig config;
     private final int rank;
     private final int size;
     private final int device;
@@ -50,7 +48,6 @@ final class NcclCommunicator implements Communicator {
             CommunicatorConfig config,
             BytePointer networkName,
             boolean float8) {
-        this.config = config;
         this.rank = config.rank();
         this.size = config.size();
         this.device = config.device().index();
@@ -313,6 +310,21 @@ final class NcclCommunicator implements Communicator {
         return -1;
     }
 
+    @Override
+    public boolean splits() {
+        return NcclLibraries.has("ncclCommSplit");
+    }
+
+    @Override
+    public Communicator split(int color, CommunicatorConfig config) {
+        return NcclConnector.split(handle, color, config);
+    }
+
+    @Override
+    public void abstain() {
+        NcclConnector.abstain(handle);
+    }
+
     /** Opens a native group; this thread stays inside until {@link #batchEnd()}. */
     @Override
     @SuppressWarnings("resource") // batchEnd leaves.
@@ -331,18 +343,6 @@ final class NcclCommunicator implements Communicator {
         try (NcclCalls calls = handle.inside()) {
             calls.groupEnd();
         }
-    }
-
-    /** Splits this communicator; see {@link NcclCalls#split}. */
-    void split(int color, int key, ncclComm child, ncclConfig_t settings) {
-        try (NcclCalls calls = handle.enter()) {
-            calls.split(color, key, child, settings);
-        }
-    }
-
-    @Override
-    public void declineSplit() {
-        NcclConnector.declineSplit(this, config);
     }
 
     @Override

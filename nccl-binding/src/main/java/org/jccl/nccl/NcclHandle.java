@@ -109,6 +109,18 @@ final class NcclHandle {
         }
     }
 
+    String name() {
+        return name;
+    }
+
+    int device() {
+        return device;
+    }
+
+    Duration timeout() {
+        return timeout;
+    }
+
     private static GroupAbortedException aborted() {
         return new GroupAbortedException(
                 FailureContext.NONE, "the NCCL communicator was aborted or closed");
@@ -138,9 +150,13 @@ final class NcclHandle {
     }
 
     private void abortNow() {
-        boolean alone = false;
+        boolean alone = turns.tryLock();
         try {
-            alone = turns.tryLock(GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            if (!alone) {
+                // Freeing it under the thread that is inside is not safe: that one must leave.
+                revoke();
+                alone = turns.tryLock(GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            }
             cudart.cudaSetDevice(device);
             int code = nccl.ncclCommAbort(communicator);
             if (code != nccl.ncclSuccess) {
@@ -156,6 +172,24 @@ final class NcclHandle {
             if (alone) {
                 turns.unlock();
             }
+        }
+    }
+
+    /**
+     * Stops what runs without freeing anything; an abort must follow, since a revoked communicator
+     * can not be finalised. NCCL has it since 2.28.7; before, only the abort itself stops a call.
+     */
+    private void revoke() {
+        if (!NcclLibraries.has("ncclCommRevoke")) {
+            return;
+        }
+        int code = nccl.ncclCommRevoke(communicator, nccl.NCCL_REVOKE_DEFAULT);
+        if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "group {0}: ncclCommRevoke failed with code {1}; aborting all the same",
+                    name,
+                    code);
         }
     }
 
@@ -199,6 +233,15 @@ final class NcclHandle {
     }
 
     private void destroy() {
+        turns.lock();
+        try {
+            finalizeAndDestroy();
+        } finally {
+            turns.unlock();
+        }
+    }
+
+    private void finalizeAndDestroy() {
         CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
         int code = nccl.ncclCommFinalize(communicator);
         long deadline = System.nanoTime() + CLOSE_PATIENCE.toNanos();

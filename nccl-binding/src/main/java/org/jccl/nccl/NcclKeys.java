@@ -1,7 +1,5 @@
 package org.jccl.nccl;
 
-import java.util.List;
-
 /**
  * What PyTorch's NCCL ranks agree on without a word: the keys of unique ids, beneath a group's
  * place in the store, and the colors of split communicators.
@@ -14,14 +12,6 @@ final class NcclKeys {
      */
     static final String COMMUNICATOR = "0";
 
-    private static final long XX_PRIME_1 = 0x9E3779B185EBCA87L;
-    private static final long XX_PRIME_2 = 0xC2B2AE3D27D4EB4FL;
-    private static final long XX_PRIME_5 = 0x27D4EB2F165667C5L;
-    private static final int XX_ROTATION = 31;
-    private static final long TUPLE_LENGTH_MIX = 3527539L;
-    private static final long IN_PLACE_OF_MINUS_ONE = 1546275796L;
-    private static final long COLORS = 1L << 31;
-
     private NcclKeys() {}
 
     /**
@@ -33,26 +23,5 @@ final class NcclKeys {
      */
     static String pair(int rank, int peer) {
         return Math.min(rank, peer) + ":" + Math.max(rank, peer);
-    }
-
-    /**
-     * The color of a group that is split from the world's communicator: Python's {@code
-     * abs(hash(tuple(ranks))) % 2**31}.
-     *
-     * @param worldRanks the group's, in its order
-     */
-    static int splitColor(List<Integer> worldRanks) {
-        // The remainder is right for the smallest number too, which has no positive counterpart.
-        return (int) (Math.abs(tupleHash(worldRanks)) % COLORS);
-    }
-
-    /** Python's hash of a tuple of numbers from 0 up, which are their own hashes. */
-    private static long tupleHash(List<Integer> numbers) {
-        long hash = XX_PRIME_5;
-        for (int number : numbers) {
-            hash = Long.rotateLeft(hash + number * XX_PRIME_2, XX_ROTATION) * XX_PRIME_1;
-        }
-        hash += numbers.size() ^ (XX_PRIME_5 ^ TUPLE_LENGTH_MIX);
-        return hash == -1 ? IN_PLACE_OF_MINUS_ONE : hash;
     }
 }

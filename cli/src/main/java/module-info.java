@@ -17,6 +17,8 @@ module org.jccl.cli {
             info.picocli;
     opens org.jccl.cli.info to
             info.picocli;
+    opens org.jccl.cli.ranktable to
+            info.picocli;
     opens org.jccl.cli.trace to
             info.picocli;
 

@@ -10,6 +10,7 @@ module org.jccl.api {
 
     exports org.jccl;
     exports org.jccl.bootstrap;
+    exports org.jccl.ranktable;
     exports org.jccl.spi;
     exports org.jccl.store;
 

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import org.jccl.JcclException;
 import org.jccl.cli.bench.BenchCommand;
 import org.jccl.cli.info.InfoCommand;
+import org.jccl.cli.ranktable.RankTableCommand;
 import org.jccl.cli.trace.TraceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -18,7 +19,13 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         versionProvider = Jccl.Version.class,
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {RunCommand.class, BenchCommand.class, InfoCommand.class, TraceCommand.class})
+        subcommands = {
+            RunCommand.class,
+            BenchCommand.class,
+            InfoCommand.class,
+            RankTableCommand.class,
+            TraceCommand.class
+        })
 public final class Jccl {
 
     private Jccl() {}

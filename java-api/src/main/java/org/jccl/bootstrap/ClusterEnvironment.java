@@ -9,8 +9,8 @@ import org.jccl.FailureContext;
 
 /**
  * Reads one launcher's environment variables. There is one class a launcher; {@link #detect(Map)
- * detect} and {@link #read} look at nothing but the map they are given, so all of this is safe for
- * use by several threads.
+ * detect} and {@link #read} look at nothing but the map they are given, and the rank table that it
+ * may name, so all of this is safe for use by several threads.
  */
 public sealed interface ClusterEnvironment
         permits JcclRunEnvironment,

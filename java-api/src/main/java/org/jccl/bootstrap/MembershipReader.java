@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableException;
 
 /**
  * Reads one launcher's variables. Whatever is wrong is collected, so that {@link #membership} can
@@ -67,6 +69,24 @@ final class MembershipReader {
         return optional(least, names);
     }
 
+    /** Like {@link #required}, but where nothing is set and a table says it, that counts. */
+    int requiredOr(Optional<Integer> ofTable, int least, String meaning, String name) {
+        return ofTable.isPresent() && text(name).isEmpty()
+                ? ofTable.get()
+                : required(least, meaning, name);
+    }
+
+    /** The table that {@code RANK_TABLE_FILE} names; that it is not valid is a problem. */
+    Optional<RankTable> rankTable() {
+        text(RankTable.VARIABLE);
+        try {
+            return RankTable.fromEnvironment(environment);
+        } catch (RankTableException e) {
+            problem(e.getMessage());
+            return Optional.empty();
+        }
+    }
+
     private int parse(String name, String value, int least, int most) {
         try {
             int number = Integer.parseInt(value);
@@ -107,6 +127,11 @@ final class MembershipReader {
         localRank = rank;
         localWorldSize = size;
         return this;
+    }
+
+    /** What a table says of a rank that it has. */
+    MembershipReader local(RankTable table, int rank) {
+        return local(table.localRank(rank), table.ranksOf(table.node(rank)).size());
     }
 
     /** {@code MASTER_ADDR} and {@code MASTER_PORT}, where they are set. */

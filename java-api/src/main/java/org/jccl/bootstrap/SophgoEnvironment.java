@@ -1,10 +1,12 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
+import java.util.Optional;
+import org.jccl.ranktable.RankTable;
 
 /**
  * Sophgo's {@code RANK}, {@code WORLD_SIZE}, {@code LOCAL_RANK} and {@code CHIP_MAP}, a list of the
- * chips of this host, one a local rank.
+ * chips of this host, one a local rank. What is not set is taken from a rank table.
  */
 final class SophgoEnvironment implements ClusterEnvironment {
 
@@ -22,8 +24,20 @@ final class SophgoEnvironment implements ClusterEnvironment {
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank of this process", LaunchVariables.RANK);
-        int worldSize = reader.required(1, "number of ranks", LaunchVariables.WORLD_SIZE);
-        int localRank = reader.required(0, "rank on this host", LaunchVariables.LOCAL_RANK);
+        Optional<RankTable> table = reader.rankTable();
+        int worldSize =
+                reader.requiredOr(
+                        table.map(RankTable::size),
+                        1,
+                        "number of ranks",
+                        LaunchVariables.WORLD_SIZE);
+        int localRank =
+                reader.requiredOr(
+                        table.filter(ranks -> rank >= 0 && rank < ranks.size())
+                                .map(ranks -> ranks.localRank(rank)),
+                        0,
+                        "rank on this host",
+                        LaunchVariables.LOCAL_RANK);
         int chips = reader.text("CHIP_MAP").map(map -> map.split(",").length).orElse(0);
         if (localRank >= chips) {
             reader.problem(

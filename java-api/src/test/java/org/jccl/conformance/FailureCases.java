@@ -87,7 +87,7 @@ abstract class FailureCases extends Cases {
                             assertThatThrownBy(() -> sum.run(rank))
                                     .isInstanceOf(OperationTimeoutException.class)
                                     .hasMessageContaining("allReduce(float32 x 1, SUM)")
-                                    .hasMessageContaining("rank 2 is not waiting");
+                                    .hasMessageContaining("rank 2 has not said that it waits");
                             rank.signal("failed on " + rank.rank());
                         });
     }

@@ -1,0 +1,26 @@
+package org.jccl.cli.ranktable;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Makes, checks and shows rank tables. */
+@Command(
+        name = "ranktable",
+        description = "Makes, checks and shows the rank tables of SCCL and HCCL.",
+        mixinStandardHelpOptions = true,
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {GenerateCommand.class, CheckCommand.class, ShowCommand.class})
+public final class RankTableCommand implements Runnable {
+
+    @Spec private CommandSpec spec;
+
+    /** Creates the command, for picocli to fill. */
+    public RankTableCommand() {}
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Say what to do: generate, check or show");
+    }
+}

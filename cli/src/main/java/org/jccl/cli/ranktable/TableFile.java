@@ -1,0 +1,48 @@
+package org.jccl.cli.ranktable;
+
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableFormat;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+
+/** Which file a command is about. */
+final class TableFile {
+
+    private static final Set<RankTableFormat> HCCL =
+            EnumSet.of(
+                    RankTableFormat.HCCL_1_0,
+                    RankTableFormat.HCCL_1_2,
+                    RankTableFormat.HCCL_GROUP_LIST);
+
+    private TableFile() {}
+
+    /** The file that is named by the environment. */
+    static Optional<Path> ofEnvironment(Map<String, String> environment) {
+        return Optional.ofNullable(environment.get(RankTable.VARIABLE))
+                .filter(name -> !name.isBlank())
+                .map(Path::of);
+    }
+
+    /** The given file, or else the one that is named by the environment. */
+    static Path given(Path file, CommandSpec spec) {
+        return Optional.ofNullable(file)
+                .or(() -> ofEnvironment(System.getenv()))
+                .orElseThrow(
+                        () ->
+                                new ParameterException(
+                                        spec.commandLine(),
+                                        "Name a FILE, or set " + RankTable.VARIABLE));
+    }
+
+    /** What HCCL may dislike about a file whose content is in order. */
+    static Optional<String> warning(Path file, RankTable table) {
+        return HCCL.contains(table.format()) && !file.toString().endsWith(".json")
+                ? Optional.of(file + " does not end in .json: newer versions of HCCL refuse it")
+                : Optional.empty();
+    }
+}

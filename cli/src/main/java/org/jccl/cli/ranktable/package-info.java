@@ -1,0 +1,2 @@
+/** {@code jccl ranktable}: makes, checks and shows rank tables. */
+package org.jccl.cli.ranktable;

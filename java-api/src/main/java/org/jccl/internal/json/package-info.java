@@ -1,0 +1,2 @@
+/** Reading and writing JSON, for files that users write by hand. */
+package org.jccl.internal.json;

@@ -1,0 +1,76 @@
+package org.jccl.ranktable;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/** The device addresses of an HCCL table: literal, each once, and of one family. */
+final class Addresses {
+
+    private static final String BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+
+    private static final Pattern IPV4 = Pattern.compile("(" + BYTE + "\\.){3}" + BYTE);
+
+    /** Enough to keep the JDK from asking a name server: it takes what has a colon as literal. */
+    private static final Pattern IPV6 = Pattern.compile("[0-9a-fA-F:]*:[0-9a-fA-F:.]*");
+
+    private final Map<InetAddress, Element> seen = new HashMap<>();
+    private Element firstAt;
+    private int firstLength;
+
+    /** The addresses of a comma list. */
+    List<String> read(Element at) {
+        List<String> addresses = new ArrayList<>();
+        for (Map.Entry<String, InetAddress> address : check(at).entrySet()) {
+            InetAddress parsed = address.getValue();
+            addresses.add(address.getKey());
+            Devices.checkUnique(seen, parsed, at);
+            int length = parsed.getAddress().length;
+            if (firstAt == null) {
+                firstAt = at;
+                firstLength = length;
+            } else if (length != firstLength) {
+                at.fault(
+                        "is "
+                                + at.describe()
+                                + ", but "
+                                + firstAt.path()
+                                + " is "
+                                + firstAt.describe()
+                                + ": all are IPv4 or all are IPv6");
+            }
+        }
+        return addresses;
+    }
+
+    /** Reads addresses that only have to be addresses. */
+    static Map<String, InetAddress> check(Element at) {
+        Map<String, InetAddress> addresses = new LinkedHashMap<>();
+        for (String part : at.text().map(text -> text.split(",", -1)).orElse(new String[0])) {
+            String address = part.strip();
+            InetAddress parsed = parse(address);
+            if (parsed == null) {
+                at.fault("is " + at.describe() + ": give IPv4 or IPv6 addresses in digits");
+                return Map.of();
+            }
+            addresses.put(address, parsed);
+        }
+        return addresses;
+    }
+
+    private static InetAddress parse(String address) {
+        if (!IPV4.matcher(address).matches() && !IPV6.matcher(address).matches()) {
+            return null;
+        }
+        try {
+            return InetAddress.getByName(address);
+        } catch (UnknownHostException notAnAddress) {
+            return null;
+        }
+    }
+}

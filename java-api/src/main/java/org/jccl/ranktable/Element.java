@@ -1,0 +1,177 @@
+package org.jccl.ranktable;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.internal.json.Json;
+import org.jccl.internal.json.JsonFault;
+import org.jccl.internal.json.JsonPath;
+
+/**
+ * A value of a table with its path. What it is asked for and does not have goes to the faults, and
+ * reading goes on with what there is.
+ */
+final class Element {
+
+    /** What a number is that is missing or can not be read. */
+    static final int UNKNOWN = -1;
+
+    private static final int MOST_DIGITS = 18;
+
+    private final Json value;
+    private final JsonPath path;
+    private final Faults faults;
+    private final boolean onlyText;
+
+    private Element(Json value, JsonPath path, Faults faults, boolean onlyText) {
+        this.value = value;
+        this.path = path;
+        this.faults = faults;
+        this.onlyText = onlyText;
+    }
+
+    static Element root(Json value, Faults faults) {
+        return new Element(value, JsonPath.ROOT, faults, false);
+    }
+
+    /** The same, for a format whose numbers are all in quotes. */
+    Element onlyText() {
+        return new Element(value, path, faults, true);
+    }
+
+    void fault(String message) {
+        faults.add(new JsonFault(path, value.at(), message));
+    }
+
+    boolean isObject() {
+        return value instanceof Json.Obj;
+    }
+
+    String describe() {
+        return value.describe();
+    }
+
+    String path() {
+        return path.toString();
+    }
+
+    boolean has(String name) {
+        return field(name).isPresent();
+    }
+
+    Optional<Element> field(String name) {
+        return value instanceof Json.Obj object
+                ? Optional.ofNullable(object.fields().get(name))
+                        .map(found -> new Element(found, path.field(name), faults, onlyText))
+                : Optional.empty();
+    }
+
+    /** The field of that name; that there is none is a fault. */
+    Optional<Element> required(String name, String meaning) {
+        Optional<Element> field = field(name);
+        if (field.isEmpty()) {
+            missing(name, meaning);
+        }
+        return field;
+    }
+
+    void missing(String name, String meaning) {
+        faults.add(new JsonFault(path.field(name), value.at(), "is missing: " + meaning));
+    }
+
+    /** The objects of a list that must be there and not empty. */
+    List<Element> objects(String name, String meaning) {
+        Optional<Element> field = required(name, meaning);
+        return field.isPresent() ? field.get().objects() : List.of();
+    }
+
+    /** The items of an array; none where there is something else. */
+    List<Element> items() {
+        List<Element> items = new ArrayList<>();
+        if (value instanceof Json.Array array) {
+            for (Json item : array.items()) {
+                items.add(new Element(item, path.item(items.size()), faults, onlyText));
+            }
+        }
+        return items;
+    }
+
+    private List<Element> objects() {
+        List<Element> items = items();
+        if (items.isEmpty()) {
+            fault("is " + value.describe() + ": give an array with at least one object");
+        }
+        List<Element> objects = new ArrayList<>();
+        for (Element item : items) {
+            if (item.isObject()) {
+                objects.add(item);
+            } else {
+                item.fault("is " + item.describe() + ": give an object");
+            }
+        }
+        return objects;
+    }
+
+    /** The text here, or empty after a fault. */
+    Optional<String> text() {
+        if (value instanceof Json.Text text && !text.value().isBlank()) {
+            return Optional.of(text.value());
+        }
+        fault("is " + value.describe() + ": give a text that is not empty");
+        return Optional.empty();
+    }
+
+    /** The text of a field, or empty after a fault. */
+    Optional<String> text(String name, String meaning) {
+        return required(name, meaning).flatMap(Element::text);
+    }
+
+    /** What is written here, a text or a number, or empty for anything else. */
+    Optional<String> scalar() {
+        if (value instanceof Json.Text text) {
+            return Optional.of(text.value());
+        }
+        return value instanceof Json.Num number ? Optional.of(number.literal()) : Optional.empty();
+    }
+
+    /** Whether this is a text without content, which stands for a field that is not there. */
+    boolean isBlank() {
+        return value instanceof Json.Text text && text.value().isBlank();
+    }
+
+    /** The whole number here, or {@link #UNKNOWN} after a fault. */
+    long number(long most) {
+        String digits = scalar().orElse("");
+        if (!digits.matches("[0-9]{1," + MOST_DIGITS + "}") || Long.parseLong(digits) > most) {
+            fault("is " + value.describe() + ": give a whole number from 0 to " + most);
+            return UNKNOWN;
+        }
+        if (onlyText && value instanceof Json.Num) {
+            fault("is " + value.describe() + ": HCCL reads text only, write \"" + digits + '"');
+        }
+        return Long.parseLong(digits);
+    }
+
+    /** The whole number here, or {@link #UNKNOWN} after a fault. */
+    int number() {
+        return (int) number(Integer.MAX_VALUE);
+    }
+
+    /** The whole number of a field, or {@link #UNKNOWN} after a fault. */
+    int number(String name, String meaning) {
+        return required(name, meaning).map(Element::number).orElse(UNKNOWN);
+    }
+
+    /** A field that, where it is there, must count what the table has. */
+    void mustCount(String name, int count, String what) {
+        field(name)
+                .ifPresent(
+                        field -> {
+                            int number = field.number();
+                            if (number != UNKNOWN && number != count) {
+                                field.fault(
+                                        "is " + number + ", but there are " + count + " " + what);
+                            }
+                        });
+    }
+}

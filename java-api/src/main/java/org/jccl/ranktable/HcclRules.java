@@ -1,0 +1,167 @@
+package org.jccl.ranktable;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** What HCCL asks of a table in every form. One object checks one table. */
+final class HcclRules {
+
+    private static final int LONGEST_ID = 64;
+    private static final int HIGHEST_PORT = 65_535;
+    private static final long HIGHEST_SUPER_DEVICE = 0xFFFF_FFFFL;
+    private static final List<String> PORTS =
+            List.of("device_port", "host_port", "device_vnic_port", "backup_device_port");
+
+    private final Addresses addresses = new Addresses();
+
+    /** HCCL reads a table again and again, for up to 30 minutes, until it is completed. */
+    static void checkCompleted(Element table) {
+        table.required("status", "write \"completed\", HCCL waits for it")
+                .filter(status -> !status.scalar().orElse("").equals("completed"))
+                .ifPresent(
+                        status ->
+                                status.fault(
+                                        "is "
+                                                + status.describe()
+                                                + ": HCCL waits until it is \"completed\""));
+    }
+
+    /** The id of a server, or empty after a fault. */
+    static Optional<String> serverId(Element server) {
+        Optional<String> id = server.text("server_id", "the server's IP address or name");
+        id.filter(text -> text.length() > LONGEST_ID)
+                .flatMap(tooLong -> server.field("server_id"))
+                .ifPresent(field -> field.fault("has more than " + LONGEST_ID + " characters"));
+        return id;
+    }
+
+    /** Number and addresses of a device; its rank is for the form to say. */
+    Devices.Row device(Element device, Optional<Element> rankAt, int rank) {
+        int number = device.number("device_id", "physical number of the device on its server");
+        List<String> ips =
+                device.field("device_ip")
+                        .filter(field -> !field.isBlank())
+                        .map(addresses::read)
+                        .orElse(List.of());
+        device.field("backup_device_ip").ifPresent(Addresses::check);
+        for (String name : PORTS) {
+            device.field(name)
+                    .filter(port -> port.number(HIGHEST_PORT) == 0)
+                    .ifPresent(port -> port.fault("is 0: ports begin at 1"));
+        }
+        OptionalLong superDevice = OptionalLong.empty();
+        Optional<Element> given = device.field("super_device_id");
+        if (given.isPresent()) {
+            long value = given.get().number(HIGHEST_SUPER_DEVICE);
+            superDevice = value == Element.UNKNOWN ? OptionalLong.empty() : OptionalLong.of(value);
+        }
+        return new Devices.Row(device, rankAt, rank, Element.UNKNOWN, number, ips, superDevice);
+    }
+
+    /** Servers must be alike. */
+    static void checkSizes(Devices devices) {
+        List<Devices.Node> nodes =
+                devices.nodes().stream().filter(node -> !node.rows.isEmpty()).toList();
+        for (Devices.Node node : nodes) {
+            int first = nodes.get(0).rows.size();
+            if (node.rows.size() != first) {
+                node.at.fault(
+                        "has "
+                                + node.rows.size()
+                                + " devices, but "
+                                + nodes.get(0).at.path()
+                                + " has "
+                                + first
+                                + ": all servers have the same number");
+            }
+        }
+    }
+
+    /** Devices that have addresses must have equally many. */
+    static void checkAddressCounts(Devices devices) {
+        List<Devices.Row> rows =
+                devices.rows().stream().filter(row -> !row.ips().isEmpty()).toList();
+        for (Devices.Row row : rows) {
+            int first = rows.get(0).ips().size();
+            if (row.ips().size() != first) {
+                Element field = row.at().field("device_ip").orElseThrow();
+                field.fault(
+                        "has "
+                                + row.ips().size()
+                                + " addresses, but "
+                                + rows.get(0).at().path()
+                                + " has "
+                                + first
+                                + ": all devices have the same number");
+            }
+        }
+    }
+
+    /** Between servers, or super pods, devices need addresses. */
+    static void requireAddresses(Devices devices, String between) {
+        for (Devices.Row row : devices.rows()) {
+            String reason = "devices of several " + between + " need one";
+            row.at()
+                    .required("device_ip", reason)
+                    .filter(Element::isBlank)
+                    .ifPresent(field -> field.fault("is empty: " + reason));
+        }
+    }
+
+    /**
+     * Reads the {@code super_pod_list} and puts its ids into the nodes.
+     *
+     * @return how many super pods there are
+     */
+    static int superPods(Element table, Devices devices) {
+        Map<String, Devices.Node> nodes = new HashMap<>();
+        devices.nodes().forEach(node -> nodes.putIfAbsent(node.id, node));
+        Map<String, Element> podIds = new HashMap<>();
+        Map<String, Element> members = new HashMap<>();
+        List<Element> pods = table.objects("super_pod_list", "list the super pods");
+        for (Element pod : pods) {
+            Optional<String> podId = pod.text("super_pod_id", "name of the super pod");
+            podId.ifPresent(
+                    id -> Devices.checkUnique(podIds, id, pod.field("super_pod_id").orElseThrow()));
+            for (Element server : pod.objects("server_list", "list the servers of the pod")) {
+                Optional<String> id = serverId(server);
+                if (id.isEmpty()) {
+                    continue;
+                }
+                Element at = server.field("server_id").orElseThrow();
+                Devices.checkUnique(members, id.get(), at);
+                if (nodes.containsKey(id.get())) {
+                    nodes.get(id.get()).superPod = podId;
+                } else {
+                    at.fault("is " + at.describe() + ", which is not in $.server_list");
+                }
+            }
+        }
+        for (Devices.Node node : devices.nodes()) {
+            if (!node.id.isEmpty() && !members.containsKey(node.id)) {
+                node.at.fault("is in no super pod of $.super_pod_list");
+            }
+        }
+        checkSuperDevices(devices);
+        return pods.size();
+    }
+
+    private static void checkSuperDevices(Devices devices) {
+        Map<List<Object>, Element> seen = new HashMap<>();
+        for (Devices.Node node : devices.nodes()) {
+            for (Devices.Row row : node.rows) {
+                Optional<Element> field =
+                        row.at()
+                                .required(
+                                        "super_device_id", "number of the device in its super pod");
+                if (field.isPresent() && row.superDevice().isPresent()) {
+                    List<Object> key = List.of(node.superPod, row.superDevice().getAsLong());
+                    Devices.checkUnique(seen, key, field.get());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+package org.jccl.ranktable;
+
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.toUnmodifiableList;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.internal.json.Json;
+import org.jccl.internal.json.JsonReader;
+import org.jccl.internal.json.JsonWriter;
+
+/**
+ * Which device of which node each rank of a job uses: the files of SCCL and HCCL. The format is
+ * found out from the content. A table that exists is valid: ranks go from 0 to {@link #size()} - 1,
+ * and no two ranks share a device. Immutable.
+ *
+ * <p>Device numbers are those of the table, which are physical. A process that sees a part of the
+ * devices, as with {@code ASCEND_RT_VISIBLE_DEVICES}, may have to name them in another way.
+ */
+public final class RankTable {
+
+    /** The variable that names the file. */
+    public static final String VARIABLE = "RANK_TABLE_FILE";
+
+    /** UTF-8 has at most three bytes for each UTF-16 character. */
+    private static final int MAX_BYTES = 3 * JsonReader.MAX_LENGTH;
+
+    private final RankTableFormat format;
+    private final List<RankEntry> entries;
+    private final List<List<Integer>> nodes;
+    private final Json json;
+
+    RankTable(RankTableFormat format, List<RankEntry> entries, Json json) {
+        this.format = format;
+        this.entries = List.copyOf(entries);
+        this.json = json;
+        nodes =
+                List.copyOf(
+                        this.entries.stream()
+                                .sorted(Comparator.comparingInt(RankEntry::localRank))
+                                .collect(
+                                        groupingBy(
+                                                RankEntry::node,
+                                                TreeMap::new,
+                                                mapping(RankEntry::rank, toUnmodifiableList())))
+                                .values());
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @param file a table in UTF-8
+     * @return the table
+     * @throws RankTableException when the file can not be read or the table is not valid; it lists
+     *     all that is wrong
+     */
+    public static RankTable read(Path file) {
+        return read(file, "rank table " + file);
+    }
+
+    private static RankTable read(Path file, String name) {
+        byte[] bytes;
+        try (InputStream in = Files.newInputStream(file)) {
+            bytes = in.readNBytes(MAX_BYTES + 1);
+        } catch (IOException e) {
+            throw new RankTableException(name, "can not be read: " + e, e);
+        }
+        try {
+            String text =
+                    StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+            return TableReader.read(name, text);
+        } catch (CharacterCodingException e) {
+            throw new RankTableException(name, "is not in UTF-8: write it again in UTF-8", e);
+        }
+    }
+
+    /**
+     * Reads a text.
+     *
+     * @param json a table
+     * @return the table
+     * @throws RankTableException when the table is not valid; it lists all that is wrong
+     */
+    public static RankTable parse(String json) {
+        return TableReader.read("rank table", Objects.requireNonNull(json, "json"));
+    }
+
+    /**
+     * Reads the file that {@code RANK_TABLE_FILE} names.
+     *
+     * @param environment the process's variables, usually {@link System#getenv()}
+     * @return the table, or empty when the variable is not set or blank
+     * @throws RankTableException when the file can not be read or the table is not valid
+     */
+    public static Optional<RankTable> fromEnvironment(Map<String, String> environment) {
+        String file = environment.get(VARIABLE);
+        if (file == null || file.isBlank()) {
+            return Optional.empty();
+        }
+        String name = "rank table " + file + " of " + VARIABLE;
+        try {
+            return Optional.of(read(Path.of(file), name));
+        } catch (InvalidPathException e) {
+            throw new RankTableException(name, "can not be read: " + e, e);
+        }
+    }
+
+    /**
+     * Begins a new table.
+     *
+     * @param format a {@linkplain RankTableFormat#isWritable() writable} format
+     * @return a builder without nodes
+     * @throws UsageException when the format is an old one
+     */
+    public static RankTableBuilder builder(RankTableFormat format) {
+        return new RankTableBuilder(format);
+    }
+
+    /**
+     * The same ranks and devices in another form. What only the old form has is left out.
+     *
+     * @param other a {@linkplain RankTableFormat#isWritable() writable} format
+     * @return a new table, or this one when it has that form already
+     * @throws UsageException when the format is an old one
+     * @throws RankTableException when the other form needs what this table does not have, such as
+     *     names of nodes
+     */
+    public RankTable convertTo(RankTableFormat other) {
+        return other == format ? this : RankTableBuilder.convert(this, other);
+    }
+
+    /**
+     * How the table is written.
+     *
+     * @return the format
+     */
+    public RankTableFormat format() {
+        return format;
+    }
+
+    /**
+     * Number of ranks.
+     *
+     * @return the world size, at least 1
+     */
+    public int size() {
+        return entries.size();
+    }
+
+    /**
+     * Number of nodes.
+     *
+     * @return at least 1
+     */
+    public int nodeCount() {
+        return nodes.size();
+    }
+
+    /**
+     * All ranks.
+     *
+     * @return the ranks, in their order
+     */
+    public List<RankEntry> entries() {
+        return entries;
+    }
+
+    /**
+     * All that the table says of a rank.
+     *
+     * @param rank rank in the world
+     * @return the rank's entry
+     * @throws UsageException when the table has no such rank
+     */
+    public RankEntry entry(int rank) {
+        if (rank < 0 || rank >= entries.size()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "rank "
+                            + rank
+                            + " is not in the rank table: it has the ranks 0 to "
+                            + (entries.size() - 1));
+        }
+        return entries.get(rank);
+    }
+
+    /**
+     * The device of a rank.
+     *
+     * @param rank rank in the world
+     * @return physical number of the device on the rank's node
+     * @throws UsageException when the table has no such rank
+     */
+    public int device(int rank) {
+        return entry(rank).device();
+    }
+
+    /**
+     * The rank of a rank on its node.
+     *
+     * @param rank rank in the world
+     * @return rank among those of the node, from 0
+     * @throws UsageException when the table has no such rank
+     */
+    public int localRank(int rank) {
+        return entry(rank).localRank();
+    }
+
+    /**
+     * The node of a rank.
+     *
+     * @param rank rank in the world
+     * @return the node, from 0 in the order of the table
+     * @throws UsageException when the table has no such rank
+     */
+    public int node(int rank) {
+        return entry(rank).node();
+    }
+
+    /**
+     * The ranks of a node.
+     *
+     * @param node the node, from 0
+     * @return its ranks in the order of their local ranks
+     * @throws UsageException when the table has no such node
+     */
+    public List<Integer> ranksOf(int node) {
+        if (node < 0 || node >= nodes.size()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "node "
+                            + node
+                            + " is not in the rank table: it has the nodes 0 to "
+                            + (nodes.size() - 1));
+        }
+        return nodes.get(node);
+    }
+
+    /**
+     * The devices of the whole world, which SCCL calls the chip map.
+     *
+     * @return one device for each rank, in the order of ranks
+     */
+    public int[] chipMap() {
+        return entries.stream().mapToInt(RankEntry::device).toArray();
+    }
+
+    /**
+     * The devices of a group, which SCCL calls its chip map.
+     *
+     * @param worldRanks the group's members as ranks of the world, in the group's order, as {@link
+     *     org.jccl.ProcessGroup#worldRanks()} has them
+     * @return one device for each rank of the group, in the order of its ranks
+     * @throws UsageException when the table lacks one of the ranks
+     */
+    public int[] chipMap(List<Integer> worldRanks) {
+        return worldRanks.stream().mapToInt(this::device).toArray();
+    }
+
+    /**
+     * The table as JSON, with every field it was read with, laid out as {@code
+     * tpu_gen_sccl_rank_table} does: indented by four spaces and in ASCII, without a newline at the
+     * end. Reading it gives an equal table.
+     *
+     * @return the text
+     */
+    public String toJson() {
+        return JsonWriter.write(json);
+    }
+
+    /** Equal when format, nodes, devices and ranks are; fields that say more do not count. */
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof RankTable table
+                && format == table.format
+                && entries.equals(table.entries);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(format, entries);
+    }
+
+    /** The format and how many ranks and nodes there are. */
+    @Override
+    public String toString() {
+        return format + ", " + size() + " ranks on " + nodeCount() + " nodes";
+    }
+}

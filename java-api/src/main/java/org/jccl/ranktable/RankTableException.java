@@ -1,0 +1,68 @@
+package org.jccl.ranktable;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+
+/** A rank table can not be read or is not valid. {@link #faults()} has all that is wrong. */
+public final class RankTableException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** What the message shows of the faults. */
+    private static final int SHOWN = 20;
+
+    private final transient List<Fault> faults;
+
+    /**
+     * Something wrong with a table.
+     *
+     * @param path the value it is about, as a JSONPath, for instance {@code
+     *     $.node_list[0].device_list[2].rank}
+     * @param line line of the text, from 1; 0 for a table that was made by a program
+     * @param column column of the text, from 1; 0 for a table that was made by a program
+     * @param message what is wrong with it, to be read after the path
+     */
+    public record Fault(String path, int line, int column, String message) {
+
+        /** The path, where that is, and what is wrong. */
+        @Override
+        public String toString() {
+            String where = line == 0 ? "" : " (line " + line + ", column " + column + ")";
+            return path + where + " " + message;
+        }
+    }
+
+    RankTableException(String table, String reason, Throwable cause) {
+        super(Category.USAGE, FailureContext.NONE, table + " " + reason, cause);
+        faults = List.of();
+    }
+
+    RankTableException(String table, List<Fault> faults) {
+        super(Category.USAGE, FailureContext.NONE, message(table, faults), null);
+        this.faults = List.copyOf(faults);
+    }
+
+    private static String message(String table, List<Fault> faults) {
+        String text =
+                faults.stream()
+                        .limit(SHOWN)
+                        .map(fault -> "\n  " + fault)
+                        .collect(Collectors.joining());
+        String more = faults.size() > SHOWN ? "\n  and " + (faults.size() - SHOWN) + " more" : "";
+        String count = faults.size() == 1 ? "1 fault" : faults.size() + " faults";
+        return table + " has " + count + ":" + text + more;
+    }
+
+    /**
+     * Everything that is wrong with the table, in the order of the checks. The message shows the
+     * first 20. Of a file that consists of faults, 10,000 are kept, and a last one says how many
+     * there were.
+     *
+     * @return the faults; empty when the file can not be read at all, and after deserialisation
+     */
+    public List<Fault> faults() {
+        return faults == null ? List.of() : faults;
+    }
+}

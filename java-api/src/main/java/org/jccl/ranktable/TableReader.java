@@ -1,0 +1,94 @@
+package org.jccl.ranktable;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jccl.internal.json.Json;
+import org.jccl.internal.json.JsonReader;
+
+/** Finds out which form a table has and reads it. */
+final class TableReader {
+
+    private static final List<String> LISTS = List.of("node_list", "server_list", "group_list");
+
+    private TableReader() {}
+
+    /**
+     * Reads a table.
+     *
+     * @param name what messages call the table
+     * @param text the JSON text
+     * @throws RankTableException with all that is wrong
+     */
+    static RankTable read(String name, String text) {
+        Faults faults = new Faults();
+        Optional<Json> json = JsonReader.read(text, faults::add);
+        if (json.isEmpty()) {
+            faults.throwIfAny(name);
+        }
+        return read(name, json.orElseThrow(), faults);
+    }
+
+    /** Reads a table that is JSON already; faults may have some. */
+    static RankTable read(String name, Json json, Faults faults) {
+        Element table = Element.root(json, faults);
+        Optional<RankTableFormat> format = format(table);
+        List<RankEntry> entries = List.of();
+        if (format.isPresent()) {
+            Devices devices =
+                    switch (format.get()) {
+                        case SCCL_1_0 -> NodeListReader.read(table);
+                        case HCCL_GROUP_LIST -> GroupListReader.read(table);
+                        default -> ServerListReader.read(table, format.get());
+                    };
+            faults.throwIfAny(name);
+            entries = devices.entries();
+        }
+        faults.throwIfAny(name);
+        return new RankTable(format.orElseThrow(), entries, json);
+    }
+
+    private static Optional<RankTableFormat> format(Element table) {
+        List<String> lists = LISTS.stream().filter(table::has).toList();
+        Optional<Element> version = table.field("version");
+        if (lists.isEmpty()) {
+            table.fault(
+                    table.has("rank_list")
+                            ? "has a rank_list: HCCL's version 2.0 is not supported, write 1.0"
+                            : "is no rank table: a node_list, a server_list or a group_list is missing");
+            return Optional.empty();
+        }
+        for (String other : lists.subList(1, lists.size())) {
+            table.field(other)
+                    .orElseThrow()
+                    .fault("stands beside a " + lists.get(0) + ": a table has one of them");
+        }
+        return switch (lists.get(0)) {
+            case "node_list" -> Optional.of(RankTableFormat.SCCL_1_0);
+            case "group_list" -> Optional.of(RankTableFormat.HCCL_GROUP_LIST);
+            default -> serverList(table, version);
+        };
+    }
+
+    /** SCCL's has server_ip where HCCL's has server_id; and it is not known to need a version. */
+    private static Optional<RankTableFormat> serverList(Element table, Optional<Element> version) {
+        String number = version.flatMap(Element::scalar).orElse("");
+        Stream<Element> servers = table.field("server_list").orElseThrow().items().stream();
+        List<Element> objects = servers.filter(Element::isObject).toList();
+        boolean sccl =
+                objects.stream().anyMatch(server -> server.has("server_ip"))
+                        && objects.stream().noneMatch(server -> server.has("server_id"));
+        if (number.equals("1.2")) {
+            return Optional.of(RankTableFormat.HCCL_1_2);
+        }
+        if (version.isEmpty() && !sccl) {
+            table.missing("version", "write \"1.0\", or \"1.2\" with super pods");
+        }
+        if (version.isPresent() && !number.equals("1.0")) {
+            Element at = version.get();
+            String say = sccl ? "write \"1.0\"" : "\"1.0\" and \"1.2\" are supported";
+            at.fault("is " + at.describe() + ": " + say);
+        }
+        return Optional.of(sccl ? RankTableFormat.SCCL_SERVER_LIST : RankTableFormat.HCCL_1_0);
+    }
+}

@@ -1,0 +1,116 @@
+package org.jccl.ranktable;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.internal.json.Json;
+
+/** Makes the JSON of new tables: names, order and types of the fields in each form. */
+final class TableWriter {
+
+    /**
+     * A node of a new table.
+     *
+     * @param id its name
+     * @param superPod its super pod
+     * @param devices its devices, in the order of local ranks
+     */
+    record Node(String id, Optional<String> superPod, List<RankEntry> devices) {}
+
+    private TableWriter() {}
+
+    /**
+     * SCCL 1.0.
+     *
+     * @param ipName {@code device_ip} or {@code device_ip_emulator}
+     * @param textIds true to write device numbers in quotes
+     */
+    static Json sccl(List<Node> nodes, String ipName, boolean textIds) {
+        List<Json> list = new ArrayList<>();
+        for (Node node : nodes) {
+            List<Json> devices = new ArrayList<>();
+            for (RankEntry entry : node.devices()) {
+                Map<String, Json> device = new LinkedHashMap<>();
+                device.put(
+                        "device_id", textIds ? text(entry.device()) : new Json.Num(entry.device()));
+                if (!entry.deviceIps().isEmpty()) {
+                    device.put(ipName, new Json.Text(entry.deviceIps().get(0)));
+                }
+                device.put("local_rank", text(entry.localRank()));
+                device.put("rank", text(entry.rank()));
+                devices.add(new Json.Obj(device));
+            }
+            list.add(new Json.Obj(Map.of("device_list", new Json.Array(devices))));
+        }
+        Map<String, Json> table = new LinkedHashMap<>();
+        table.put("version", new Json.Text("1.0"));
+        table.put("node_list", new Json.Array(list));
+        return new Json.Obj(table);
+    }
+
+    /**
+     * HCCL 1.0 or 1.2, whose numbers are all in quotes.
+     *
+     * @param version {@code 1.0} or {@code 1.2}, which has super pods
+     */
+    static Json hccl(List<Node> nodes, String version) {
+        boolean superPods = version.equals("1.2");
+        List<Json> servers = new ArrayList<>();
+        Map<String, List<Json>> pods = new LinkedHashMap<>();
+        for (Node node : nodes) {
+            List<Json> devices = new ArrayList<>();
+            for (RankEntry entry : node.devices()) {
+                Map<String, Json> device = new LinkedHashMap<>();
+                device.put("device_id", text(entry.device()));
+                if (superPods && entry.superDevice().isPresent()) {
+                    device.put("super_device_id", text(entry.superDevice().getAsLong()));
+                }
+                if (!entry.deviceIps().isEmpty()) {
+                    device.put("device_ip", new Json.Text(String.join(",", entry.deviceIps())));
+                }
+                device.put("rank_id", text(entry.rank()));
+                devices.add(new Json.Obj(device));
+            }
+            Map<String, Json> server = new LinkedHashMap<>();
+            server.put("server_id", new Json.Text(node.id()));
+            server.put("device", new Json.Array(devices));
+            servers.add(new Json.Obj(server));
+            node.superPod()
+                    .ifPresent(
+                            pod ->
+                                    pods.computeIfAbsent(pod, id -> new ArrayList<>())
+                                            .add(
+                                                    new Json.Obj(
+                                                            Map.of(
+                                                                    "server_id",
+                                                                    new Json.Text(node.id())))));
+        }
+        Map<String, Json> table = new LinkedHashMap<>();
+        table.put("version", new Json.Text(version));
+        table.put("status", new Json.Text("completed"));
+        table.put("server_count", text(servers.size()));
+        table.put("server_list", new Json.Array(servers));
+        if (superPods && !pods.isEmpty()) {
+            table.put("super_pod_list", superPods(pods));
+        }
+        return new Json.Obj(table);
+    }
+
+    private static Json superPods(Map<String, List<Json>> pods) {
+        List<Json> list = new ArrayList<>();
+        pods.forEach(
+                (id, servers) -> {
+                    Map<String, Json> pod = new LinkedHashMap<>();
+                    pod.put("super_pod_id", new Json.Text(id));
+                    pod.put("server_list", new Json.Array(servers));
+                    list.add(new Json.Obj(pod));
+                });
+        return new Json.Array(list);
+    }
+
+    private static Json text(long number) {
+        return new Json.Text(Long.toString(number));
+    }
+}

@@ -1,0 +1,410 @@
+package org.jccl.ranktable;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is said about tables that are not valid: all of it, each with its path. */
+class RankTableFaultsTest {
+
+    private static final String SCCL = "{\"version\": \"1.0\", \"node_list\": [%s]}";
+
+    private static final String HCCL =
+            "{\"version\": \"1.0\", \"status\": \"completed\", \"server_list\": [%s]}";
+
+    private static final String SUPER =
+            """
+            {"version": "1.2", "status": "completed", "server_list": [
+              {"server_id": "a", "device": [
+                {"device_id": "0", "super_device_id": "7", "rank_id": "0"}]},
+              {"server_id": "b", "device": [
+                {"device_id": "0", "super_device_id": "8", "rank_id": "1"}]}],
+             "super_pod_list": [%s]}
+            """;
+
+    private static RankTableException refuse(String json) {
+        return catchThrowableOfType(RankTableException.class, () -> RankTable.parse(json));
+    }
+
+    private static List<String> faults(String json) {
+        RankTableException refused = refuse(json);
+        assertThat(refused).as("of %s", json).isNotNull();
+        return refused.faults().stream()
+                .map(fault -> fault.path() + " " + fault.message())
+                .toList();
+    }
+
+    private static List<String> sccl(String... nodes) {
+        return faults(SCCL.formatted(String.join(",", nodes)));
+    }
+
+    private static List<String> hccl(String... servers) {
+        return faults(HCCL.formatted(String.join(",", servers)));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "[]   | $ is no rank table: a node_list, a server_list or a group_list is missing",
+                "{}   | $ is no rank table: a node_list, a server_list or a group_list is missing",
+                "null | $ is no rank table: a node_list, a server_list or a group_list is missing",
+                "{\"version\":\"2.0\",\"rank_list\":[]}"
+                        + "| $ has a rank_list: HCCL's version 2.0 is not supported, write 1.0",
+                "{\"version\":\"1.0\",\"node_list\":[]}"
+                        + "| $.node_list is an empty array: give an array with at least one object",
+                "{\"version\":\"1.0\",\"node_list\":7}"
+                        + "| $.node_list is the number 7: give an array with at least one object",
+                "x | $ has 'x' where a value should follow",
+            })
+    void isNoTable(String json, String fault) {
+        assertThat(faults(json)).containsExactly(fault);
+    }
+
+    @Test
+    void everyFaultOfAnSccl10Table() {
+        String table =
+                """
+                {"version": "1.1", "node_list": [
+                  {"device_list": [
+                    {"device_id": 0, "rank": "0", "local_rank": 0},
+                    {"device_id": "0", "rank": "0", "local_rank": 0},
+                    {"device_id": -1, "rank": "7", "device_ip": ""},
+                    {"rank": "x", "local_rank": 5},
+                    {"device_id": 1.5, "device_id": 3},
+                    "device"]},
+                  {"device_list": []},
+                  {},
+                  4]}
+                """;
+        assertThat(faults(table))
+                .containsExactlyInAnyOrder(
+                        "$.version is \"1.1\": write \"1.0\"",
+                        "$.node_list[0].device_list[1].device_id is \"0\", as is"
+                                + " $.node_list[0].device_list[0].device_id: each may appear once",
+                        "$.node_list[0].device_list[1].rank is \"0\", as is"
+                                + " $.node_list[0].device_list[0].rank: each may appear once",
+                        "$.node_list[0].device_list[1].local_rank has local rank 0, as has"
+                                + " $.node_list[0].device_list[0].local_rank",
+                        "$.node_list[0].device_list[2].device_id is the number -1: give a whole"
+                                + " number from 0 to 2147483647",
+                        "$.node_list[0].device_list[2].rank is 7, but ranks go from 0 to 4, one for"
+                                + " each device",
+                        "$.node_list[0].device_list[2].device_ip is \"\": give a text that is not"
+                                + " empty",
+                        "$.node_list[0].device_list[3].device_id is missing: number of the device on"
+                                + " its node",
+                        "$.node_list[0].device_list[3].rank is \"x\": give a whole number from 0 to"
+                                + " 2147483647",
+                        "$.node_list[0].device_list[3].local_rank is 5, but local ranks go from 0 to"
+                                + " 4 on this node",
+                        "$.node_list[0].device_list[4].device_id appears twice, first at line 7,"
+                                + " column 19",
+                        "$.node_list[0].device_list[4].device_id is the number 1.5: give a whole"
+                                + " number from 0 to 2147483647",
+                        "$.node_list[0].device_list[4].rank is missing: rank in the job, from 0",
+                        "$.node_list[0].device_list[5] is \"device\": give an object",
+                        "$.node_list[1].device_list is an empty array: give an array with at least"
+                                + " one object",
+                        "$.node_list[2].device_list is missing: list the devices of the node",
+                        "$.node_list[3] is the number 4: give an object");
+    }
+
+    @Test
+    void ranksWithoutAGap() {
+        assertThat(
+                        sccl(
+                                "{\"device_list\": [{\"device_id\": 0, \"rank\": 1},"
+                                        + "{\"device_id\": 1, \"rank\": 3}]}",
+                                "{\"device_list\": [{\"device_id\": 0, \"rank\": 1}]}"))
+                .containsExactly(
+                        "$.node_list[0].device_list[1].rank is 3, but ranks go from 0 to 2, one for"
+                                + " each device",
+                        "$.node_list[1].device_list[0].rank is the number 1, as is"
+                                + " $.node_list[0].device_list[0].rank: each may appear once",
+                        "$.node_list has no rank 0, 2");
+    }
+
+    @Test
+    void namesOfTheRankMustAgree() {
+        assertThat(
+                        sccl(
+                                "{\"device_list\": [{\"device_id\": 0, \"rank\": 0,"
+                                        + " \"world_rank\": \"0\", \"rank_id\": 1}]}"))
+                .containsExactly(
+                        "$.node_list[0].device_list[0].rank_id is 1, but"
+                                + " $.node_list[0].device_list[0].rank is 0");
+    }
+
+    @Test
+    void everyFaultOfAnHccl10Table() {
+        String table =
+                """
+                {"version": "1.0", "status": "initializing", "server_count": "3", "server_list": [
+                  {"server_id": "10.0.0.1", "device": [
+                    {"device_id": 0, "device_ip": "10.1.0.1", "rank_id": "0"},
+                    {"device_id": "1", "device_ip": "10.1.0.1,fd00::1", "rank_id": "1",
+                     "device_port": "0", "host_port": "65536", "backup_device_ip": "eth0"}]},
+                  {"server_id": "10.0.0.1", "device": [
+                    {"device_id": "0", "device_ip": "10.1.*.3", "rank_id": "2"}]},
+                  {"device": [
+                    {"device_id": "0", "rank_id": "3"},
+                    {"device_id": "1", "device_ip": "10.1.0.5", "rank_id": "4"}]},
+                  {"server_id": "%s", "device": [
+                    {"device_id": "0", "device_ip": "10.1.0.6", "rank_id": "5"},
+                    {"device_id": "1", "device_ip": "10.1.0.7", "rank_id": "6"}]}]}
+                """
+                        .formatted("x".repeat(65));
+        assertThat(faults(table))
+                .containsExactlyInAnyOrder(
+                        "$.server_list[0].device[0].device_id is the number 0: HCCL reads text only,"
+                                + " write \"0\"",
+                        "$.server_list[0].device[1].device_ip is \"10.1.0.1,fd00::1\", as is"
+                                + " $.server_list[0].device[0].device_ip: each may appear once",
+                        "$.server_list[0].device[1].device_ip is \"10.1.0.1,fd00::1\", but"
+                                + " $.server_list[0].device[0].device_ip is \"10.1.0.1\": all are"
+                                + " IPv4 or all are IPv6",
+                        "$.server_list[0].device[1].device_ip has 2 addresses, but"
+                                + " $.server_list[0].device[0] has 1: all devices have the same"
+                                + " number",
+                        "$.server_list[0].device[1].device_port is 0: ports begin at 1",
+                        "$.server_list[0].device[1].host_port is \"65536\": give a whole number from"
+                                + " 0 to 65535",
+                        "$.server_list[0].device[1].backup_device_ip is \"eth0\": give IPv4 or IPv6"
+                                + " addresses in digits",
+                        "$.server_list[1].server_id is \"10.0.0.1\", as is"
+                                + " $.server_list[0].server_id: each may appear once",
+                        "$.server_list[1].device[0].device_ip is \"10.1.*.3\": give IPv4 or IPv6"
+                                + " addresses in digits",
+                        "$.server_list[1] has 1 devices, but $.server_list[0] has 2: all servers"
+                                + " have the same number",
+                        "$.server_list[2].server_id is missing: the server's IP address or name",
+                        "$.server_list[2].device[0].device_ip is missing: devices of several servers"
+                                + " need one",
+                        "$.server_list[3].server_id has more than 64 characters",
+                        "$.server_count is 3, but there are 4 servers in $.server_list",
+                        "$.status is \"initializing\": HCCL waits until it is \"completed\"");
+    }
+
+    @Test
+    void versionsOfServerLists() {
+        String server =
+                "{\"server_id\": \"a\", \"device\": [{\"device_id\": \"0\", \"rank_id\": \"0\"}]}";
+        String table = HCCL.formatted(server);
+        RankTable.parse(table);
+        assertThat(faults(table.replace("\"1.0\"", "\"1.1\"")))
+                .containsExactly("$.version is \"1.1\": \"1.0\" and \"1.2\" are supported");
+        assertThat(faults(table.replace("\"version\": \"1.0\", ", "")))
+                .containsExactly("$.version is missing: write \"1.0\", or \"1.2\" with super pods");
+        assertThat(faults(table.replace("\"status\": \"completed\", ", "")))
+                .containsExactly("$.status is missing: write \"completed\", HCCL waits for it");
+        assertThat(faults(table.replace("{\"version", "{\"node_list\": [], \"version")))
+                .contains("$.server_list stands beside a node_list: a table has one of them");
+    }
+
+    @Test
+    void devicesOfOneServerNeedNoAddress() {
+        String device = "{\"device_id\": \"%1$d\", \"rank_id\": \"%1$d\"}";
+        String server = "{\"server_id\": \"%s\", \"device\": [%s]}";
+        RankTable.parse(HCCL.formatted(server.formatted("a", device.formatted(0))));
+        assertThat(
+                        hccl(
+                                server.formatted("a", device.formatted(0)),
+                                server.formatted("b", device.formatted(1))))
+                .containsExactly(
+                        "$.server_list[0].device[0].device_ip is missing: devices of several servers"
+                                + " need one",
+                        "$.server_list[1].device[0].device_ip is missing: devices of several servers"
+                                + " need one");
+        String blank = device.replace("{", "{\"device_ip\": \" \", ");
+        assertThat(
+                        hccl(
+                                server.formatted("a", blank.formatted(0)),
+                                server.formatted("b", blank.formatted(1))))
+                .hasSize(2)
+                .contains(
+                        "$.server_list[1].device[0].device_ip is empty: devices of several servers"
+                                + " need one");
+    }
+
+    @Test
+    void addressesAreComparedAsAddresses() {
+        String server =
+                "{\"server_id\": \"a\", \"device\": ["
+                        + "{\"device_id\": \"0\", \"rank_id\": \"0\", \"device_ip\": \"%s\"},"
+                        + "{\"device_id\": \"1\", \"rank_id\": \"1\", \"device_ip\": \"%s\"}]}";
+        assertThat(hccl(server.formatted("fd00::1", "fd00:0::1")))
+                .containsExactly(
+                        "$.server_list[0].device[1].device_ip is \"fd00:0::1\", as is"
+                                + " $.server_list[0].device[0].device_ip: each may appear once");
+        RankTable.parse(HCCL.formatted(server.formatted("fd00::1", "fd00::2")));
+        RankTable.parse(
+                HCCL.formatted(server.formatted("10.0.0.1, 10.0.0.2", "10.0.0.3,10.0.0.4")));
+        RankTable.parse(HCCL.formatted(server.formatted("", "10.0.0.3")));
+        assertThat(hccl(server.formatted("10.0.0.1,10.0.0.2", "10.0.0.3")))
+                .containsExactly(
+                        "$.server_list[0].device[1].device_ip has 1 addresses, but"
+                                + " $.server_list[0].device[0] has 2: all devices have the same"
+                                + " number");
+        for (String wrong :
+                List.of("1.2.3", "256.1.1.1", "localhost", "fd00", "a:b:c", "1::2::3")) {
+            assertThat(hccl(server.formatted(wrong, "10.0.0.1")))
+                    .containsExactly(
+                            "$.server_list[0].device[0].device_ip is \""
+                                    + wrong
+                                    + "\": give IPv4 or IPv6 addresses in digits");
+        }
+    }
+
+    @Test
+    void superPods() {
+        String all = "{\"super_pod_id\": \"p\", \"server_list\": [%s]}";
+        RankTable.parse(
+                SUPER.formatted(all.formatted("{\"server_id\": \"a\"}, {\"server_id\": \"b\"}")));
+        assertThat(faults(SUPER.formatted(all.formatted("{\"server_id\": \"a\"}"))))
+                .containsExactly("$.server_list[1] is in no super pod of $.super_pod_list");
+        assertThat(
+                        faults(
+                                SUPER.replace("\"8\"", "\"7\"")
+                                        .formatted(
+                                                all.formatted(
+                                                        "{\"server_id\": \"a\"}, {\"server_id\": \"a\"},"
+                                                                + "{\"server_id\": \"b\"}, {\"server_id\":"
+                                                                + " \"c\"}"))))
+                .containsExactly(
+                        "$.super_pod_list[0].server_list[1].server_id is \"a\", as is"
+                                + " $.super_pod_list[0].server_list[0].server_id: each may appear"
+                                + " once",
+                        "$.super_pod_list[0].server_list[3].server_id is \"c\", which is not in"
+                                + " $.server_list",
+                        "$.server_list[1].device[0].super_device_id is \"7\", as is"
+                                + " $.server_list[0].device[0].super_device_id: each may appear"
+                                + " once");
+    }
+
+    @Test
+    void severalSuperPodsNeedAddresses() {
+        String pods =
+                "{\"super_pod_id\": \"p\", \"server_list\": [{\"server_id\": \"a\"}]},"
+                        + "{\"super_pod_id\": \"%s\", \"server_list\": [{\"server_id\": \"b\"}]}";
+        assertThat(faults(SUPER.formatted(pods.formatted("q"))))
+                .hasSize(2)
+                .allMatch(fault -> fault.endsWith("devices of several super pods need one"));
+        assertThat(faults(SUPER.formatted(pods.formatted("p"))))
+                .contains(
+                        "$.super_pod_list[1].super_pod_id is \"p\", as is"
+                                + " $.super_pod_list[0].super_pod_id: each may appear once");
+        assertThat(faults(SUPER.replace("\"super_device_id\": \"8\", ", "").formatted(pods)))
+                .contains(
+                        "$.server_list[1].device[0].super_device_id is missing: number of the device"
+                                + " in its super pod");
+        assertThat(faults(SUPER.replace("\"8\"", "\"4294967296\"").formatted(pods)))
+                .contains(
+                        "$.server_list[1].device[0].super_device_id is \"4294967296\": give a whole"
+                                + " number from 0 to 4294967295");
+    }
+
+    @Test
+    void groupLists() {
+        String table = Examples.text("hccl-group-list.json");
+        assertThat(
+                        faults(
+                                table.replace("\"group_count\": \"1\"", "\"group_count\": \"2\"")
+                                        .replace(
+                                                "\"instance_count\": \"2\"",
+                                                "\"instance_count\": 2")
+                                        .replace(
+                                                "\"device_count\": \"2\"",
+                                                "\"device_count\": \"4\"")
+                                        .replace("\"w1\"", "\"w0\"")
+                                        .replace(
+                                                "{ \"status\"",
+                                                "{ \"version\": \"1.0\", \"status\"")))
+                .containsExactlyInAnyOrder(
+                        "$.version makes HCCL look for a server_list: remove it, or write the table"
+                                + " in that form",
+                        "$.group_list[0].instance_list[1].pod_name is \"w0\", as is"
+                                + " $.group_list[0].instance_list[0].pod_name: each may appear once",
+                        "$.group_list[0].instance_count is the number 2: HCCL reads text only, write"
+                                + " \"2\"",
+                        "$.group_list[0].device_count is 4, but there are 2 devices in this"
+                                + " group",
+                        "$.group_count is 2, but there are 1 groups in $.group_list");
+        String lab = Examples.text("hccl-group-list-lab.json");
+        assertThat(faults(lab.replace("\"device_num\": \"2\"", "\"device_num\": \"1\"")))
+                .containsExactly(
+                        "$.group_list[0].device_num is 1, but there are 2 devices in this group");
+        assertThat(faults(lab.replace("\"rank_id\": \"1\", ", "")))
+                .containsExactly(
+                        "$.group_list[0].instance_list[0].rank_id is missing: rank of this instance,"
+                                + " from 0");
+        assertThat(faults(lab.replace("\"rank_id\": \"1\"", "\"rank_id\": \"2\"")))
+                .contains("$.group_list has no rank 1");
+    }
+
+    @Test
+    void anInstanceWithARankHasOneDevice() {
+        String lab =
+                """
+                {"status": "completed", "deploy_mode": "lab", "group_list": [{"instance_list": [
+                  {"rank_id": "0", "server_id": "a", "devices": [
+                    {"device_id": "0"}, {"device_id": "1"}]}]}]}
+                """;
+        assertThat(faults(lab))
+                .contains(
+                        "$.group_list[0].instance_list[0] has one rank_id for 2 devices: write one"
+                                + " instance for each device");
+    }
+
+    @Test
+    void theMessageNamesTableAndPlaces() {
+        assertThat(refuse("{\"version\": \"1.0\",\n \"node_list\": {}}"))
+                .hasMessage(
+                        "rank table has 1 fault:\n"
+                                + "  $.node_list (line 2, column 15) is an object: give an array with"
+                                + " at least one object");
+    }
+
+    @Test
+    void manyFaultsAreAllKeptButNotAllInTheMessage() {
+        RankTableException refused =
+                refuse(SCCL.formatted("{\"device_list\": [" + "{},".repeat(49) + "{}]}"));
+        assertThat(refused.faults()).hasSize(100);
+        assertThat(refused)
+                .hasMessageContaining("has 100 faults:")
+                .hasMessageEndingWith("and 80 more");
+    }
+
+    @Test
+    void aFileOfFaultsDoesNotFillTheMemory() {
+        RankTableException refused =
+                refuse(SCCL.formatted("{\"device_list\": [" + "{},".repeat(99_999) + "{}]}"));
+        assertThat(refused.faults()).hasSize(10_001);
+        assertThat(refused.faults().get(10_000))
+                .hasToString("$ (line 1, column 1) has 200000 faults; the first 10000 are listed");
+    }
+
+    @Test
+    void filesThatAreNoText(@TempDir Path folder) throws IOException {
+        Path file = Files.write(folder.resolve("table.json"), new byte[] {'{', (byte) 0xC3, '}'});
+        assertThatThrownBy(() -> RankTable.read(file))
+                .isInstanceOf(RankTableException.class)
+                .hasMessage("rank table " + file + " is not in UTF-8: write it again in UTF-8");
+        assertThatThrownBy(() -> RankTable.read(folder))
+                .isInstanceOf(RankTableException.class)
+                .hasMessageContaining("can not be read");
+        Path marked = folder.resolve("marked.json");
+        Files.writeString(marked, "\uFEFF" + Examples.text("hccl-1.0.json"));
+        assertThat(RankTable.read(marked).size()).isEqualTo(4);
+    }
+}

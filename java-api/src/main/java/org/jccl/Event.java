@@ -44,11 +44,10 @@ public final class Event implements AutoCloseable {
      * Records this event on a stream of its device.
      *
      * @param stream the stream
-     * @throws UsageException when the stream is of another device
+     * @throws UsageException when the stream is closed or of another device
      */
     public void record(Stream stream) {
         requireOpen();
-        stream.requireOpen();
         if (!stream.device().equals(device)) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -58,7 +57,11 @@ public final class Event implements AutoCloseable {
                             + stream.device());
         }
         DeviceRuntimes.enter(runtime, device);
-        runtime.recordEvent(handle, stream.handle());
+        // Keeps another thread from destroying the stream meanwhile.
+        synchronized (stream) {
+            stream.requireOpen();
+            runtime.recordEvent(handle, stream.handle());
+        }
         recorded = true;
     }
 

@@ -14,5 +14,12 @@ public enum Interop {
      * in the store, so {@link ProcessGroup#newGroup} is called by every rank of the world, in the
      * same order as {@code new_group} in Python. What PyTorch's ranks do not know is refused.
      */
-    TORCH
+    TORCH,
+
+    /**
+     * As {@link #TORCH}, where the Python processes gave {@code device_id} to {@code
+     * init_process_group}: they form the world's communicator at once instead of at the first
+     * collective, send and receive on it, and split it to make groups, where the backend can.
+     */
+    TORCH_EAGER
 }

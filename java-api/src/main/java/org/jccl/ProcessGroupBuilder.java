@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Group;
@@ -23,6 +24,8 @@ public final class ProcessGroupBuilder {
 
     /** Deadline of an operation unless another is given. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(10);
+
+    private static final String ENVIRONMENT = "env://";
 
     private Optional<String> backend = Optional.empty();
     private Optional<String> initMethod = Optional.empty();
@@ -148,12 +151,19 @@ public final class ProcessGroupBuilder {
      * Joins the world. Blocks until all ranks have joined. Without init method, store, rank and
      * world size, a backend whose library knows the world by itself is asked before {@code env://}.
      *
+     * <p>With {@code env://} under a launcher that names an error file, as torchrun does, an
+     * exception that ends this thread is written there: see {@link ErrorFile}.
+     *
      * @return this process's group of all ranks
      * @throws BootstrapException when it is not clear who and where the ranks are
      * @throws BackendUnavailableException when a backend can not be used here
      * @throws JcclException when the other ranks do not arrive in time
      */
     public ProcessGroup build() {
+        if (store.isEmpty() && initMethod.orElse(ENVIRONMENT).equals(ENVIRONMENT)) {
+            ErrorFile.in(System.getenv())
+                    .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
+        }
         List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         backends.forEach(this::requireInterop);
         Optional<Known> known = known(backends);
@@ -193,11 +203,17 @@ public final class ProcessGroupBuilder {
         }
     }
 
-    /** PyTorch's ranks put this prefix before the keys of a world that an init method leads to. */
+    /**
+     * Where the groups' keys are. PyTorch's ranks put a prefix before those of a world that an init
+     * method leads to. Ranks that were started again must not find what those before them wrote.
+     */
     private Store storeOf(Rendezvous rendezvous) {
-        return interop == Interop.TORCH && store.isEmpty()
-                ? new PrefixStore("default_pg", rendezvous.store())
-                : rendezvous.store();
+        Store shared = rendezvous.store();
+        if (interop != Interop.NONE) {
+            return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
+        }
+        int restarts = rendezvous.membership().restarts();
+        return restarts == 0 ? shared : new PrefixStore("restart/" + restarts, shared);
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */
@@ -237,6 +253,6 @@ public final class ProcessGroupBuilder {
         return store.isPresent()
                 ? Rendezvous.over(store.get(), rank, worldSize)
                 : Rendezvous.join(
-                        initMethod.orElse("env://"), rank, worldSize, timeout, System.getenv());
+                        initMethod.orElse(ENVIRONMENT), rank, worldSize, timeout, System.getenv());
     }
 }

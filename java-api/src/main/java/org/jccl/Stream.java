@@ -46,7 +46,8 @@ public final class Stream implements AutoCloseable {
     }
 
     /**
-     * Wraps another library's stream, so that it can be the current one.
+     * Wraps another library's stream, so that it can be the current one. The native stream must
+     * exist until this object is closed.
      *
      * @param device its device
      * @param handle the native handle; 0 is the default stream
@@ -117,6 +118,16 @@ public final class Stream implements AutoCloseable {
         requireOpen();
         DeviceRuntimes.enter(runtime, device);
         return runtime.queryStream(handle);
+    }
+
+    /**
+     * Whether what is enqueued is captured into a graph rather than run.
+     *
+     * @return false also where the device has no graphs
+     */
+    public synchronized boolean isCapturing() {
+        requireOpen();
+        return runtime.isCapturing(handle);
     }
 
     /** Blocks the host until everything that was enqueued is done. */

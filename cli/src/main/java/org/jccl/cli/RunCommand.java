@@ -35,7 +35,13 @@ import picocli.CommandLine.TypeConversionException;
                     + " the rest of torchrun's variables. The exit code is 0, or that of the first"
                     + " rank that failed, 124 when the time is over, 1 otherwise.",
             "",
-            "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training"
+            "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training",
+            "",
+            "Ranks of one job can run different commands. After a lone colon, more ranks with their"
+                    + " own --role, -n and command follow; each role's ranks follow each other:",
+            "",
+            "  jccl run --role python -n 2 -- python3 train.py"
+                    + " : --role java -n 1 -- java -cp app.jar com.example.Training"
         })
 final class RunCommand implements Callable<Integer> {
 
@@ -50,6 +56,13 @@ final class RunCommand implements Callable<Integer> {
             defaultValue = "${env:PET_NPROC_PER_NODE:-1}",
             description = "Number of ranks on this node.")
     private int ranksPerNode;
+
+    @Option(
+            names = "--role",
+            paramLabel = "NAME",
+            defaultValue = "${env:PET_ROLE:-default}",
+            description = "What these ranks do, for ROLE_NAME.")
+    private String role;
 
     @Option(
             names = {"--nnodes"},
@@ -133,7 +146,7 @@ final class RunCommand implements Callable<Integer> {
             arity = "1..*",
             paramLabel = "CMD",
             description = "The command and its arguments, after --.")
-    private List<String> command;
+    private List<String> commands;
 
     @Override
     public Integer call() {
@@ -148,14 +161,20 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private ProcessLauncher launcher() {
+        List<List<String>> roles = MoreRanks.split(commands);
         ProcessLauncherBuilder builder =
                 ProcessLauncher.builder(ranksPerNode)
-                        .command(command)
+                        .role(role)
+                        .command(roles.get(0))
                         .runId(runId)
                         .maxRestarts(maxRestarts)
                         .output(this::print);
         if (timeoutSeconds != null) {
             builder.timeout(Duration.ofSeconds(timeoutSeconds));
+        }
+        for (List<String> words : roles.subList(1, roles.size())) {
+            MoreRanks more = MoreRanks.parse(words, spec.commandLine());
+            builder.addRole(more.role, more.ranks, more.command);
         }
         placeNodes(builder);
         keepLogs(builder);

@@ -85,6 +85,42 @@ class RunCommandTest {
     }
 
     @Test
+    void rolesRunTheirOwnCommands() {
+        String say = "echo $0 $ROLE_NAME $ROLE_RANK/$ROLE_WORLD_SIZE";
+        Result result =
+                run(
+                        "--role=a",
+                        "-n2",
+                        "--",
+                        "bash",
+                        "-c",
+                        say,
+                        "one",
+                        ":",
+                        "--role=b",
+                        "bash",
+                        "-c",
+                        say,
+                        "two",
+                        ":",
+                        "--role",
+                        "c",
+                        "-n",
+                        "1",
+                        "--",
+                        "echo",
+                        "three");
+        assertThat(result.out().lines())
+                .containsExactlyInAnyOrder(
+                        "[0] one a 0/2", "[1] one a 1/2", "[2] two b 0/1", "[3] three");
+    }
+
+    @Test
+    void aColonOfTheCommandStays() {
+        assertThat(run("--", "echo", ":", "a", ":", "b").out()).contains("[0] : a : b");
+    }
+
+    @Test
     void javaRanksMeet() {
         Result result = run(javaMain("--standalone", "--nproc-per-node=3"));
         assertThat(result.out().lines())
@@ -176,6 +212,8 @@ class RunCommandTest {
                 "run --nnodes 2 -- true | needs --master-addr",
                 "run --tee 3 -- true | need --log-dir",
                 "run --log-dir d --tee 7 -- true | is not 0 (none)",
+                "run -- true : --role x | after ':' in '--role x': Missing required parameter: 'CMD'",
+                "run -- true : --role x -n y true | after ':' in '--role x -n y true'",
                 "fly | Unmatched argument"
             })
     void aWrongCommandLineIsExplained(String line, String explanation) {

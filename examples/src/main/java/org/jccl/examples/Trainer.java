@@ -38,9 +38,13 @@ final class Trainer {
                         .toArray(float[][]::new);
     }
 
-    /** Goes through the images once and returns the sum of this rank's losses. */
+    /** Goes through the images once, shuffled, and returns the sum of this rank's losses. */
     double epoch(Digits train) {
-        int[] order = shuffled(train.size());
+        return epoch(train, shuffled(train.size()));
+    }
+
+    /** Goes through the images once, in an order, and returns the sum of this rank's losses. */
+    double epoch(Digits train, int[] order) {
         double loss = 0;
         for (int first = 0; first < order.length; first += batchSize) {
             int size = Math.min(batchSize, order.length - first);

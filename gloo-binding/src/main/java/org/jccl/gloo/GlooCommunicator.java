@@ -38,7 +38,7 @@ final class GlooCommunicator implements Communicator {
         Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
         // The engine's deadline comes first: its message says where the other ranks are.
         long millis = timeout.plus(ENGINE_FIRST).toMillis();
-        boolean torch = config.interop() == Interop.TORCH;
+        boolean torch = config.interop() != Interop.NONE;
         long handle = GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0);
         GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
         try {

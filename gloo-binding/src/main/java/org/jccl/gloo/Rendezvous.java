@@ -42,7 +42,7 @@ final class Rendezvous {
         this.deadline = System.nanoTime() + timeout.toNanos();
         this.context = FailureContext.ofGroup(config.groupName(), config.rank());
         this.format =
-                config.interop() == Interop.TORCH
+                config.interop() != Interop.NONE
                         ? new TorchAnnouncementFormat()
                         : new OwnAnnouncementFormat();
     }

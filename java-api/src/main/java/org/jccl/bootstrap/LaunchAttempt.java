@@ -67,20 +67,23 @@ final class LaunchAttempt {
     }
 
     private synchronized void start() {
-        for (int localRank = 0; localRank < settings.ranksPerNode() && !stopped; localRank++) {
-            int rank = settings.firstRank() + localRank;
+        for (LaunchPlace place : settings.places()) {
+            if (stopped) {
+                return;
+            }
+            Optional<Path> logs = logs(place.localRank());
             try {
                 RankProcess process =
                         new RankProcess(
-                                rank,
+                                place,
                                 settings,
-                                LaunchVariables.of(settings, localRank, attempt, masterPort),
-                                logs(localRank));
+                                LaunchVariables.of(settings, place, attempt, masterPort, logs),
+                                logs);
                 ranks.add(process);
                 process.onExit().thenRun(() -> ended.add(process));
             } catch (IOException e) {
                 throw LaunchException.of(
-                        "rank " + rank + " could not be started: " + e.getMessage(), e);
+                        "rank " + place.rank() + " could not be started: " + e.getMessage(), e);
             }
         }
     }

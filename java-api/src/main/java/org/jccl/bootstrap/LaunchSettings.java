@@ -9,10 +9,9 @@ import java.util.Optional;
 /**
  * What {@link ProcessLauncher} was asked for, checked and complete.
  *
- * @param command the command of every rank
+ * @param roles what this launcher's ranks run, in the order of their ranks
  * @param environment variables given to every rank
  * @param directory working directory, if another than this process's
- * @param ranksPerNode number of ranks this launcher starts
  * @param nodes number of launchers in the job
  * @param nodeRank which of them this is
  * @param masterAddress host of node 0's store
@@ -27,10 +26,9 @@ import java.util.Optional;
  * @param grace how long a rank that is told to stop may take
  */
 record LaunchSettings(
-        List<String> command,
+        List<LaunchRole> roles,
         Map<String, String> environment,
         Optional<Path> directory,
-        int ranksPerNode,
         int nodes,
         int nodeRank,
         String masterAddress,
@@ -44,11 +42,16 @@ record LaunchSettings(
         Optional<Duration> timeout,
         Duration grace) {
 
-    int worldSize() {
-        return ranksPerNode * nodes;
+    int ranksPerNode() {
+        return roles.stream().mapToInt(LaunchRole::ranks).sum();
     }
 
-    int firstRank() {
-        return ranksPerNode * nodeRank;
+    int worldSize() {
+        return ranksPerNode() * nodes;
+    }
+
+    /** The ranks of this node, by local rank. */
+    List<LaunchPlace> places() {
+        return LaunchPlace.of(roles, nodes, nodeRank);
     }
 }

@@ -1,7 +1,9 @@
 package org.jccl.bootstrap;
 
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The variables that {@link ProcessLauncher} gives to a rank: torchrun's, and a run id of our own.
@@ -18,9 +20,11 @@ final class LaunchVariables {
     static final String MASTER_ADDR = "MASTER_ADDR";
     static final String MASTER_PORT = "MASTER_PORT";
     static final String TORCHELASTIC_RUN_ID = "TORCHELASTIC_RUN_ID";
+    static final String RESTART_COUNT = "TORCHELASTIC_RESTART_COUNT";
     static final String USE_AGENT_STORE = "TORCHELASTIC_USE_AGENT_STORE";
 
     private static final String THREADS = "OMP_NUM_THREADS";
+    private static final String ERRORS = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 
     private LaunchVariables() {}
 
@@ -28,38 +32,51 @@ final class LaunchVariables {
      * The variables of one rank.
      *
      * @param settings the job
-     * @param localRank rank on this node
+     * @param place which of the ranks
      * @param attempt how often the job was restarted
      * @param masterPort port of the store
+     * @param logs the rank's folder, if logs are kept
      * @return the variables
      */
     static Map<String, String> of(
-            LaunchSettings settings, int localRank, int attempt, int masterPort) {
+            LaunchSettings settings,
+            LaunchPlace place,
+            int attempt,
+            int masterPort,
+            Optional<Path> logs) {
         Map<String, String> variables = new LinkedHashMap<>();
-        String rank = Integer.toString(settings.firstRank() + localRank);
-        String worldSize = Integer.toString(settings.worldSize());
         variables.put(JCCL_RUN_ID, settings.runId());
-        variables.put(RANK, rank);
-        variables.put(WORLD_SIZE, worldSize);
-        variables.put(LOCAL_RANK, Integer.toString(localRank));
+        variables.put(RANK, Integer.toString(place.rank()));
+        variables.put(WORLD_SIZE, Integer.toString(settings.worldSize()));
+        variables.put(LOCAL_RANK, Integer.toString(place.localRank()));
         variables.put(LOCAL_WORLD_SIZE, Integer.toString(settings.ranksPerNode()));
         variables.put("GROUP_RANK", Integer.toString(settings.nodeRank()));
         variables.put("GROUP_WORLD_SIZE", Integer.toString(settings.nodes()));
-        variables.put("ROLE_NAME", "default");
-        variables.put("ROLE_RANK", rank);
-        variables.put("ROLE_WORLD_SIZE", worldSize);
+        variables.put("ROLE_NAME", place.role().name());
+        variables.put("ROLE_RANK", Integer.toString(place.roleRank()));
+        variables.put("ROLE_WORLD_SIZE", Integer.toString(place.roleWorldSize()));
         variables.put(MASTER_ADDR, settings.masterAddress());
         variables.put(MASTER_PORT, Integer.toString(masterPort));
         variables.put(TORCHELASTIC_RUN_ID, settings.runId());
-        variables.put("TORCHELASTIC_RESTART_COUNT", Integer.toString(attempt));
+        variables.put(RESTART_COUNT, Integer.toString(attempt));
         variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));
         variables.put(USE_AGENT_STORE, "True");
+        // Empty is none; without it, ranks would write to that of a launcher above this one.
+        Optional<Path> errorFile = logs.map(folder -> folder.resolve("error.json"));
+        variables.put(
+                ErrorFile.VARIABLE,
+                errorFile.map(file -> file.toAbsolutePath().toString()).orElse(""));
+        if (!chosen(ERRORS, settings)) {
+            variables.put(ERRORS, "1");
+        }
         // As torchrun does: several ranks a host, each with a thread a core, would only compete.
-        boolean chosen =
-                System.getenv(THREADS) != null || settings.environment().containsKey(THREADS);
-        if (settings.ranksPerNode() > 1 && !chosen) {
+        if (settings.ranksPerNode() > 1 && !chosen(THREADS, settings)) {
             variables.put(THREADS, "1");
         }
         return variables;
+    }
+
+    private static boolean chosen(String variable, LaunchSettings settings) {
+        return System.getenv(variable) != null || settings.environment().containsKey(variable);
     }
 }

@@ -15,6 +15,8 @@ import org.jccl.UsageException;
  * @param masterAddress host of the store, when the launcher names one
  * @param masterPort port of the store, when the launcher names one
  * @param storeIsHosted true when the launcher already serves the store, so that rank 0 must not
+ * @param restarts how often the launcher has started the ranks again; 0 the first time, and when
+ *     the launcher does not tell
  */
 public record Membership(
         String source,
@@ -24,7 +26,8 @@ public record Membership(
         int localWorldSize,
         Optional<String> masterAddress,
         Optional<Integer> masterPort,
-        boolean storeIsHosted) {
+        boolean storeIsHosted,
+        int restarts) {
 
     /**
      * Checks that the rank lies in the world.
@@ -37,6 +40,7 @@ public record Membership(
      * @param masterAddress host of the store
      * @param masterPort port of the store
      * @param storeIsHosted whether the launcher serves the store
+     * @param restarts how often the ranks were started again
      * @throws UsageException when the rank does not exist
      */
     public Membership {

@@ -30,6 +30,7 @@ final class MembershipReader {
     private int localRank = UNKNOWN;
     private int localWorldSize = UNKNOWN;
     private boolean storeIsHosted;
+    private int restarts;
 
     MembershipReader(String launcher, Map<String, String> environment) {
         this.launcher = launcher;
@@ -172,6 +173,12 @@ final class MembershipReader {
         return this;
     }
 
+    /** How often the launcher has started the ranks again. */
+    MembershipReader restarts(String name) {
+        restarts = Math.max(0, optional(0, name));
+        return this;
+    }
+
     void problem(String text) {
         if (!problems.contains(text)) {
             problems.add(text);
@@ -195,7 +202,8 @@ final class MembershipReader {
                 localWorldSize,
                 masterAddress,
                 masterPort,
-                storeIsHosted);
+                storeIsHosted,
+                restarts);
     }
 
     private void smaller(String what, int value, String limitName, int limit) {

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -63,9 +64,8 @@ final class NodeAgreement {
                     "two launchers of run '%s' say they are node %d", settings.runId(), node);
         }
         String job =
-                "%d ranks on each of %d nodes, %d restarts"
-                        .formatted(
-                                settings.ranksPerNode(), settings.nodes(), settings.maxRestarts());
+                "%s on each of %d nodes, %d restarts"
+                        .formatted(ranks(), settings.nodes(), settings.maxRestarts());
         store.set(key("enter", node), bytes(job));
         try {
             store.await(keys("enter"), limit.atMost(JOIN_LIMIT));
@@ -90,11 +90,17 @@ final class NodeAgreement {
         }
     }
 
+    private String ranks() {
+        return settings.roles().stream()
+                .map(role -> role.ranks() + " ranks of role " + role.name())
+                .collect(Collectors.joining(", "));
+    }
+
     private static BootstrapException mismatch(String format, Object... arguments) {
         return new BootstrapException(
                 FailureContext.NONE,
                 String.format(format, arguments)
-                        + ": give every node the same --nproc-per-node, --nnodes and --max-restarts, and"
+                        + ": give every node the same --nproc-per-node, --role, --nnodes and --max-restarts, and"
                         + " its own --node-rank");
     }
 

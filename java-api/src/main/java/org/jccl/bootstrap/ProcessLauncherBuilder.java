@@ -22,7 +22,9 @@ public final class ProcessLauncherBuilder {
 
     private static final int HIGHEST_PORT = 65535;
 
-    private final int ranksPerNode;
+    private final int ranks;
+    private String role = "default";
+    private final List<LaunchRole> moreRoles = new ArrayList<>();
     private Path java = JavaCommand.ownExecutable();
     private List<String> jvmArguments = List.of();
     private String classPath = JavaCommand.ownClassPath();
@@ -44,9 +46,9 @@ public final class ProcessLauncherBuilder {
     private Duration timeout;
     private Duration grace = Duration.ofSeconds(5);
 
-    ProcessLauncherBuilder(int ranksPerNode) {
-        check(ranksPerNode >= 1, "the number of ranks is " + ranksPerNode + "; start at least 1");
-        this.ranksPerNode = ranksPerNode;
+    ProcessLauncherBuilder(int ranks) {
+        checkRanks(ranks);
+        this.ranks = ranks;
     }
 
     /**
@@ -73,6 +75,36 @@ public final class ProcessLauncherBuilder {
     public ProcessLauncherBuilder command(List<String> command) {
         this.command = List.copyOf(given(command, "command"));
         check(!command.isEmpty(), "the command is empty; name a program");
+        return this;
+    }
+
+    /**
+     * Names what the ranks of {@link #mainClass} or {@link #command} do, for {@code ROLE_NAME}.
+     *
+     * @param name any text; {@code default} by default
+     * @return this
+     */
+    public ProcessLauncherBuilder role(String name) {
+        this.role = given(name, "name of the role");
+        return this;
+    }
+
+    /**
+     * Adds ranks that run another command, for instance Python's beside Java's. They are in the
+     * same world and come after the ranks named before: each role's ranks follow each other, over
+     * all nodes. Can be called several times.
+     *
+     * @param name name of the role, for {@code ROLE_NAME}
+     * @param ranks how many ranks of it this launcher starts
+     * @param command the program, searched for on the {@code PATH}, and its arguments
+     * @return this
+     */
+    public ProcessLauncherBuilder addRole(String name, int ranks, List<String> command) {
+        checkRanks(ranks);
+        String newName = given(name, "name of the role");
+        List<String> words = List.copyOf(given(command, "command of role " + name));
+        check(!words.isEmpty(), "the command of role " + name + " is empty; name a program");
+        moreRoles.add(new LaunchRole(newName, ranks, words));
         return this;
     }
 
@@ -138,8 +170,8 @@ public final class ProcessLauncherBuilder {
      * All must be given the same number of ranks, nodes and restarts, master and run id.
      *
      * @param nodes number of launchers
-     * @param nodeRank which of them this is, from 0; its first rank is {@code nodeRank} times the
-     *     number of ranks a node
+     * @param nodeRank which of them this is, from 0; of each role, its first rank is {@code
+     *     nodeRank} times the role's ranks a node
      * @return this
      */
     public ProcessLauncherBuilder nodes(int nodes, int nodeRank) {
@@ -207,8 +239,9 @@ public final class ProcessLauncherBuilder {
 
     /**
      * Keeps what the ranks print in {@code stdout.log} and {@code stderr.log} of the folder {@code
-     * <run id>/attempt_<n>/<local rank>}, and the {@code hs_err} files of JVMs that {@link
-     * #mainClass} starts beside these folders.
+     * <run id>/attempt_<n>/<local rank>}, with {@code error.json} of a rank that failed (see {@link
+     * ErrorFile}), and the {@code hs_err} files of JVMs that {@link #mainClass} starts beside these
+     * folders.
      *
      * @param folder where; created when missing
      * @param tee streams that go to the output handler as well as to a file
@@ -252,7 +285,8 @@ public final class ProcessLauncherBuilder {
      * Checks that the job is complete.
      *
      * @return the launcher, which later calls on this builder do not change
-     * @throws UsageException when there is nothing to run, or several nodes and no master port
+     * @throws UsageException when there is nothing to run, two roles have the same name, or there
+     *     are several nodes and no master port
      * @throws org.jccl.BootstrapException when the java executable does not tell its version
      */
     public ProcessLauncher build() {
@@ -260,12 +294,17 @@ public final class ProcessLauncherBuilder {
         check(
                 nodes == 1 || masterPort != 0,
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
+        List<LaunchRole> roles = new ArrayList<>();
+        roles.add(new LaunchRole(role, ranks, command != null ? command : javaCommand()));
+        roles.addAll(moreRoles);
+        check(
+                roles.stream().map(LaunchRole::name).distinct().count() == roles.size(),
+                "two roles have the same name: " + roles.stream().map(LaunchRole::name).toList());
         return new ProcessLauncher(
                 new LaunchSettings(
-                        command != null ? command : javaCommand(),
+                        List.copyOf(roles),
                         Map.copyOf(environment),
                         Optional.ofNullable(directory),
-                        ranksPerNode,
                         nodes,
                         nodeRank,
                         masterAddress,
@@ -287,6 +326,10 @@ public final class ProcessLauncherBuilder {
         }
         options.addAll(jvmArguments);
         return JavaCommand.of(java, options, classPath, mainClass, arguments);
+    }
+
+    private static void checkRanks(int ranks) {
+        check(ranks >= 1, "the number of ranks is " + ranks + "; start at least 1");
     }
 
     private static <T> T given(T argument, String what) {

@@ -42,17 +42,20 @@ final class RankProcess {
     /**
      * Starts the process.
      *
-     * @param rank rank in the world
+     * @param place which rank it is, and what it runs
      * @param environment the variables that tell it who it is
      * @param logs folder for its output, if it is kept
      * @throws IOException when the command can not be started or the logs not be written
      */
     RankProcess(
-            int rank, LaunchSettings settings, Map<String, String> environment, Optional<Path> logs)
+            LaunchPlace place,
+            LaunchSettings settings,
+            Map<String, String> environment,
+            Optional<Path> logs)
             throws IOException {
-        this.rank = rank;
+        this.rank = place.rank();
         this.settings = settings;
-        ProcessBuilder builder = new ProcessBuilder(settings.command());
+        ProcessBuilder builder = new ProcessBuilder(place.role().command());
         builder.environment().putAll(settings.environment());
         builder.environment().putAll(environment);
         // Ranks share no input, and one that read from a terminal would stop the job.

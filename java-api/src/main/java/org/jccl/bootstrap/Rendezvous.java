@@ -153,7 +153,8 @@ public final class Rendezvous implements AutoCloseable {
                             MembershipReader.UNKNOWN,
                             Optional.of(parts[0]),
                             Optional.of(port),
-                            false);
+                            false,
+                            0);
             served.client().joinWorkers();
             if (serve) {
                 served.client().awaitWorkers(world.size(), timeout);
@@ -261,7 +262,8 @@ public final class Rendezvous implements AutoCloseable {
                 MembershipReader.UNKNOWN,
                 host,
                 port,
-                storeIsHosted);
+                storeIsHosted,
+                0);
     }
 
     private static Rendezvous overFile(Membership place, InitMethod method, Duration timeout) {
@@ -304,7 +306,9 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * The store that all ranks reach.
+     * The store that all ranks reach. Where the launcher keeps one store for all attempts, as
+     * torchrun does unless told {@code --standalone} or {@code --rdzv-backend}, ranks that were
+     * started again find what earlier ones wrote; {@link Membership#restarts} tells them apart.
      *
      * @return the store; closed with this object unless the program gave it
      */

@@ -29,6 +29,7 @@ final class TorchrunEnvironment implements ClusterEnvironment {
         return reader.local(localRank, localWorldSize)
                 .requiredMaster()
                 .agentStore()
+                .restarts(LaunchVariables.RESTART_COUNT)
                 .membership(rank, worldSize);
     }
 }

@@ -19,6 +19,8 @@ import org.jccl.spi.Communicator;
  */
 public abstract sealed class Engine permits HostEngine, StreamEngine {
 
+    private static final long CLOSING_POLL_MILLIS = 2;
+
     final Communicator communicator;
     final FailureContext context;
     final Duration timeout;
@@ -86,7 +88,8 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     public abstract int run(Operation operation);
 
     /**
-     * Waits for what was issued, then frees the communicator. Idempotent.
+     * Waits for what was issued, then frees the communicator. Collectives end, or fail by their
+     * deadline, because all ranks issue them; a message may have no partner. Idempotent.
      *
      * @param patience how long to wait for messages before aborting them
      */
@@ -110,6 +113,20 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      */
     public final Communicator communicator() {
         return communicator;
+    }
+
+    /**
+     * Waits until nothing that was issued is outstanding, on the host or on a stream.
+     *
+     * @throws OperationTimeoutException when messages are outstanding for the whole timeout
+     */
+    public final void awaitQuiet() {
+        requireUsable();
+        if (!awaitIdle(timeout)) {
+            throw new OperationTimeoutException(
+                    context, "split: operations were outstanding for " + timeout);
+        }
+        requireUsable();
     }
 
     /**
@@ -183,6 +200,37 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     /** Writes what was recorded, if anything was. */
     final void writeRecord() {
         running.writeRecord(null);
+    }
+
+    /**
+     * Waits until nothing runs. Gives up after a while, but not on a collective of a healthy group:
+     * that ends by its own deadline.
+     */
+    final boolean awaitIdle(Duration patience) {
+        long deadline = System.nanoTime() + patience.toNanos();
+        boolean interrupted = false;
+        try {
+            while (true) {
+                completeUnawaited();
+                if (running.isEmpty()) {
+                    return true;
+                }
+                boolean waitsForCollective = running.hasCollective() && !failure.isSet();
+                if (!waitsForCollective && deadline - System.nanoTime() <= 0) {
+                    return false;
+                }
+                try {
+                    // Requests and events complete silently, so they are asked again and again.
+                    running.awaitEnd(CLOSING_POLL_MILLIS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** Frees the communicator, when no operation is inside it any more. */

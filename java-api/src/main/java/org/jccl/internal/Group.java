@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.jccl.BackendOptions;
 import org.jccl.Device;
@@ -116,11 +117,15 @@ public final class Group {
                             watchdog.close();
                             onClose.run();
                         });
-        world.connect(backends, Optional.empty(), List.of());
+        world.connect(backends, Optional.empty(), List.of(), OptionalInt.empty());
         return world;
     }
 
-    private void connect(List<Backend> backends, Optional<Group> parent, List<Integer> ranks) {
+    private void connect(
+            List<Backend> backends,
+            Optional<Group> parent,
+            List<Integer> ranks,
+            OptionalInt color) {
         try {
             for (Backend backend : backends) {
                 Optional<Store> backendStore =
@@ -136,19 +141,20 @@ public final class Group {
                                                 .engine()
                                                 .communicator());
                 Communicator communicator =
-                        backend.provider()
-                                .create(
-                                        new CommunicatorConfig(
-                                                context.group(),
-                                                context.rank(),
-                                                size,
-                                                meeting,
-                                                timeout,
-                                                backend.device(),
-                                                torch.isEmpty() ? Interop.NONE : Interop.TORCH,
-                                                backend.options(),
-                                                parentCommunicator,
-                                                ranks));
+                        create(
+                                backend,
+                                color,
+                                new CommunicatorConfig(
+                                        context.group(),
+                                        context.rank(),
+                                        size,
+                                        meeting,
+                                        timeout,
+                                        backend.device(),
+                                        torch.map(TorchKeys::interop).orElse(Interop.NONE),
+                                        backend.options(),
+                                        parentCommunicator,
+                                        ranks));
                 DesyncDetector detector =
                         new DesyncDetector(
                                 backendStore.map(mine -> new PrefixStore("desync", mine)),
@@ -166,6 +172,18 @@ public final class Group {
             close();
             throw e;
         }
+    }
+
+    /**
+     * Only a split has all ranks of the parent take part, which libraries need to make one
+     * communicator out of another.
+     */
+    private static Communicator create(
+            Backend backend, OptionalInt color, CommunicatorConfig config) {
+        Optional<Communicator> divided = config.parent().filter(Communicator::splits);
+        return color.isPresent() && divided.isPresent()
+                ? divided.get().split(color.getAsInt(), config)
+                : backend.provider().create(config);
     }
 
     private void record(Engine engine, Backend backend) {
@@ -309,46 +327,7 @@ public final class Group {
         synchronized (groupsMade) {
             prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
         }
-        if (context.rank() == 0) {
-            List<Integer> missing = missingRanks(shared, prefix, wait, waitAllRanks);
-            shared.set(prefix + "missing", text(missing.toString()));
-            failIfMissing(missing.toString(), wait);
-        } else {
-            shared.set(prefix + context.rank(), new byte[0]);
-            try {
-                // Rank 0 may come a whole timeout later and then waits for one.
-                shared.await(List.of(prefix + "missing"), wait.multipliedBy(2));
-            } catch (StoreTimeoutException e) {
-                throw new OperationTimeoutException(
-                        context, "monitoredBarrier: rank 0 did not answer in " + wait, e);
-            }
-            failIfMissing(new String(shared.get(prefix + "missing"), StandardCharsets.UTF_8), wait);
-        }
-    }
-
-    private List<Integer> missingRanks(
-            Store shared, String prefix, Duration wait, boolean waitAllRanks) {
-        long deadline = System.nanoTime() + wait.toNanos();
-        List<Integer> missing = new ArrayList<>();
-        for (int rank = 1; rank < size && (waitAllRanks || missing.isEmpty()); rank++) {
-            Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
-            String key = prefix + rank;
-            try {
-                if (!shared.check(List.of(key))) {
-                    shared.await(List.of(key), left);
-                }
-            } catch (StoreTimeoutException e) {
-                missing.add(rank);
-            }
-        }
-        return missing;
-    }
-
-    private void failIfMissing(String missing, Duration wait) {
-        if (!missing.equals("[]")) {
-            throw new OperationTimeoutException(
-                    context, "monitoredBarrier: ranks " + missing + " did not arrive in " + wait);
-        }
+        new MonitoredBarrier(context, size, shared, prefix).pass(wait, waitAllRanks);
     }
 
     /**
@@ -362,6 +341,10 @@ public final class Group {
         checkRanks(ranks);
         Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
+        OptionalInt color = keys.map(own -> own.color(ranks)).orElse(OptionalInt.empty());
+        if (color.isPresent()) {
+            prepareSplits(mine < 0 ? mine : color.getAsInt());
+        }
         if (mine < 0) {
             return Optional.empty();
         }
@@ -371,7 +354,7 @@ public final class Group {
         }
         // Members count the groups of equal ranks alike, so the name needs no agreement.
         String name = context.group() + "/" + rankText(ranks) + (copies == 1 ? "" : "#" + copies);
-        return Optional.of(child(name, keys, mine, ranks));
+        return Optional.of(child(name, keys, mine, ranks, color));
     }
 
     private void checkRanks(List<Integer> ranks) {
@@ -421,6 +404,7 @@ public final class Group {
             throw new OperationTimeoutException(
                     context, "split: not all ranks called it: " + e.reason(), e);
         }
+        prepareSplits(color);
         if (color < 0) {
             return Optional.empty();
         }
@@ -438,10 +422,35 @@ public final class Group {
                         .map(Entry::rank)
                         .toList();
         String name = context.group() + "/split" + number + "-" + color;
-        return Optional.of(child(name, torch, ranks.indexOf(context.rank()), ranks));
+        return Optional.of(
+                child(name, torch, ranks.indexOf(context.rank()), ranks, OptionalInt.of(color)));
     }
 
-    private Group child(String name, Optional<TorchKeys> keys, int rank, List<Integer> ranks) {
+    /** Libraries split a communicator that is idle, and with all its ranks. */
+    private void prepareSplits(int color) {
+        byDeviceType.values().stream()
+                .map(Bound::engine)
+                .filter(engine -> engine.communicator().splits())
+                .forEach(engine -> prepareSplit(engine, color));
+    }
+
+    private void prepareSplit(Engine engine, int color) {
+        engine.awaitQuiet();
+        try {
+            if (color < 0) {
+                engine.communicator().abstain();
+            }
+        } catch (JcclException e) {
+            throw e.at(context);
+        }
+    }
+
+    private Group child(
+            String name,
+            Optional<TorchKeys> keys,
+            int rank,
+            List<Integer> ranks,
+            OptionalInt color) {
         Group group =
                 new Group(
                         FailureContext.ofGroup(name, rank),
@@ -454,7 +463,8 @@ public final class Group {
         group.connect(
                 byDeviceType.values().stream().map(Bound::backend).toList(),
                 Optional.of(this),
-                List.copyOf(ranks));
+                List.copyOf(ranks),
+                color);
         return group;
     }
 

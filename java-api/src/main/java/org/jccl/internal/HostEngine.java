@@ -383,35 +383,4 @@ public final class HostEngine extends Engine {
             freeCommunicator();
         }
     }
-
-    /**
-     * Waits until nothing runs. Gives up after a while, but not on a collective of a healthy group:
-     * that ends by its own deadline.
-     */
-    private boolean awaitIdle(Duration patience) {
-        long deadline = System.nanoTime() + patience.toNanos();
-        boolean interrupted = false;
-        try {
-            while (true) {
-                completeUnawaited();
-                if (running.isEmpty()) {
-                    return true;
-                }
-                boolean waitsForCollective = running.hasCollective() && !failure.isSet();
-                if (!waitsForCollective && deadline - System.nanoTime() <= 0) {
-                    return false;
-                }
-                try {
-                    // Requests complete silently, so they are asked every few milliseconds.
-                    running.awaitEnd(10);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
 }

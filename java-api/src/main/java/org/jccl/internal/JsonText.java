@@ -1,17 +1,30 @@
 package org.jccl.internal;
 
 /** Builds JSON text. The caller keeps begins and ends in pairs. */
-final class JsonText {
+public final class JsonText {
 
     private final StringBuilder text = new StringBuilder();
     private boolean first = true;
 
-    /** Begins an object; the name is null inside an array and at the top. */
-    JsonText beginObject(String name) {
+    /** Begins with nothing. */
+    public JsonText() {}
+
+    /**
+     * Begins an object.
+     *
+     * @param name null inside an array and at the top
+     * @return this
+     */
+    public JsonText beginObject(String name) {
         return begin(name, '{');
     }
 
-    JsonText endObject() {
+    /**
+     * Ends the object that was begun last.
+     *
+     * @return this
+     */
+    public JsonText endObject() {
         return end('}');
     }
 
@@ -23,7 +36,14 @@ final class JsonText {
         return end(']');
     }
 
-    JsonText field(String name, String value) {
+    /**
+     * A text in an object.
+     *
+     * @param name of the field
+     * @param value unescaped
+     * @return this
+     */
+    public JsonText field(String name, String value) {
         name(name);
         quote(value);
         return this;
@@ -99,6 +119,7 @@ final class JsonText {
         text.append('"');
     }
 
+    /** All of the text so far. */
     @Override
     public String toString() {
         return text.toString();

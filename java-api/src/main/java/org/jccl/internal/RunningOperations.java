@@ -53,22 +53,30 @@ final class RunningOperations {
      * Notes an operation before the library is called with it, and numbers it if it is a message.
      */
     synchronized void begin(Operation operation) {
+        note(operation);
+        watch(operation);
+    }
+
+    /**
+     * Numbers and records an operation that goes straight to the caller's stream, so that its end
+     * is not seen unless it is the one to {@link #watch}.
+     */
+    void note(Operation operation) {
         if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
-            operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
+            synchronized (this) {
+                operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
+            }
         }
-        operation.startNanos = System.nanoTime();
-        operation.runningIndex = running.size();
-        running.add(operation);
         if (recorder != null) {
             recorder.begin(operation);
         }
     }
 
-    /** Records an operation that goes straight to the caller's stream, so its end is not seen. */
-    void noteSynchronous(Operation operation) {
-        if (recorder != null) {
-            recorder.begin(operation);
-        }
+    /** Counts an operation as running from now on, until {@link #end}. */
+    synchronized void watch(Operation operation) {
+        operation.startNanos = System.nanoTime();
+        operation.runningIndex = running.size();
+        running.add(operation);
     }
 
     /** Forgets an operation that the library is done with, and lets its memory go. */

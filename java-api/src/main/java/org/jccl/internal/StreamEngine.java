@@ -19,12 +19,16 @@ import org.jccl.spi.DeviceRuntime;
  *
  * <p>An asynchronous operation waits on the communication stream for an event on the caller's
  * stream, runs there, and is followed by its end event. A synchronous one goes straight to the
- * caller's stream. The watchdog lets memory and events go when an end event has passed.
+ * caller's stream; see {@link SynchronousCalls}. The watchdog lets memory and events go when an end
+ * event has passed.
  */
 public final class StreamEngine extends Engine {
 
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
+
+    /** How long a device may take to let go of what was aborted. */
+    private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
 
     /** A failed work's memory, which the device may still use. */
     private record Draining(Operation operation, long endEvent) {}
@@ -34,6 +38,7 @@ public final class StreamEngine extends Engine {
     private final EventPool events;
     private final long stream;
     private final Staging staging;
+    private final SynchronousCalls synchronousCalls;
 
     /** In the order of the communication stream, which is the order in which they end. */
     private final ArrayDeque<DeviceWork> works = new ArrayDeque<>();
@@ -69,6 +74,7 @@ public final class StreamEngine extends Engine {
         DeviceRuntimes.enter(runtime, device);
         this.stream = runtime.createStream(highPriority);
         this.staging = new Staging(new DeviceScratch());
+        this.synchronousCalls = new SynchronousCalls(device, running);
     }
 
     @Override
@@ -126,11 +132,11 @@ public final class StreamEngine extends Engine {
     }
 
     /** Checks, makes the device current, and returns the caller's current stream. */
-    private long enter(Operation operation) {
+    private Stream enter(Operation operation) {
         requireUsable(operation);
         try {
             DeviceRuntimes.enter(runtime, device);
-            return Stream.current(device).handle();
+            return Stream.current(device);
         } catch (JcclException e) {
             operation.releaseMemory();
             throw e;
@@ -144,7 +150,7 @@ public final class StreamEngine extends Engine {
      * @return whether the caller captures a graph
      */
     private boolean orderAfterCaller(Operation operation) {
-        long caller = enter(operation);
+        long caller = enter(operation).handle();
         try {
             boolean captured = runtime.isCapturing(caller);
             long event = events.take();
@@ -237,24 +243,28 @@ public final class StreamEngine extends Engine {
             return source;
         }
         boolean barrier = operation.kind == OperationKind.BARRIER;
-        long caller;
+        Stream caller;
         synchronized (issuing) {
             caller = enter(operation);
             if (operation.kind.isCollective()) {
                 operation.sequence = collectives++;
             }
-            running.noteSynchronous(operation);
+            running.note(operation);
             try {
-                operation.call(communicator, caller);
+                operation.call(communicator, caller.handle());
             } catch (Throwable e) {
                 throw failed(e, operation);
             } finally {
+                // From here on the memory is the caller's duty, as with a kernel of its own.
                 operation.releaseMemory();
-                running.giveBack(operation);
             }
+            synchronousCalls.add(operation, caller);
         }
         if (barrier) {
-            runtime.synchronizeStream(caller);
+            runtime.synchronizeStream(caller.handle());
+            if (failure.isSet()) {
+                throw failure.get();
+            }
         }
         return source;
     }
@@ -336,6 +346,7 @@ public final class StreamEngine extends Engine {
     void completeUnawaited() {
         completeOldest();
         drain();
+        synchronousCalls.follow();
     }
 
     /** Completes works from the oldest on, up to one that still runs. */
@@ -382,28 +393,21 @@ public final class StreamEngine extends Engine {
             closed = true;
         }
         DeviceRuntimes.enter(runtime, device);
-        awaitIdle(timeout);
-        if (!running.isEmpty()) {
-            fail(new GroupAbortedException(context, "the group was closed while works were stuck"));
-            awaitIdle(patience);
+        if (!awaitIdle(patience)) {
+            fail(
+                    new GroupAbortedException(
+                            context, "the group was closed while messages were outstanding"));
+            awaitIdle(ABORT_PATIENCE);
         }
         detector.publish();
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
             staging.close();
+            synchronousCalls.close();
             freeCommunicator();
             capturedEvents.forEach(runtime::destroyEvent);
             events.destroyAll();
             runtime.destroyStream(stream);
-        }
-    }
-
-    private void awaitIdle(Duration patience) {
-        long deadline = System.nanoTime() + patience.toNanos();
-        completeUnawaited();
-        while (!running.isEmpty() && System.nanoTime() - deadline < 0) {
-            LockSupport.parkNanos(PARK_NANOS);
-            completeUnawaited();
         }
     }
 

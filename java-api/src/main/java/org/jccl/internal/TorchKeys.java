@@ -2,6 +2,7 @@ package org.jccl.internal;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.UsageException;
@@ -17,11 +18,13 @@ final class TorchKeys {
 
     private static final int WORLD = 0;
 
+    private final Interop interop;
     private final Store world;
     private final int number;
     private int groupsMade;
 
-    private TorchKeys(Store world, int number) {
+    private TorchKeys(Interop interop, Store world, int number) {
+        this.interop = interop;
         this.world = world;
         this.number = number;
     }
@@ -33,8 +36,8 @@ final class TorchKeys {
      *     default_pg} when an init method led to it, as it is when the program gave it
      */
     static Optional<TorchKeys> world(Interop interop, Optional<Store> store) {
-        return store.filter(shared -> interop == Interop.TORCH)
-                .map(shared -> new TorchKeys(new PrefixStore(WORLD + "/", shared), WORLD));
+        return store.filter(shared -> interop != Interop.NONE)
+                .map(shared -> new TorchKeys(interop, new PrefixStore(WORLD + "/", shared), WORLD));
     }
 
     /** Keys of the next group; on every rank of the world, called for the world. */
@@ -54,7 +57,21 @@ final class TorchKeys {
                                 + "; PyTorch's ranks sort them");
             }
         }
-        return new TorchKeys(world, ++groupsMade);
+        return new TorchKeys(interop, world, ++groupsMade);
+    }
+
+    /** Which of PyTorch's ways it is. */
+    Interop interop() {
+        return interop;
+    }
+
+    /**
+     * The color of a group that PyTorch's ranks split from the world's communicator, if they do.
+     */
+    OptionalInt color(List<Integer> ranks) {
+        return interop == Interop.TORCH_EAGER
+                ? OptionalInt.of(TorchColors.of(ranks))
+                : OptionalInt.empty();
     }
 
     /** Where the communicators for a type of device meet. */

@@ -280,6 +280,33 @@ public interface Communicator extends AutoCloseable {
      */
     int await(long request);
 
+    /**
+     * Whether the library makes communicators out of this one. Where it does not, a group that
+     * comes from a split is made as any other.
+     *
+     * @return true when {@link #split} and {@link #abstain} may be called
+     */
+    default boolean splits() {
+        return false;
+    }
+
+    /**
+     * Divides the ranks of this communicator. Called on all of them at about the same time, here or
+     * as {@link #abstain}, while nothing is outstanding on it.
+     *
+     * @param color equal on the ranks of one new communicator, not negative
+     * @param config of the new communicator, whose parent is this one
+     * @return the new communicator, with the rank and size of the configuration
+     */
+    default Communicator split(int color, CommunicatorConfig config) {
+        throw new UnsupportedOperationException("this library does not split communicators");
+    }
+
+    /** Takes part in a split without being in any of the new communicators. */
+    default void abstain() {
+        throw new UnsupportedOperationException("this library does not split communicators");
+    }
+
     /** Opens a batch: what is issued until {@link #batchEnd} starts together. */
     default void batchStart() {}
 

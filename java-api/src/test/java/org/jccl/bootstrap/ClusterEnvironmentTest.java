@@ -59,7 +59,13 @@ class ClusterEnvironmentTest {
                                 4,
                                 Optional.of("node0"),
                                 Optional.of(29400),
-                                true));
+                                true,
+                                0));
+    }
+
+    @Test
+    void torchrunTellsHowOftenItStartedTheRanks() {
+        assertThat(read(with(TORCHRUN, "TORCHELASTIC_RESTART_COUNT", "3")).restarts()).isEqualTo(3);
     }
 
     @Test
@@ -125,7 +131,15 @@ class ClusterEnvironmentTest {
         assertThat(read(OPEN_MPI))
                 .isEqualTo(
                         new Membership(
-                                "Open MPI", 3, 4, 1, 2, Optional.empty(), Optional.empty(), false));
+                                "Open MPI",
+                                3,
+                                4,
+                                1,
+                                2,
+                                Optional.empty(),
+                                Optional.empty(),
+                                false,
+                                0));
         Membership told = read(with(OPEN_MPI, "MASTER_ADDR", "h", "MASTER_PORT", "1"));
         assertThat(told.masterAddress()).contains("h");
         assertThat(told.masterPort()).contains(1);
@@ -170,7 +184,8 @@ class ClusterEnvironmentTest {
                                 2,
                                 Optional.empty(),
                                 Optional.empty(),
-                                false));
+                                false,
+                                0));
         assertThatThrownBy(() -> read(without(hydra, "PMI_SIZE")))
                 .hasMessageContaining("PMI_SIZE is not set");
     }
@@ -196,7 +211,8 @@ class ClusterEnvironmentTest {
                                 2,
                                 Optional.of("gpu07"),
                                 Optional.of(15000 + 4567),
-                                false));
+                                false,
+                                0));
     }
 
     @Test
@@ -268,7 +284,8 @@ class ClusterEnvironmentTest {
                                 1,
                                 Optional.of("job-master-0"),
                                 Optional.of(23456),
-                                false));
+                                false,
+                                0));
         assertThatThrownBy(() -> read(without(pod, "MASTER_ADDR")))
                 .hasMessageContaining("MASTER_ADDR is not set");
     }
@@ -292,7 +309,8 @@ class ClusterEnvironmentTest {
                                 1,
                                 Optional.of("trainer-0-0"),
                                 Optional.of(29500),
-                                false));
+                                false,
+                                0));
     }
 
     @Test

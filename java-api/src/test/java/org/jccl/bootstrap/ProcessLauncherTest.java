@@ -3,6 +3,7 @@ package org.jccl.bootstrap;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -86,6 +87,37 @@ class ProcessLauncherTest {
     void ranksMeetOverTheLaunchersStore() {
         ranks(3).mainClass(Meet.class, "sum is").build().run();
         assertThat(lines).contains("[0] sum is 6", "[1] sum is 6", "[2] sum is 6");
+    }
+
+    @Test
+    void eachRolesRanksFollowEachOther() {
+        String say = "echo $ROLE_NAME $ROLE_RANK of $ROLE_WORLD_SIZE, $RANK of $WORLD_SIZE";
+        shell(2, say).role("a").addRole("b", 1, List.of("bash", "-c", say)).build().run();
+        assertThat(lines)
+                .containsExactlyInAnyOrder(
+                        "[0] a 0 of 2, 0 of 3", "[1] a 1 of 2, 1 of 3", "[2] b 0 of 1, 2 of 3");
+    }
+
+    @Test
+    void eachRolesRanksFollowEachOtherOverNodes() {
+        List<LaunchRole> roles =
+                List.of(
+                        new LaunchRole("a", 2, List.of("true")),
+                        new LaunchRole("b", 1, List.of("true")));
+        assertThat(LaunchPlace.of(roles, 2, 0))
+                .extracting(LaunchPlace::rank, LaunchPlace::localRank, LaunchPlace::roleRank)
+                .containsExactly(tuple(0, 0, 0), tuple(1, 1, 1), tuple(4, 2, 0));
+        assertThat(LaunchPlace.of(roles, 2, 1))
+                .extracting(LaunchPlace::rank, LaunchPlace::localRank, LaunchPlace::roleRank)
+                .containsExactly(tuple(2, 0, 2), tuple(3, 1, 3), tuple(5, 2, 1));
+    }
+
+    @Test
+    void rolesAreToldApart() {
+        ProcessLauncherBuilder builder = shell(1, "true").addRole("default", 1, List.of("true"));
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("two roles have the same name: [default, default]");
     }
 
     @Test

@@ -1,5 +1,14 @@
 package org.jccl.conformance;
 
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInfo;
+
 /** A family of cases. */
 abstract class Cases {
 
@@ -10,6 +19,28 @@ abstract class Cases {
     static final int LARGE = 300_007;
 
     abstract ConformanceBackend backend();
+
+    @BeforeEach
+    void skipWhatTheBackendLacks(TestInfo test) {
+        missing(test.getTestMethod().orElseThrow(), backend())
+                .ifPresent(
+                        lacking ->
+                                Assumptions.abort(
+                                        "this backend has no "
+                                                + lacking
+                                                + ": "
+                                                + lacking.absence()));
+    }
+
+    /** The first capability that a case or its family needs and a backend lacks. */
+    static Optional<Capability> missing(Method test, ConformanceBackend backend) {
+        return Stream.<AnnotatedElement>of(test.getDeclaringClass(), test)
+                .map(element -> element.getAnnotation(Needs.class))
+                .filter(needs -> needs != null)
+                .flatMap(needs -> Arrays.stream(needs.value()))
+                .filter(needed -> !backend.has(needed))
+                .findFirst();
+    }
 
     void onRanks(int size, Ranks.Body body) {
         backend().ranks().run(size, body);

@@ -51,6 +51,25 @@ public interface ConformanceBackend {
     }
 
     /**
+     * Whether this backend can do what some libraries cannot.
+     *
+     * @param capability asked for
+     * @return by default, true
+     */
+    default boolean has(Capability capability) {
+        return true;
+    }
+
+    /**
+     * The type of the devices that hold this backend's tensors.
+     *
+     * @return by default, that of host memory
+     */
+    default String deviceType() {
+        return "cpu";
+    }
+
+    /**
      * Whether this backend must reduce a type with an operation.
      *
      * @param op the operation

@@ -15,6 +15,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.jccl.Work;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -38,7 +39,7 @@ abstract class GroupCases extends Cases {
                     assertThat(world.size()).isEqualTo(size);
                     assertThat(world.name()).isEqualTo("world");
                     assertThat(world.worldRanks()).hasSize(size).contains(world.rank());
-                    assertThat(world.backend("cpu")).isPresent();
+                    assertThat(world.backend(rank.backend().deviceType())).isPresent();
                     assertThat(world.backend("abacus")).isEmpty();
                     assertThat(world.toString()).contains("rank " + rank.rank() + " of " + size);
                 });
@@ -168,21 +169,56 @@ abstract class GroupCases extends Cases {
                 });
     }
 
+    /** Each rank is in three groups, with other ranks in each. */
+    private static List<ProcessGroup> overlapping(Rank rank) {
+        List<ProcessGroup> groups = new ArrayList<>();
+        for (List<Integer> ranks :
+                List.of(
+                        List.of(0, 1),
+                        List.of(2, 3),
+                        List.of(0, 2),
+                        List.of(1, 3),
+                        List.of(0, 1, 2, 3))) {
+            rank.group().newGroup(ranks).ifPresent(groups::add);
+        }
+        return groups;
+    }
+
     @Test
+    void groupsTakeTurnsInOneThread() {
+        onRanks(
+                4,
+                rank -> {
+                    List<ProcessGroup> groups = overlapping(rank);
+                    List<Work> works = new ArrayList<>();
+                    List<Tensor> sums = new ArrayList<>();
+                    for (int i = 0; i < 20; i++) {
+                        for (ProcessGroup group : groups) {
+                            Tensor tensor = rank.floats(1 + rank.rank());
+                            sums.add(tensor);
+                            works.add(group.allReduce(tensor, ReduceOp.SUM));
+                        }
+                    }
+                    works.forEach(Work::await);
+                    for (int i = 0; i < sums.size(); i++) {
+                        long[] expected = {sumOfMembers(groups.get(i % groups.size()))};
+                        rank.expect(sums.get(i), expected, "sum " + i);
+                    }
+                    groups.forEach(ProcessGroup::close);
+                });
+    }
+
+    private static long sumOfMembers(ProcessGroup group) {
+        return group.worldRanks().stream().mapToLong(member -> member + 1).sum();
+    }
+
+    @Test
+    @Needs(Capability.ANY_ORDER)
     void groupsWorkAtTheSameTimeFromDifferentThreads() {
         onRanks(
                 4,
                 rank -> {
-                    List<ProcessGroup> groups = new ArrayList<>();
-                    for (List<Integer> ranks :
-                            List.of(
-                                    List.of(0, 1),
-                                    List.of(2, 3),
-                                    List.of(0, 2),
-                                    List.of(1, 3),
-                                    List.of(0, 1, 2, 3))) {
-                        rank.group().newGroup(ranks).ifPresent(groups::add);
-                    }
+                    List<ProcessGroup> groups = overlapping(rank);
                     List<CompletableFuture<Void>> users = new ArrayList<>();
                     for (ProcessGroup group : groups) {
                         CompletableFuture<Void> user = new CompletableFuture<>();
@@ -200,7 +236,7 @@ abstract class GroupCases extends Cases {
 
     private static void use(Rank rank, ProcessGroup group, CompletableFuture<Void> user) {
         try {
-            long expected = group.worldRanks().stream().mapToLong(member -> member + 1).sum();
+            long expected = sumOfMembers(group);
             for (int i = 0; i < 50; i++) {
                 Tensor tensor = rank.floats(1 + rank.rank());
                 if (i % 2 == 0) {

@@ -3,11 +3,15 @@ package org.jccl.conformance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.reflect.Method;
+import java.time.Duration;
 import org.jccl.DataType;
+import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.TestGroups;
 import org.jccl.conformance.inmemory.InMemoryProvider;
+import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 /** The suite's own tools report what they find. */
@@ -35,6 +39,27 @@ class HarnessTest {
         assertThatThrownBy(() -> backend.ranks().run(3, HarnessTest::failOnOne))
                 .isInstanceOf(AssertionError.class)
                 .hasRootCauseMessage("mine");
+    }
+
+    @Test
+    void whatABackendLacksIsNotAskedFor() throws Exception {
+        ConformanceBackend untagged =
+                new ConformanceBackend() {
+                    @Override
+                    public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+                        throw new UnsupportedOperationException();
+                    }
+
+                    @Override
+                    public boolean has(Capability capability) {
+                        return capability != Capability.TAGS;
+                    }
+                };
+        Method tags = PointToPointCases.class.getDeclaredMethod("tagsKeepMessagesApartInAnyOrder");
+        Method batch = PointToPointCases.class.getDeclaredMethod("aBatchTakesCollectivesToo");
+        assertThat(Cases.missing(tags, untagged)).contains(Capability.TAGS);
+        assertThat(Cases.missing(tags, backend)).isEmpty();
+        assertThat(Cases.missing(batch, untagged)).isEmpty();
     }
 
     @Test

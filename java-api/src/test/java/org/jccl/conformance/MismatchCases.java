@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Ranks that do not issue the same operation: an exception on every rank, long before the deadline,
  * instead of wrong data or a dead process.
  */
+@Needs(Capability.COMPARED_CALLS)
 abstract class MismatchCases extends Cases {
 
     private interface Call {

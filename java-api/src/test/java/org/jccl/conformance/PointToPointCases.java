@@ -20,40 +20,94 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** send, recv, recvAnySource and batches. */
 abstract class PointToPointCases extends Cases {
 
-    @ParameterizedTest
-    @ValueSource(ints = {2, 3, 5})
-    void everyPairExchangesEveryType(int size) {
-        onRanks(
-                size,
-                rank -> {
-                    for (DataType type : DataType.values()) {
-                        for (int count : COUNTS) {
-                            exchangeWithAll(rank, type, count);
-                        }
-                    }
-                    exchangeWithAll(rank, DataType.FLOAT32, LARGE);
-                });
+    private interface Exchange {
+        /** Sends to each peer what it expects, and receives from each into its tensor. */
+        void run(Rank rank, List<Tensor> toPeers, List<Tensor> fromPeers);
     }
 
-    private static void exchangeWithAll(Rank rank, DataType type, int count) {
-        List<Work> works = new ArrayList<>();
-        List<Tensor> received = new ArrayList<>();
+    private static void everyTypeAndCount(Rank rank, Exchange exchange) {
+        for (DataType type : DataType.values()) {
+            for (int count : COUNTS) {
+                check(rank, type, count, exchange);
+            }
+        }
+        check(rank, DataType.FLOAT32, LARGE, exchange);
+    }
+
+    private static void check(Rank rank, DataType type, int count, Exchange exchange) {
+        List<Tensor> toPeers = new ArrayList<>();
+        List<Tensor> fromPeers = new ArrayList<>();
         for (int peer = 0; peer < rank.size(); peer++) {
-            Tensor tensor = rank.blank(type, count);
-            received.add(tensor);
+            toPeers.add(rank.bytes(type, message(type, rank.rank(), peer, count)));
+            fromPeers.add(rank.blank(type, count));
+        }
+        exchange.run(rank, toPeers, fromPeers);
+        for (int peer = 0; peer < rank.size(); peer++) {
             if (peer != rank.rank()) {
-                byte[] elements = Elements.pattern(type, rank.rank() * 10L + peer, count);
-                works.add(rank.group().send(rank.bytes(type, elements), peer));
-                works.add(rank.group().recv(tensor, peer));
+                byte[] expected = message(type, peer, rank.rank(), count);
+                rank.expect(fromPeers.get(peer), expected, "from " + peer + ", " + type);
+            }
+        }
+    }
+
+    private static byte[] message(DataType type, int from, int to, int count) {
+        return Elements.pattern(type, from * 10L + to, count);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 5})
+    @Needs(Capability.ANY_ORDER)
+    void everyPairExchangesEveryType(int size) {
+        onRanks(size, rank -> everyTypeAndCount(rank, PointToPointCases::atOnce));
+    }
+
+    private static void atOnce(Rank rank, List<Tensor> toPeers, List<Tensor> fromPeers) {
+        List<Work> works = new ArrayList<>();
+        for (int peer = 0; peer < rank.size(); peer++) {
+            if (peer != rank.rank()) {
+                works.add(rank.group().send(toPeers.get(peer), peer));
+                works.add(rank.group().recv(fromPeers.get(peer), peer));
             }
         }
         works.forEach(Work::await);
-        for (int peer = 0; peer < rank.size(); peer++) {
-            if (peer != rank.rank()) {
-                byte[] expected = Elements.pattern(type, peer * 10L + rank.rank(), count);
-                rank.expect(received.get(peer), expected, "from " + peer + ", " + type);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void pairsTakeTurnsWithEveryType(int size) {
+        onRanks(size, rank -> everyTypeAndCount(rank, PointToPointCases::inTurn));
+    }
+
+    /** In one order on all ranks, and not awaited before the end. */
+    private static void inTurn(Rank rank, List<Tensor> toPeers, List<Tensor> fromPeers) {
+        List<Work> works = new ArrayList<>();
+        for (int from = 0; from < rank.size(); from++) {
+            for (int to = 0; to < rank.size(); to++) {
+                if (from != to && from == rank.rank()) {
+                    works.add(rank.group().send(toPeers.get(to), to));
+                } else if (from != to && to == rank.rank()) {
+                    works.add(rank.group().recv(fromPeers.get(from), from));
+                }
             }
         }
+        works.forEach(Work::await);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 5})
+    void aBatchExchangesEveryTypeWithEveryPeer(int size) {
+        onRanks(size, rank -> everyTypeAndCount(rank, PointToPointCases::asBatch));
+    }
+
+    private static void asBatch(Rank rank, List<Tensor> toPeers, List<Tensor> fromPeers) {
+        Batch batch = rank.group().batch();
+        for (int peer = 0; peer < rank.size(); peer++) {
+            if (peer != rank.rank()) {
+                batch.send(toPeers.get(peer), peer, 0);
+                batch.recv(fromPeers.get(peer), peer, 0);
+            }
+        }
+        batch.issue().forEach(Work::await);
     }
 
     @Test
@@ -66,10 +120,10 @@ abstract class PointToPointCases extends Cases {
                             for (int count : new int[] {0, 3, LARGE}) {
                                 Tensor tensor = rank.filled(count, 7);
                                 if (rank.rank() == 0) {
-                                    sender.send(tensor, 1, 3);
+                                    sender.send(tensor, 1, rank.tag(3));
                                 } else {
                                     Tensor got = rank.blank(DataType.FLOAT32, count);
-                                    receiver.recv(got, 0, 3);
+                                    receiver.recv(got, 0, rank.tag(3));
                                     rank.expect(got, rank.backend().read(tensor), "message");
                                 }
                             }
@@ -79,6 +133,7 @@ abstract class PointToPointCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.TAGS)
     void tagsKeepMessagesApartInAnyOrder() {
         int messages = 20;
         onRanks(
@@ -104,27 +159,26 @@ abstract class PointToPointCases extends Cases {
         onRanks(
                 2,
                 rank -> {
-                    int peer = 1 - rank.rank();
                     List<Work> works = new ArrayList<>();
-                    List<Tensor> got = new ArrayList<>();
+                    List<Tensor> tensors = new ArrayList<>();
                     for (int i = 0; i < messages; i++) {
-                        got.add(rank.blank(DataType.INT32, 1));
-                        Work send = rank.group().send(rank.tensor(DataType.INT32, i), peer, 5);
-                        Work receive = rank.group().recv(got.get(i), peer, 5);
-                        assertThat(send.sequence()).isEqualTo(i);
-                        assertThat(receive.sequence()).isEqualTo(i);
-                        works.add(send);
-                        works.add(receive);
+                        tensors.add(rank.tensor(DataType.INT32, rank.rank() == 0 ? i : -1));
+                        works.add(
+                                rank.rank() == 0
+                                        ? rank.group().send(tensors.get(i), 1, rank.tag(5))
+                                        : rank.group().recv(tensors.get(i), 0, rank.tag(5)));
+                        assertThat(works.get(i).sequence()).isEqualTo(i);
                     }
                     works.forEach(Work::await);
                     for (int i = 0; i < messages; i++) {
-                        rank.expect(got.get(i), new long[] {i}, "message " + i);
+                        rank.expect(tensors.get(i), new long[] {i}, "message " + i);
                     }
                 });
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 5})
+    @Needs({Capability.TAGS, Capability.ANY_SOURCE})
     void anySourceTellsWhoSent(int size) {
         onRanks(
                 size,
@@ -160,12 +214,40 @@ abstract class PointToPointCases extends Cases {
                 rank -> {
                     int to = (rank.rank() + 1) % 3;
                     int from = (rank.rank() + 2) % 3;
-                    Work send = rank.group().send(rank.floats(1), to);
-                    Work receive = rank.group().recv(rank.floats(0), from);
-                    receive.await();
-                    send.await();
-                    assertThat(receive.sourceRank()).isEqualTo(from);
-                    assertThat(send.sourceRank()).isEqualTo(-1);
+                    List<Work> works =
+                            rank.group()
+                                    .batch()
+                                    .send(rank.floats(1), to, 0)
+                                    .recv(rank.floats(0), from, 0)
+                                    .issue();
+                    works.forEach(Work::synchronize);
+                    assertThat(works.get(0).sourceRank()).isEqualTo(-1);
+                    assertThat(works.get(1).sourceRank()).isEqualTo(from);
+                });
+    }
+
+    @Test
+    void whatMessagesHaveNotIsRefused() {
+        onRanks(
+                2,
+                rank -> {
+                    int peer = 1 - rank.rank();
+                    if (!rank.has(Capability.TAGS)) {
+                        for (Forms form : Forms.of(rank.group())) {
+                            assertThatThrownBy(() -> form.send(rank.floats(1), peer, 1))
+                                    .isInstanceOf(UsageException.class)
+                                    .hasMessageContaining("no tags");
+                            assertThatThrownBy(() -> form.recv(rank.floats(1), peer, 1))
+                                    .isInstanceOf(UsageException.class)
+                                    .hasMessageContaining("no tags");
+                        }
+                    }
+                    if (!rank.has(Capability.ANY_SOURCE)) {
+                        assertThatThrownBy(() -> rank.group().recvAnySource(rank.floats(1)))
+                                .isInstanceOf(UsageException.class)
+                                .hasMessageContaining("a peer that is named");
+                    }
+                    rank.group().sync().barrier();
                 });
     }
 
@@ -175,14 +257,14 @@ abstract class PointToPointCases extends Cases {
                 2,
                 rank -> {
                     if (rank.rank() == 0) {
-                        rank.group().send(rank.filled(LARGE, 3), 1, 1);
+                        rank.group().send(rank.filled(LARGE, 3), 1, rank.tag(1));
                         rank.signal("sent");
                         // Keeps this rank in the group until the message is there.
                         rank.awaitSignal("received");
                     } else {
                         rank.awaitSignal("sent");
                         Tensor got = rank.blank(DataType.FLOAT32, LARGE);
-                        rank.group().recv(got, 0, 1).await();
+                        rank.group().recv(got, 0, rank.tag(1)).await();
                         rank.signal("received");
                         rank.expect(got, rank.backend().read(rank.filled(LARGE, 3)), "dropped");
                     }
@@ -190,6 +272,7 @@ abstract class PointToPointCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.ANY_ORDER)
     void messagesRunBesideACollective() {
         onRanks(
                 2,

@@ -7,9 +7,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.jccl.Batch;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.Work;
 import org.jccl.store.Store;
 
 /**
@@ -27,6 +30,30 @@ public record Rank(ProcessGroup group, Store store, ConformanceBackend backend) 
 
     int size() {
         return group.size();
+    }
+
+    boolean has(Capability capability) {
+        return backend.has(capability);
+    }
+
+    /** The given tag, or 0 where messages have none. */
+    int tag(int wanted) {
+        return has(Capability.TAGS) ? wanted : 0;
+    }
+
+    /**
+     * Has this rank connected with all others. Libraries that connect when they are first used may
+     * hold the caller until the others are there.
+     */
+    void connect() {
+        Batch messages = group.batch();
+        for (int peer = 0; peer < size(); peer++) {
+            if (peer != rank()) {
+                messages.send(floats(1), peer, 0).recv(floats(0), peer, 0);
+            }
+        }
+        messages.issue().forEach(Work::await);
+        group.allReduce(floats(1), ReduceOp.SUM).await();
     }
 
     /** A tensor of integers, exactly represented in its type. */

@@ -1,7 +1,6 @@
 package org.jccl.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.abort;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -10,13 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A Python process with torch. Its Python is named by the system property or environment variable
- * {@code JCCL_TORCH_PYTHON}, else it is {@code python3}; without torch the test is skipped.
- */
+/** A Python process with torch; see {@link TorchPython}. */
 public final class Torch implements AutoCloseable {
-
-    private static final String PYTHON = "JCCL_TORCH_PYTHON";
 
     private final Process process;
     private final BufferedReader output;
@@ -36,31 +30,15 @@ public final class Torch implements AutoCloseable {
      * @throws Exception when it can not be started
      */
     public static Torch start(Path script, String... arguments) throws Exception {
-        String named = System.getProperty(PYTHON, System.getenv(PYTHON));
         List<String> command = new ArrayList<>();
-        command.addAll(
-                List.of(named == null ? "python3" : named, "-W", "ignore", script.toString()));
+        command.addAll(List.of(TorchPython.require(), "-W", "ignore", script.toString()));
         command.addAll(List.of(arguments));
-        String version = "no python3";
-        try {
-            ProcessBuilder builder = new ProcessBuilder(command);
-            builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
-            builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-            Torch torch = new Torch(builder.start());
-            version = torch.line();
-            if (version != null && version.startsWith("torch ")) {
-                return torch;
-            }
-            torch.close();
-        } catch (IOException e) {
-            version = e.getMessage();
-        }
-        if (named != null) {
-            throw new AssertionError("%s=%s does not work: %s".formatted(PYTHON, named, version));
-        }
-        return abort(
-                "Interoperation with PyTorch is not tested (%s): install torch 2.13 for python3, or set %s to a Python that has it"
-                        .formatted(version, PYTHON));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
+        builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+        Torch torch = new Torch(builder.start());
+        assertThat(torch.line()).startsWith("torch ");
+        return torch;
     }
 
     /**

@@ -2,8 +2,10 @@ package org.jccl.nccl;
 
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.cuda.nccl.ncclConfig_t;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.nccl.NativeHandles.Address;
@@ -178,6 +180,19 @@ final class NcclCalls implements AutoCloseable {
                         communicator,
                         stream.at(on)),
                 "ncclAlltoAll");
+    }
+
+    /**
+     * Divides the ranks, with all others of this communicator.
+     *
+     * @param color equal on the ranks of a new communicator, or NCCL_SPLIT_NOCOLOR
+     * @param key place in it
+     * @param child receives the new communicator, or null without a color; must stay until all is
+     *     over, since a communicator that does not block is written late
+     * @param settings of the new communicator, or null to take over this one's
+     */
+    void split(int color, int key, PointerPointer<ncclComm> child, ncclConfig_t settings) {
+        check(nccl.ncclCommSplit(communicator, color, key, child, settings), "ncclCommSplit");
     }
 
     /** Both sides know the count, so neither issues an empty message. */

@@ -1,9 +1,11 @@
 package org.jccl.nccl;
 
+import java.util.Optional;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.nccl.ncclComm;
 import org.bytedeco.javacpp.BytePointer;
 import org.jccl.DataType;
+import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.nccl.NativeHandles.Address;
@@ -21,6 +23,7 @@ final class NcclCommunicator implements Communicator {
     private static final long ENQUEUED = 0;
 
     private final NcclHandle handle;
+    private final Optional<NcclPairs> pairs;
     private final int rank;
     private final int size;
     private final int device;
@@ -51,6 +54,10 @@ final class NcclCommunicator implements Communicator {
         this.networkName = networkName;
         this.float8 = float8;
         this.handle = new NcclHandle(communicator, config.groupName(), device, config.timeout());
+        this.pairs =
+                config.interop() == Interop.TORCH
+                        ? Optional.of(new NcclPairs(config))
+                        : Optional.empty();
         Address memory = new Address();
         CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
         CudaRuntime.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
@@ -260,6 +267,12 @@ final class NcclCommunicator implements Communicator {
 
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        if (pairs.isPresent() && !handle.holds()) {
+            try (NcclCalls calls = pairs.get().enter(peer)) {
+                calls.send(address, count, type, pairs.get().rankOf(peer), stream);
+            }
+            return ENQUEUED;
+        }
         try (NcclCalls calls = handle.enter()) {
             calls.send(address, count, type, peer, stream);
         }
@@ -268,6 +281,12 @@ final class NcclCommunicator implements Communicator {
 
     @Override
     public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        if (pairs.isPresent() && !handle.holds()) {
+            try (NcclCalls calls = pairs.get().enter(peer)) {
+                calls.receive(address, count, type, pairs.get().rankOf(peer), stream);
+            }
+            return ENQUEUED;
+        }
         try (NcclCalls calls = handle.enter()) {
             calls.receive(address, count, type, peer, stream);
         }
@@ -289,6 +308,21 @@ final class NcclCommunicator implements Communicator {
     @Override
     public int await(long request) {
         return -1;
+    }
+
+    @Override
+    public boolean splits() {
+        return NcclLibraries.has("ncclCommSplit");
+    }
+
+    @Override
+    public Communicator split(int color, CommunicatorConfig config) {
+        return NcclConnector.split(handle, color, config);
+    }
+
+    @Override
+    public void abstain() {
+        NcclConnector.abstain(handle);
     }
 
     /** Opens a native group; this thread stays inside until {@link #batchEnd()}. */
@@ -313,12 +347,14 @@ final class NcclCommunicator implements Communicator {
 
     @Override
     public JcclException asynchronousError() {
-        return handle.asynchronousError();
+        JcclException error = handle.asynchronousError();
+        return error != null || pairs.isEmpty() ? error : pairs.get().asynchronousError();
     }
 
     @Override
     public void abort() {
         handle.abort();
+        pairs.ifPresent(NcclPairs::abort);
     }
 
     @Override
@@ -327,6 +363,7 @@ final class NcclCommunicator implements Communicator {
             return;
         }
         closed = true;
+        pairs.ifPresent(NcclPairs::close);
         if (!handle.close()) {
             // NCCL may still use what was given to it.
             return;

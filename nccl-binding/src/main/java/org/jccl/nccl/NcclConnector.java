@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
@@ -11,37 +12,56 @@ import org.bytedeco.cuda.nccl.ncclUniqueId;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.BackendOptions;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.Interop;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
-/** Forms a communicator: shares the unique id through the store, then initialises NCCL with it. */
+/**
+ * Forms a communicator: shares the unique id through the store and initialises NCCL with it, or
+ * splits another communicator.
+ */
 final class NcclConnector {
-
-    /** PyTorch's name for the id of a group's first communicator, so that both can form one. */
-    private static final String ID_KEY = "0";
 
     /** Major compute capability from which on devices reduce float8. */
     private static final int FLOAT8_CAPABILITY = 9;
 
+    private static final String SPLIT = "ncclCommSplit";
     private static final int ID_BYTES = 128;
+
+    /** PyTorch's default. */
+    private static final int RANKS_PER_ROOT = 128;
+
     private static final int UNSET = Integer.MIN_VALUE;
     private static final long POLL_NANOS = 100_000;
 
+    /** NCCL's call that forms a communicator, or begins to. */
+    private interface Formation {
+        ncclComm begin(ncclConfig_t settings);
+    }
+
     private final CommunicatorConfig config;
     private final NcclOptions options;
-    private final ncclComm communicator = new ncclComm();
+
+    /** What forms it, for messages. */
+    private final String call;
+
+    /** Written by the thread that forms it, before that ends. */
+    private ncclComm communicator;
+
     private BytePointer networkName;
     private boolean abandoned;
-    private boolean connected;
 
-    private NcclConnector(CommunicatorConfig config) {
+    private NcclConnector(CommunicatorConfig config, String call) {
         this.config = config;
+        this.call = call;
         this.options = options(config);
     }
 
@@ -56,38 +76,152 @@ final class NcclConnector {
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
-        return new NcclConnector(config).connect();
+        requireOneRoot(config);
+        return initialise(config, NcclKeys.COMMUNICATOR).connected();
     }
 
-    private NcclCommunicator connect() {
+    /** PyTorch's ranks share several ids where there are more ranks than one of them may serve. */
+    private static void requireOneRoot(CommunicatorConfig config) {
+        String variable = "TORCH_NCCL_RANKS_PER_ROOT";
+        String said = System.getenv().getOrDefault(variable, "").strip();
+        int most = said.matches("[0-9]{1,9}") ? Integer.parseInt(said) : RANKS_PER_ROOT;
+        if (config.interop() != Interop.NONE && config.size() > most) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "PyTorch's ranks form a group of "
+                            + config.size()
+                            + " ranks in a way that is not supported here: set "
+                            + variable
+                            + "="
+                            + config.size()
+                            + " for every rank");
+        }
+    }
+
+    /**
+     * A communicator of two ranks.
+     *
+     * @param handle of the communicator
+     * @param networkName memory that NCCL reads while it exists, or null
+     */
+    record Pair(NcclHandle handle, BytePointer networkName) {}
+
+    /** Forms the communicator of two ranks of a group, with the peer that does so too. */
+    static Pair connectPair(CommunicatorConfig group, int peer) {
+        String key = NcclKeys.pair(group.rank(), peer);
+        CommunicatorConfig pair =
+                new CommunicatorConfig(
+                        group.groupName() + " " + key,
+                        group.rank() < peer ? 0 : 1,
+                        2,
+                        group.store(),
+                        group.timeout(),
+                        group.device(),
+                        group.interop(),
+                        group.options(),
+                        Optional.empty(),
+                        List.of());
+        NcclConnector connector = initialise(pair, key);
+        NcclHandle handle =
+                new NcclHandle(
+                        connector.communicator,
+                        pair.groupName(),
+                        pair.device().index(),
+                        pair.timeout());
+        return new Pair(handle, connector.networkName);
+    }
+
+    private static NcclConnector initialise(CommunicatorConfig config, String key) {
+        NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
         long deadline = System.nanoTime() + config.timeout().toNanos();
-        ncclUniqueId id = shareId();
-        // A blocking initialisation can not be stopped, so it must not hold the caller.
+        ncclUniqueId id = connector.shareId(key);
+        if (!connector.form(settings -> connector.initialise(id, settings), deadline)) {
+            // NCCL may still read the id.
+            throw timeout(connector.call, config.timeout());
+        }
+        id.close();
+        return connector;
+    }
+
+    /**
+     * Forms a communicator out of another one, on all of whose ranks a split goes on.
+     *
+     * @param parent to be divided
+     * @param color equal on the ranks of the new communicator, and theirs alone
+     * @param config of the new communicator
+     */
+    static NcclCommunicator split(NcclHandle parent, int color, CommunicatorConfig config) {
+        NcclConnector connector = new NcclConnector(config, SPLIT);
+        long deadline = System.nanoTime() + config.timeout().toNanos();
+        PointerPointer<ncclComm> child = new PointerPointer<>(1L);
+        Formation split =
+                settings -> {
+                    try (NcclCalls calls = parent.enter()) {
+                        // NCCL numbers the ranks in the order of their keys.
+                        calls.split(color, config.rank(), child, settings);
+                    }
+                    return child.get(ncclComm.class);
+                };
+        if (!connector.form(split, deadline)) {
+            // A thread is inside the parent for good.
+            parent.abort();
+            throw timeout(SPLIT, config.timeout());
+        }
+        child.close();
+        return connector.connected();
+    }
+
+    /** Takes part in a split without a new communicator. */
+    static void abstain(NcclHandle parent) {
+        PointerPointer<ncclComm> none = new PointerPointer<>(1L);
+        Runnable split =
+                () -> {
+                    CudaRuntime.check(cudart.cudaSetDevice(parent.device()), "cudaSetDevice");
+                    try (NcclCalls calls = parent.enter()) {
+                        calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
+                    }
+                };
+        boolean done = Deadline.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
+        if (!done) {
+            parent.abort();
+            throw timeout(SPLIT, parent.timeout());
+        }
+        none.close();
+    }
+
+    /**
+     * Forms the communicator on a thread of its own: a blocking call can not be stopped, so it must
+     * not hold the caller.
+     *
+     * @return false when the time is over; what comes too late is aborted
+     */
+    private boolean form(Formation formation, long deadline) {
         boolean done =
                 Deadline.run(
                         "jccl-nccl-connect-" + config.groupName() + "-" + config.rank(),
-                        () -> initialise(id, deadline),
+                        () -> finish(formation, deadline),
                         Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
         if (!done) {
             abandon();
-            throw timeout();
         }
-        id.close();
+        return done;
+    }
+
+    private NcclCommunicator connected() {
         return new NcclCommunicator(communicator, config, networkName, supportsFloat8());
     }
 
-    private OperationTimeoutException timeout() {
+    private static OperationTimeoutException timeout(String call, Duration timeout) {
         return new OperationTimeoutException(
                 FailureContext.NONE,
-                "ncclCommInitRankConfig did not finish in "
-                        + config.timeout()
-                        + ": not all "
-                        + config.size()
-                        + " ranks called it, or they can not reach each other; NCCL_DEBUG=INFO tells"
-                        + " more");
+                call
+                        + " did not finish in "
+                        + timeout
+                        + ": not all ranks called it, or they can not reach each other;"
+                        + " NCCL_DEBUG=INFO tells more");
     }
 
-    private ncclUniqueId shareId() {
+    private ncclUniqueId shareId(String key) {
         ncclUniqueId id = new ncclUniqueId();
         BytePointer bytes = id.internal().capacity(ID_BYTES);
         if (config.size() == 1) {
@@ -106,23 +240,23 @@ final class NcclConnector {
             check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             byte[] copy = new byte[ID_BYTES];
             bytes.get(copy);
-            store.set(ID_KEY, copy);
+            store.set(key, copy);
             return id;
         }
-        bytes.put(fetchId(store));
+        bytes.put(fetchId(store, key));
         return id;
     }
 
-    private byte[] fetchId(Store store) {
+    private byte[] fetchId(Store store, String key) {
         try {
-            store.await(List.of(ID_KEY), config.timeout());
+            store.await(List.of(key), config.timeout());
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
                     "rank 0 put no NCCL id into the store in " + config.timeout(),
                     e);
         }
-        byte[] id = store.get(ID_KEY);
+        byte[] id = store.get(key);
         if (id.length != ID_BYTES) {
             throw new BootstrapException(
                     FailureContext.NONE,
@@ -135,49 +269,61 @@ final class NcclConnector {
         return id;
     }
 
+    private ncclComm initialise(ncclUniqueId id, ncclConfig_t settings) {
+        ncclComm made = new ncclComm();
+        int code = nccl.ncclCommInitRankConfig(made, config.size(), id, config.rank(), settings);
+        if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
+            var failure = NcclErrors.of(code, call, made);
+            if (!made.isNull()) {
+                nccl.ncclCommAbort(made);
+            }
+            throw failure;
+        }
+        return made;
+    }
+
     /** On a thread of its own. */
-    private void initialise(ncclUniqueId id, long deadline) {
+    private void finish(Formation formation, long deadline) {
         CudaRuntime.check(cudart.cudaSetDevice(config.device().index()), "cudaSetDevice");
+        ncclComm made;
         try (ncclConfig_t settings = settings()) {
-            int code =
-                    nccl.ncclCommInitRankConfig(
-                            communicator, config.size(), id, config.rank(), settings);
-            if (code == nccl.ncclInProgress) {
-                code = pollUntil(deadline);
-            }
-            if (code != nccl.ncclSuccess && !communicator.isNull()) {
-                var failure = NcclErrors.of(code, "ncclCommInitRankConfig", communicator);
-                nccl.ncclCommAbort(communicator);
-                throw code == nccl.ncclInProgress ? timeout() : failure;
-            }
-            check(code, "ncclCommInitRankConfig");
+            made = formation.begin(settings);
+            awaitReady(made, deadline);
         }
         synchronized (this) {
-            connected = true;
+            communicator = made;
             if (abandoned) {
-                nccl.ncclCommAbort(communicator);
+                nccl.ncclCommAbort(made);
             }
         }
     }
 
-    private int pollUntil(long deadline) {
+    /** A communicator that does not block is there before it can be used. */
+    private void awaitReady(ncclComm made, long deadline) {
+        int code = nccl.ncclInProgress;
         try (IntPointer state = new IntPointer(1)) {
-            state.put(nccl.ncclInProgress);
-            while (System.nanoTime() - deadline < 0) {
-                check(nccl.ncclCommGetAsyncError(communicator, state), "ncclCommGetAsyncError");
-                if (state.get() != nccl.ncclInProgress) {
-                    break;
+            while (code == nccl.ncclInProgress && System.nanoTime() - deadline < 0) {
+                int asked = nccl.ncclCommGetAsyncError(made, state);
+                code = asked == nccl.ncclSuccess ? state.get() : asked;
+                if (code == nccl.ncclInProgress) {
+                    LockSupport.parkNanos(POLL_NANOS);
                 }
-                LockSupport.parkNanos(POLL_NANOS);
             }
-            return state.get();
+        }
+        if (code != nccl.ncclSuccess) {
+            JcclException failure =
+                    code == nccl.ncclInProgress
+                            ? timeout(call, config.timeout())
+                            : NcclErrors.of(code, call, made);
+            nccl.ncclCommAbort(made);
+            throw failure;
         }
     }
 
     /** Has a communicator that comes too late aborted by the thread that waits for it. */
     private synchronized void abandon() {
         abandoned = true;
-        if (connected) {
+        if (communicator != null) {
             Deadline.start("jccl-nccl-abort", () -> nccl.ncclCommAbort(communicator));
         }
     }
@@ -193,7 +339,7 @@ final class NcclConnector {
                 .cgaClusterSize(options.cgaClusterSize().orElse(UNSET))
                 .minCTAs(options.minCtas().orElse(UNSET))
                 .maxCTAs(options.maxCtas().orElse(UNSET))
-                .splitShare(UNSET)
+                .splitShare(sharesAtSplit() ? 1 : UNSET)
                 .trafficClass(options.trafficClass().orElse(UNSET))
                 .collnetEnable(UNSET)
                 .CTAPolicy(UNSET)
@@ -209,6 +355,11 @@ final class NcclConnector {
             settings.netName(networkName);
         }
         return settings;
+    }
+
+    /** PyTorch's ranks leave it unset, and all ranks must agree. */
+    private boolean sharesAtSplit() {
+        return options.splitShare() && config.interop() == Interop.NONE;
     }
 
     private boolean supportsFloat8() {

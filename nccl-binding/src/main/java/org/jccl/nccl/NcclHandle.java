@@ -80,6 +80,11 @@ final class NcclHandle {
         turns.unlock();
     }
 
+    /** Whether the calling thread is inside. */
+    boolean holds() {
+        return turns.isHeldByCurrentThread();
+    }
+
     /**
      * Throws what a result means, unless it is that a non-blocking call still goes on. That is
      * waited for: an event recorded before would not cover what the call enqueues.
@@ -102,6 +107,18 @@ final class NcclHandle {
         if (settled != nccl.ncclSuccess) {
             throw NcclErrors.of(settled, call, communicator);
         }
+    }
+
+    String name() {
+        return name;
+    }
+
+    int device() {
+        return device;
+    }
+
+    Duration timeout() {
+        return timeout;
     }
 
     private static GroupAbortedException aborted() {
@@ -133,9 +150,13 @@ final class NcclHandle {
     }
 
     private void abortNow() {
-        boolean alone = false;
+        boolean alone = turns.tryLock();
         try {
-            alone = turns.tryLock(GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            if (!alone) {
+                // Freeing it under the thread that is inside is not safe: that one must leave.
+                revoke();
+                alone = turns.tryLock(GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            }
             cudart.cudaSetDevice(device);
             int code = nccl.ncclCommAbort(communicator);
             if (code != nccl.ncclSuccess) {
@@ -151,6 +172,24 @@ final class NcclHandle {
             if (alone) {
                 turns.unlock();
             }
+        }
+    }
+
+    /**
+     * Stops what runs without freeing anything; an abort must follow, since a revoked communicator
+     * can not be finalised. NCCL has it since 2.28.7; before, only the abort itself stops a call.
+     */
+    private void revoke() {
+        if (!NcclLibraries.has("ncclCommRevoke")) {
+            return;
+        }
+        int code = nccl.ncclCommRevoke(communicator, nccl.NCCL_REVOKE_DEFAULT);
+        if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "group {0}: ncclCommRevoke failed with code {1}; aborting all the same",
+                    name,
+                    code);
         }
     }
 
@@ -194,6 +233,15 @@ final class NcclHandle {
     }
 
     private void destroy() {
+        turns.lock();
+        try {
+            finalizeAndDestroy();
+        } finally {
+            turns.unlock();
+        }
+    }
+
+    private void finalizeAndDestroy() {
         CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
         int code = nccl.ncclCommFinalize(communicator);
         long deadline = System.nanoTime() + CLOSE_PATIENCE.toNanos();

@@ -18,6 +18,8 @@ import org.jccl.UsageException;
  * @param cgaClusterSize blocks that share an SM cluster, 0 to 8
  * @param networkName name of the network plugin, for instance {@code Socket} or {@code IB}
  * @param trafficClass class that the network gives the traffic; its meaning is the network's
+ * @param splitShare whether groups that are split off share the resources of the group they come
+ *     from; such groups must then not be used at the same time
  */
 public record NcclOptions(
         boolean highPriorityStream,
@@ -26,7 +28,8 @@ public record NcclOptions(
         OptionalInt maxCtas,
         OptionalInt cgaClusterSize,
         Optional<String> networkName,
-        OptionalInt trafficClass)
+        OptionalInt trafficClass,
+        boolean splitShare)
         implements BackendOptions {
 
     private static final int LARGEST_CLUSTER = 8;
@@ -41,6 +44,7 @@ public record NcclOptions(
      * @param cgaClusterSize see the class
      * @param networkName see the class
      * @param trafficClass see the class
+     * @param splitShare see the class
      * @throws UsageException when a number is out of its range
      */
     public NcclOptions {
@@ -73,7 +77,8 @@ public record NcclOptions(
                 OptionalInt.empty(),
                 OptionalInt.empty(),
                 Optional.empty(),
-                OptionalInt.empty());
+                OptionalInt.empty(),
+                false);
     }
 
     /**
@@ -84,7 +89,14 @@ public record NcclOptions(
      */
     public NcclOptions withHighPriorityStream(boolean value) {
         return new NcclOptions(
-                value, blocking, minCtas, maxCtas, cgaClusterSize, networkName, trafficClass);
+                value,
+                blocking,
+                minCtas,
+                maxCtas,
+                cgaClusterSize,
+                networkName,
+                trafficClass,
+                splitShare);
     }
 
     /**
@@ -101,7 +113,8 @@ public record NcclOptions(
                 maxCtas,
                 cgaClusterSize,
                 networkName,
-                trafficClass);
+                trafficClass,
+                splitShare);
     }
 
     /**
@@ -120,7 +133,8 @@ public record NcclOptions(
                 OptionalInt.of(max),
                 cgaClusterSize,
                 networkName,
-                trafficClass);
+                trafficClass,
+                splitShare);
     }
 
     /**
@@ -138,7 +152,8 @@ public record NcclOptions(
                 maxCtas,
                 OptionalInt.of(value),
                 networkName,
-                trafficClass);
+                trafficClass,
+                splitShare);
     }
 
     /**
@@ -155,7 +170,8 @@ public record NcclOptions(
                 maxCtas,
                 cgaClusterSize,
                 Optional.of(value),
-                trafficClass);
+                trafficClass,
+                splitShare);
     }
 
     /**
@@ -172,7 +188,26 @@ public record NcclOptions(
                 maxCtas,
                 cgaClusterSize,
                 networkName,
-                OptionalInt.of(value));
+                OptionalInt.of(value),
+                splitShare);
+    }
+
+    /**
+     * These options with another {@code splitShare}.
+     *
+     * @param value see the class
+     * @return the options
+     */
+    public NcclOptions withSplitShare(boolean value) {
+        return new NcclOptions(
+                highPriorityStream,
+                blocking,
+                minCtas,
+                maxCtas,
+                cgaClusterSize,
+                networkName,
+                trafficClass,
+                value);
     }
 
     @Override

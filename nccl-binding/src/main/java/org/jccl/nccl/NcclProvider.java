@@ -4,6 +4,7 @@ import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
+import org.jccl.Interop;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -31,6 +32,17 @@ public final class NcclProvider implements BackendProvider {
     @Override
     public Set<String> deviceTypes() {
         return Set.of(DEVICE_TYPE);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>A world of more ranks than {@code TORCH_NCCL_RANKS_PER_ROOT} says is refused in {@link
+     * #create}: PyTorch's ranks form it in another way.
+     */
+    @Override
+    public boolean supports(Interop interop) {
+        return true;
     }
 
     @Override

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
@@ -72,6 +73,53 @@ final class CollectivesTest {
                                 .hasMessageContaining("int16");
                     }
                 });
+    }
+
+    /** Reduces float8 on two ranks; run on devices of both kinds. */
+    static final class Float8 {
+
+        private Float8() {}
+
+        public static void main(String[] arguments) throws Exception {
+            World.run(2, (group, device) -> reduce(group, device, DataType.FLOAT8_E4M3, 0x38));
+            World.run(2, (group, device) -> reduce(group, device, DataType.FLOAT8_E5M2, 0x3c));
+        }
+
+        /** Rank 0 has 1, rank 1 has 2: their exponents differ by one. */
+        private static void reduce(ProcessGroup group, Device device, DataType type, int one) {
+            byte two = (byte) (type == DataType.FLOAT8_E4M3 ? one + 8 : one + 4);
+            byte[] mine = {group.rank() == 0 ? (byte) one : two};
+            try (Tensor tensor = Tensor.allocate(device, type, 1)) {
+                for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN)) {
+                    tensor.copyFrom(mine);
+                    String found;
+                    try {
+                        group.allReduce(tensor, op).await();
+                        found = String.format("%x", tensor.copyTo(new byte[1])[0]);
+                    } catch (UsageException e) {
+                        found = "refused";
+                    }
+                    System.out.println(group.rank() + " " + type + " " + op + ": " + found);
+                }
+                // Moving needs no arithmetic.
+                tensor.copyFrom(mine);
+                group.broadcast(tensor, 1).await();
+                assertThat(tensor.copyTo(new byte[1])).containsExactly(two);
+            }
+        }
+    }
+
+    @Test
+    void float8ReducesOnDevicesThatCan() throws Exception {
+        Child.Result hopper = Child.run(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "90"));
+        assertThat(hopper.code()).as(hopper.output()).isZero();
+        assertThat(hopper.output().lines())
+                .contains("0 float8_e4m3 SUM: 44", "1 float8_e4m3 MAX: 40", "0 float8_e4m3 MIN: 38")
+                .contains("1 float8_e5m2 SUM: 42", "0 float8_e5m2 MAX: 40", "1 float8_e5m2 MIN: 3c")
+                .noneMatch(line -> line.contains("refused"));
+        Child.Result ampere = Child.run(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "89"));
+        assertThat(ampere.code()).as(ampere.output()).isZero();
+        assertThat(ampere.output().lines()).hasSize(12).allMatch(line -> line.endsWith("refused"));
     }
 
     @Test

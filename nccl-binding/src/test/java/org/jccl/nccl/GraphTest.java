@@ -79,6 +79,29 @@ final class GraphTest {
         }
     }
 
+    @Test
+    void watchdogLeavesAStreamThatCapturesAlone() throws Exception {
+        try (ProcessGroup group = World.alone();
+                Stream other = Stream.create(World.GPU, false);
+                Stream stream = Stream.create(World.GPU, false);
+                Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1);
+                Stream.Scope scope = stream.use()) {
+            assertThat(scope).isNotNull();
+            tensor.copyFrom(new float[] {1});
+            group.sync().allReduce(tensor, ReduceOp.SUM);
+            begin(stream, cudart.cudaStreamCaptureModeGlobal);
+            group.sync().allReduce(tensor, ReduceOp.SUM);
+            Gpu.axpy(tensor, tensor, 1, stream);
+            Thread.sleep(250); // Two ticks of the watchdog, which has calls to follow.
+            assertThat(stream.isCapturing()).isTrue();
+            assertThat(other.isCapturing()).isFalse();
+            CUgraphExec_st graph = end(stream);
+            replay(graph, stream);
+            assertThat(tensor.copyTo(new float[1])).containsExactly(1 << REPLAYS);
+            check(cudart.cudaGraphExecDestroy(graph));
+        }
+    }
+
     private static void begin(Stream stream, int mode) {
         check(cudart.cudaStreamBeginCapture(Gpu.handle(stream), mode));
     }

@@ -26,7 +26,8 @@ final class NcclOptionsTest {
                         .withCtas(2, 3)
                         .withCgaClusterSize(4)
                         .withNetworkName("IB")
-                        .withTrafficClass(5);
+                        .withTrafficClass(5)
+                        .withSplitShare(true);
         assertThat(all.highPriorityStream()).isTrue();
         assertThat(all.blocking()).isFalse();
         assertThat(all.minCtas()).hasValue(2);
@@ -34,6 +35,8 @@ final class NcclOptionsTest {
         assertThat(all.cgaClusterSize()).hasValue(4);
         assertThat(all.networkName()).hasValue("IB");
         assertThat(all.trafficClass()).hasValue(5);
+        assertThat(all.splitShare()).isTrue();
+        assertThat(options.splitShare()).isFalse();
     }
 
     @Test

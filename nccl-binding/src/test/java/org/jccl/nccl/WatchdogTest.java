@@ -8,12 +8,16 @@ import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.OperationTimeoutException;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.nccl.Gpu.Gate;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Works that never end by themselves. */
 final class WatchdogTest {
@@ -46,6 +50,97 @@ final class WatchdogTest {
                         failed.countDown();
                     }
                 });
+    }
+
+    @Test
+    void synchronousCallThatAPeerNeverJoinsIsAbortedAndTheGroupFails() throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        World.run(
+                2,
+                Duration.ofSeconds(2),
+                NcclOptions.defaults(),
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        failed.await();
+                        return;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        for (int i = 0; i < 3; i++) {
+                            group.sync().allReduce(tensor, ReduceOp.SUM);
+                        }
+                        Stream.current(device).synchronize();
+                        assertThatThrownBy(() -> group.sync().allReduce(tensor, ReduceOp.SUM))
+                                .isInstanceOf(GroupAbortedException.class)
+                                .cause()
+                                .isInstanceOf(OperationTimeoutException.class)
+                                .hasMessageContaining("allReduce(float32 x 4, SUM)")
+                                .hasMessageContaining("operation 2")
+                                .hasMessageContaining("not complete after PT2S");
+                    } finally {
+                        failed.countDown();
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void callsThatDifferAreComparedOnceTheyAreStuck(boolean synchronous) throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        Tensor mine = tensor.slice(0, 2 + group.rank());
+                        if (synchronous) {
+                            group.sync().allReduce(mine, ReduceOp.SUM);
+                        } else {
+                            group.allReduce(mine, ReduceOp.SUM).await();
+                        }
+                        Stream.current(device).synchronize();
+                        assertThatThrownBy(() -> group.sync().barrier())
+                                .isInstanceOf(GroupAbortedException.class)
+                                .cause()
+                                .isInstanceOf(MismatchException.class)
+                                .hasMessageContaining("allReduce(float32 x 2, SUM)")
+                                .hasMessageContaining("allReduce(float32 x 3, SUM)");
+                    }
+                });
+    }
+
+    @Test
+    void streamThatIsClosedAfterASynchronousCallIsLeftAlone() throws Exception {
+        try (var group = World.alone();
+                Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
+            // The mock ends the process when a destroyed stream is used; ticks come meanwhile.
+            for (int i = 0; i < 100; i++) {
+                try (Stream stream = Stream.create(World.GPU, false);
+                        Stream.Scope scope = stream.use()) {
+                    assertThat(scope).isNotNull();
+                    group.sync().allReduce(tensor, ReduceOp.SUM);
+                }
+                Thread.sleep(3);
+            }
+            group.allReduce(tensor, ReduceOp.SUM).synchronize();
+        }
+    }
+
+    @Test
+    void closingWaitsForSynchronousCalls() throws Exception {
+        try (Stream compute = Stream.create(World.GPU, false);
+                Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
+            var group = World.alone();
+            Gate gate = Gate.on(compute);
+            try (Stream.Scope scope = compute.use()) {
+                assertThat(scope).isNotNull();
+                group.sync().allReduce(tensor, ReduceOp.SUM);
+            }
+            Thread closing = new Thread(group::close);
+            closing.start();
+            closing.join(300);
+            assertThat(closing.isAlive()).isTrue();
+            gate.open();
+            closing.join();
+            assertThat(compute.query()).isTrue();
+        }
     }
 
     @Test

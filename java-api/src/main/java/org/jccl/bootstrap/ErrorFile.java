@@ -1,0 +1,135 @@
+package org.jccl.bootstrap;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.System.Logger.Level;
+import java.lang.Thread.UncaughtExceptionHandler;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.internal.JsonText;
+
+/**
+ * The file in which torchrun looks for the reason of a rank's failure, to show the stack trace of
+ * the rank that failed first. torchrun names it in {@code TORCHELASTIC_ERROR_FILE}. What the
+ * decorator {@code record} of {@code torch.distributed.elastic} is to Python.
+ *
+ * <p>{@link org.jccl.ProcessGroup#init} with {@code env://} calls {@link #recordUncaught} for its
+ * thread, so a program whose {@code main} joins the world needs nothing of this. One that catches
+ * its failures and ends with {@link System#exit}, or that joins from another thread, calls {@link
+ * #record}.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class ErrorFile {
+
+    /** Set by torchrun and, when it keeps logs, by {@code jccl run}. */
+    static final String VARIABLE = "TORCHELASTIC_ERROR_FILE";
+
+    private final Path path;
+
+    private ErrorFile(Path path) {
+        this.path = path;
+    }
+
+    /**
+     * Finds the file.
+     *
+     * @param environment the process's variables, usually {@link System#getenv()}
+     * @return the file, or empty when {@code TORCHELASTIC_ERROR_FILE} is not set or empty
+     * @throws UsageException when the argument is null
+     */
+    public static Optional<ErrorFile> in(Map<String, String> environment) {
+        if (environment == null) {
+            throw new UsageException(FailureContext.NONE, "environment must not be null");
+        }
+        return Optional.ofNullable(environment.get(VARIABLE))
+                .filter(name -> !name.isBlank())
+                .map(name -> new ErrorFile(Path.of(name)));
+    }
+
+    /**
+     * Writes a failure with its stack trace and the time. The first failure is kept, as those that
+     * follow are often its consequences. That the file can not be written is logged, not thrown.
+     *
+     * @param failure why the process is going to end
+     * @throws UsageException when the argument is null
+     */
+    public void record(Throwable failure) {
+        if (failure == null) {
+            throw new UsageException(FailureContext.NONE, "failure must not be null");
+        }
+        if (Files.exists(path)) {
+            return;
+        }
+        try {
+            // A reader must see all of it or nothing: torchrun fails on half a file.
+            Path folder = path.toAbsolutePath().getParent();
+            Path draft = Files.createTempFile(folder, "error", ".tmp");
+            Files.write(draft, json(failure).getBytes(StandardCharsets.UTF_8));
+            Files.move(draft, path, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            System.getLogger(ErrorFile.class.getName())
+                    .log(Level.WARNING, "the launcher will not know why this rank failed", e);
+        }
+    }
+
+    /** The names are those of {@code torch.distributed.elastic.multiprocessing.errors}. */
+    private static String json(Throwable failure) {
+        StringWriter trace = new StringWriter();
+        failure.printStackTrace(new PrintWriter(trace, true));
+        return new JsonText()
+                .beginObject(null)
+                .beginObject("message")
+                .field("message", failure.toString())
+                .beginObject("extraInfo")
+                .field("py_callstack", trace.toString())
+                .field("timestamp", Long.toString(Instant.now().getEpochSecond()))
+                .endObject()
+                .endObject()
+                .endObject()
+                .toString();
+    }
+
+    /**
+     * Records the exception that ends a thread, if one does. The thread's present handler, or that
+     * of its group and the default one, gets the exception afterwards, so nothing else changes.
+     * Calling it twice for a thread is harmless; a handler that the program sets for the thread
+     * later replaces this.
+     *
+     * @param thread usually that of {@code main}
+     * @throws UsageException when the argument is null
+     */
+    public void recordUncaught(Thread thread) {
+        if (thread == null) {
+            throw new UsageException(FailureContext.NONE, "thread must not be null");
+        }
+        UncaughtExceptionHandler present = thread.getUncaughtExceptionHandler();
+        if (!(present instanceof Recorder)) {
+            thread.setUncaughtExceptionHandler(new Recorder(this, present));
+        }
+    }
+
+    private record Recorder(ErrorFile file, UncaughtExceptionHandler next)
+            implements UncaughtExceptionHandler {
+
+        @Override
+        public void uncaughtException(Thread thread, Throwable failure) {
+            file.record(failure);
+            next.uncaughtException(thread, failure);
+        }
+    }
+
+    /** The file's path. */
+    @Override
+    public String toString() {
+        return path.toString();
+    }
+}

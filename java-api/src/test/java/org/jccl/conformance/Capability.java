@@ -1,0 +1,37 @@
+package org.jccl.conformance;
+
+/**
+ * What some libraries cannot do, so that the suite asks for it only where it is there. A backend
+ * without one must still refuse it with a message, or document how it behaves instead.
+ */
+public enum Capability {
+    /** A receive takes only messages with its tag. */
+    TAGS("messages have no tags"),
+
+    /** A receive takes from whoever sends first. */
+    ANY_SOURCE("a receive names its sender"),
+
+    /**
+     * Operations meet that ranks issue in different orders: messages hold up neither collectives
+     * nor messages the other way, and groups do not hold up each other. Libraries that run on one
+     * stream run in its order.
+     */
+    ANY_ORDER("operations run in the order of their stream, so ranks must issue them in one order"),
+
+    /** A synchronous call returns when its operation is done, and throws when it failed. */
+    BLOCKING_CALLS("a synchronous call is enqueued and returns"),
+
+    /** Ranks whose calls do not fit together get an exception each, whatever the difference. */
+    COMPARED_CALLS("the library does not compare the ranks' calls");
+
+    private final String absence;
+
+    Capability(String absence) {
+        this.absence = absence;
+    }
+
+    /** Why a case that needs it is skipped. */
+    String absence() {
+        return absence;
+    }
+}

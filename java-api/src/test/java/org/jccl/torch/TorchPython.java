@@ -1,0 +1,58 @@
+package org.jccl.torch;
+
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * A Python that has torch: the one named by the system property or environment variable {@code
+ * JCCL_TORCH_PYTHON}, else {@code python3}.
+ */
+public final class TorchPython {
+
+    private static final String NAME = "JCCL_TORCH_PYTHON";
+
+    private TorchPython() {}
+
+    /**
+     * Finds it. Without torch the calling test is skipped, or fails if a Python was named.
+     *
+     * @return the executable
+     */
+    public static String require() {
+        String named = System.getProperty(NAME, System.getenv(NAME));
+        String python = named == null ? "python3" : named;
+        String answer = askVersion(python);
+        if (answer.startsWith("torch ")) {
+            return python;
+        }
+        if (named != null) {
+            throw new AssertionError("%s=%s does not work: %s".formatted(NAME, named, answer));
+        }
+        return abort(
+                "Interoperation with PyTorch is not tested (%s): install torch 2.13 for python3, or set %s to a Python that has it"
+                        .formatted(answer, NAME));
+    }
+
+    private static String askVersion(String python) {
+        try {
+            Process process =
+                    new ProcessBuilder(
+                                    List.of(
+                                            python,
+                                            "-W",
+                                            "ignore",
+                                            "-c",
+                                            "import torch; print('torch', torch.__version__)"))
+                            .redirectErrorStream(true)
+                            .start();
+            try (BufferedReader output = process.inputReader()) {
+                return String.valueOf(output.lines().reduce((first, second) -> second).orElse(""));
+            }
+        } catch (IOException e) {
+            return e.getMessage();
+        }
+    }
+}

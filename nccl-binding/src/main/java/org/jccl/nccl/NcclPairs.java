@@ -1,0 +1,111 @@
+package org.jccl.nccl;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.spi.CommunicatorConfig;
+
+/**
+ * Communicators of two ranks, one for each peer that messages go to or come from. PyTorch's ranks
+ * form one at the first message that is not in a batch, unless they are bound to a device, and so
+ * must their peers.
+ */
+final class NcclPairs {
+
+    private final CommunicatorConfig config;
+
+    /** By peer, which is the order in which all ranks close them. */
+    private final AtomicReferenceArray<FutureTask<NcclConnector.Pair>> pairs;
+
+    private volatile boolean ended;
+
+    /**
+     * Prepares pairs with any rank of a group.
+     *
+     * @param config the group's
+     */
+    NcclPairs(CommunicatorConfig config) {
+        this.config = config;
+        this.pairs = new AtomicReferenceArray<>(config.size());
+    }
+
+    /** The peer's rank in the communicator with it: 0 for the lower rank, 1 for the higher. */
+    int rankOf(int peer) {
+        return peer < config.rank() ? 0 : 1;
+    }
+
+    /**
+     * Lets the calling thread into the communicator with a peer, which the first call forms.
+     *
+     * @throws org.jccl.OperationTimeoutException when the peer has no message for this rank in time
+     */
+    NcclCalls enter(int peer) {
+        FutureTask<NcclConnector.Pair> pair = pairs.get(peer);
+        if (pair == null) {
+            pair = new FutureTask<>(() -> NcclConnector.connectPair(config, peer));
+            if (pairs.compareAndSet(peer, null, pair)) {
+                pair.run();
+            } else {
+                pair = pairs.get(peer);
+            }
+        }
+        try {
+            NcclHandle formed = pair.get().handle();
+            if (ended) {
+                formed.abort();
+            }
+            return formed.enter();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof JcclException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new GroupAbortedException(
+                    FailureContext.NONE,
+                    "interrupted while the communicator with rank " + peer + " was formed");
+        }
+    }
+
+    private List<NcclHandle> formed() {
+        List<NcclHandle> formed = new ArrayList<>();
+        for (int peer = 0; peer < pairs.length(); peer++) {
+            FutureTask<NcclConnector.Pair> pair = pairs.get(peer);
+            try {
+                if (pair != null && pair.isDone()) {
+                    formed.add(pair.get().handle());
+                }
+            } catch (InterruptedException | ExecutionException notFormed) {
+                // The message that wanted it has reported why.
+            }
+        }
+        return formed;
+    }
+
+    /** What NCCL noticed by itself on any of them, or null. */
+    JcclException asynchronousError() {
+        for (NcclHandle handle : formed()) {
+            JcclException error = handle.asynchronousError();
+            if (error != null) {
+                return error;
+            }
+        }
+        return null;
+    }
+
+    void abort() {
+        ended = true;
+        formed().forEach(NcclHandle::abort);
+    }
+
+    void close() {
+        ended = true;
+        formed().forEach(NcclHandle::close);
+    }
+}

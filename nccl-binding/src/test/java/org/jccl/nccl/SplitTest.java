@@ -1,0 +1,138 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jccl.DataType;
+import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Groups that NCCL makes out of another one. */
+final class SplitTest {
+
+    private static final Duration SHORT = Duration.ofSeconds(2);
+
+    private interface Body {
+        void run(ProcessGroup group, Store store) throws Exception;
+    }
+
+    private static void onRanks(int size, Duration timeout, NcclOptions options, Body body)
+            throws Exception {
+        try (Store store = HashStore.create(World.TIMEOUT)) {
+            CompletableFuture<?>[] ranks = new CompletableFuture<?>[size];
+            for (int i = 0; i < size; i++) {
+                int rank = i;
+                ranks[i] = new CompletableFuture<>();
+                CompletableFuture<?> done = ranks[i];
+                Runnable part =
+                        () -> {
+                            try (ProcessGroup group =
+                                    World.join(store, rank, size, timeout, options)) {
+                                body.run(group, store);
+                                done.complete(null);
+                            } catch (Throwable e) {
+                                done.completeExceptionally(e);
+                            }
+                        };
+                new Thread(part, "rank-" + rank).start();
+            }
+            CompletableFuture.allOf(ranks).get(60, TimeUnit.SECONDS);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aSplitNeedsNoUniqueId(boolean blocking) throws Exception {
+        NcclOptions options = NcclOptions.defaults().withBlocking(blocking).withSplitShare(true);
+        onRanks(
+                3,
+                World.TIMEOUT,
+                options,
+                (group, store) -> {
+                    int color = group.rank() == 1 ? -1 : 4;
+                    var made = group.split(color, -group.rank());
+                    assertThat(made.isPresent()).isEqualTo(group.rank() != 1);
+                    if (made.isEmpty()) {
+                        return;
+                    }
+                    try (ProcessGroup half = made.get();
+                            Tensor tensor =
+                                    Tensor.allocate(World.gpu(group.rank()), DataType.FLOAT32, 1)) {
+                        assertThat(half.worldRanks()).containsExactly(2, 0);
+                        tensor.copyFrom(new float[] {1 + group.rank()});
+                        half.broadcast(tensor, 0).await();
+                        assertThat(tensor.copyTo(new float[1])).containsExactly(3);
+                        assertThat(store.check(List.of("world/nccl/0"))).isTrue();
+                        assertThat(store.check(List.of("world/split0-4/nccl/0"))).isFalse();
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aSplitWaitsForWhatIsOutstanding(boolean synchronous) throws Exception {
+        onRanks(
+                2,
+                World.TIMEOUT,
+                NcclOptions.defaults(),
+                (group, store) -> {
+                    try (Tensor tensor =
+                            Tensor.allocate(World.gpu(group.rank()), DataType.FLOAT32, 1)) {
+                        tensor.copyFrom(new float[] {1});
+                        if (synchronous) {
+                            group.sync().allReduce(tensor, ReduceOp.SUM);
+                        } else {
+                            group.allReduce(tensor, ReduceOp.SUM);
+                        }
+                        try (ProcessGroup all = group.split(0, 0).orElseThrow()) {
+                            all.allReduce(tensor, ReduceOp.SUM).await();
+                        }
+                        assertThat(tensor.copyTo(new float[1])).containsExactly(4);
+                    }
+                });
+    }
+
+    /** Whether a rank has a color or not, it is inside NCCL until all ranks are. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1})
+    void aSplitThatARankLeavesIsAborted(int color) throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        onRanks(
+                2,
+                SHORT,
+                NcclOptions.defaults(),
+                (group, store) -> {
+                    if (group.rank() == 1) {
+                        // Tells rank 0 that it takes part, and does not.
+                        store.set("world/split/0/1", "0 0".getBytes(StandardCharsets.UTF_8));
+                        failed.await();
+                        return;
+                    }
+                    try {
+                        assertThatThrownBy(() -> group.split(color, 0))
+                                .isInstanceOf(OperationTimeoutException.class)
+                                .hasMessageContaining("ncclCommSplit")
+                                .hasMessageContaining("rank 0");
+                        assertThatThrownBy(() -> group.barrier().synchronize())
+                                .isInstanceOf(JcclException.class);
+                        Stream.current(World.gpu(0)).synchronize();
+                    } finally {
+                        failed.countDown();
+                    }
+                });
+    }
+}

@@ -1,0 +1,170 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import org.jccl.DataType;
+import org.jccl.Interop;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.store.TcpStore;
+import org.jccl.torch.TorchPython;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Java ranks beside a process that does what PyTorch's rank does, on the mock library. */
+final class TorchPeerTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+
+    /** What a Java rank does with the world. */
+    private interface Body {
+        void run(ProcessGroup world, Tensor x);
+    }
+
+    private static Process peer(String mode, int rank, int world, int port) throws Exception {
+        List<String> command = new ArrayList<>();
+        String script =
+                Path.of(TorchPeerTest.class.getResource("torch_peer.py").toURI()).toString();
+        command.addAll(List.of(TorchPython.require(), "-W", "ignore", script, mode));
+        command.addAll(List.of("" + rank, "" + world, "" + port));
+        for (VendorLibrary library : VendorLibrary.values()) {
+            command.add(System.getProperty(library.property));
+        }
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
+        return builder.redirectErrorStream(true).start();
+    }
+
+    private static int freePort() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private static ProcessGroup join(Interop interop, int rank, int world, int port) {
+        return ProcessGroup.builder()
+                .backend("nccl")
+                .initMethod("tcp://127.0.0.1:" + port + "?rank=" + rank + "&world_size=" + world)
+                .interop(interop)
+                .device(World.gpu(rank))
+                .timeout(TIMEOUT)
+                .build();
+    }
+
+    /** Runs the peer as one rank and a body as all the others. */
+    private static void beside(String mode, int peerRank, int world, Body body) throws Exception {
+        Interop interop = mode.equals("lazy") ? Interop.TORCH : Interop.TORCH_EAGER;
+        int port = freePort();
+        Process peer = peer(mode, peerRank, world, port);
+        ExecutorService threads = Executors.newFixedThreadPool(world);
+        try (BufferedReader output = peer.inputReader()) {
+            List<Future<?>> ranks = new ArrayList<>();
+            for (int i = 0; i < world; i++) {
+                if (i != peerRank) {
+                    int rank = i;
+                    ranks.add(threads.submit(() -> asRank(interop, rank, world, port, body)));
+                }
+            }
+            for (Future<?> rank : ranks) {
+                rank.get();
+            }
+            assertThat(output.lines().collect(Collectors.joining("\n"))).endsWith("ok");
+            assertThat(peer.waitFor()).isZero();
+        } finally {
+            peer.destroyForcibly();
+            threads.shutdownNow();
+        }
+    }
+
+    private static Void asRank(Interop interop, int rank, int world, int port, Body body)
+            throws InterruptedException {
+        try (ProcessGroup group = join(interop, rank, world, port);
+                Tensor x = Tensor.allocate(World.gpu(rank), DataType.FLOAT32, 1)) {
+            body.run(group, x);
+            try (TcpStore store = TcpStore.connect("127.0.0.1", port, TIMEOUT)) {
+                store.await(List.of("peer is done"));
+                long done = store.add("java ranks done", 1);
+                while (rank == 0 && done < world - 1) {
+                    // It serves the store, so it goes last.
+                    Thread.sleep(20);
+                    done = store.add("java ranks done", 0);
+                }
+            }
+        }
+        return null;
+    }
+
+    private static void set(Tensor x, float value) {
+        x.copyFrom(new float[] {value});
+    }
+
+    private static float valueOf(Tensor x) {
+        return x.copyTo(new float[1])[0];
+    }
+
+    private static float sum(ProcessGroup group, Tensor x, float value) {
+        set(x, value);
+        group.allReduce(x, ReduceOp.SUM).synchronize();
+        return valueOf(x);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void communicatorsAreFormedUnderPyTorchsKeys(int peerRank) throws Exception {
+        beside(
+                "lazy",
+                peerRank,
+                2,
+                (world, x) -> {
+                    assertThat(sum(world, x, world.rank() + 1)).isEqualTo(3);
+                    world.recv(x, peerRank, 0).synchronize();
+                    assertThat(valueOf(x)).isEqualTo(7);
+                    set(x, 8);
+                    world.send(x, peerRank, 0).synchronize();
+                    world.batch().recv(x, peerRank, 0).issue().forEach(Work::synchronize);
+                    assertThat(valueOf(x)).isEqualTo(8);
+                    try (ProcessGroup second = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                        assertThat(sum(second, x, 20)).isEqualTo(30);
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void groupsAreSplitFromAWorldThatIsBoundToDevices(int peerRank) throws Exception {
+        int java = 1 - peerRank;
+        beside(
+                "eager",
+                peerRank,
+                3,
+                (world, x) -> {
+                    if (world.rank() == java) {
+                        world.recv(x, peerRank, 0).synchronize();
+                        assertThat(valueOf(x)).isEqualTo(7);
+                        set(x, 8);
+                        world.send(x, peerRank, 0).synchronize();
+                    }
+                    Optional<ProcessGroup> both = world.newGroup(List.of(0, 1));
+                    assertThat(both.isPresent()).isEqualTo(world.rank() == java);
+                    both.ifPresent(group -> assertThat(sum(group, x, 20)).isEqualTo(30));
+                    Optional<ProcessGroup> others =
+                            world.newGroup(java == 1 ? List.of(1, 2) : List.of(0, 2));
+                    assertThat(sum(others.orElseThrow(), x, world.rank())).isEqualTo(java + 2);
+                    others.get().close();
+                    both.ifPresent(ProcessGroup::close);
+                });
+    }
+}

@@ -1,0 +1,141 @@
+"""Rank 0 or 1 of a world as PyTorch's ProcessGroupNCCL has it, without ProcessGroupNCCL, which needs a GPU.
+
+It meets Java's ranks at PyTorch's own TCPStore, under the literal keys that PyTorch 2.13 uses, and calls
+libnccl as ProcessGroupNCCL does.
+
+    torch_peer.py MODE RANK WORLD_SIZE PORT DRIVER CUDART NCCL
+"""
+
+import ctypes
+import datetime
+import sys
+import time
+
+import torch.distributed as dist
+
+mode, rank, world, port = sys.argv[1], *map(int, sys.argv[2:5])
+_, cuda, nccl = (ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in sys.argv[5:8])
+
+FLOAT, SUM, TO_DEVICE, TO_HOST = 7, 0, 1, 2
+ID_BYTES = 128
+
+
+class UniqueId(ctypes.Structure):
+    _fields_ = [("internal", ctypes.c_char * ID_BYTES)]
+
+
+def check(code):
+    assert code == 0, code
+
+
+class Communicator:
+    def __init__(self, handle):
+        self.handle = handle
+
+    @classmethod
+    def meet(cls, key, size, own):
+        """As broadcastUniqueNCCLID: rank 0 of the communicator writes 128 raw bytes, the others read."""
+        unique = UniqueId()
+        if own == 0:
+            check(nccl.ncclGetUniqueId(ctypes.byref(unique)))
+            store.set(key, bytes(unique))
+        else:
+            value = store.get(key)
+            assert len(value) == ID_BYTES, len(value)
+            ctypes.memmove(ctypes.byref(unique), value, ID_BYTES)
+        handle = ctypes.c_void_p()
+        check(nccl.ncclCommInitRank(ctypes.byref(handle), size, unique, own))
+        return cls(handle)
+
+    def split(self, ranks):
+        """As perform_nocolor_split and NCCLComm::split."""
+        inside = rank in ranks
+        color = abs(hash(tuple(ranks))) % 2**31 if inside else -1
+        handle = ctypes.c_void_p()
+        key = ranks.index(rank) if inside else rank
+        check(nccl.ncclCommSplit(self.handle, color, key, ctypes.byref(handle), None))
+        return Communicator(handle) if inside else None
+
+    def all_reduce(self):
+        check(nccl.ncclAllReduce(memory, memory, ctypes.c_size_t(1), FLOAT, SUM, self.handle, stream))
+
+    def send(self, peer):
+        check(nccl.ncclSend(memory, ctypes.c_size_t(1), FLOAT, peer, self.handle, stream))
+
+    def receive(self, peer):
+        check(nccl.ncclRecv(memory, ctypes.c_size_t(1), FLOAT, peer, self.handle, stream))
+
+    def destroy(self):
+        check(nccl.ncclCommFinalize(self.handle))
+        check(nccl.ncclCommDestroy(self.handle))
+
+
+def put(value):
+    number = ctypes.c_float(value)
+    check(cuda.cudaMemcpy(memory, ctypes.byref(number), ctypes.c_size_t(4), TO_DEVICE))
+
+
+def take():
+    number = ctypes.c_float()
+    check(cuda.cudaStreamSynchronize(stream))
+    check(cuda.cudaMemcpy(ctypes.byref(number), memory, ctypes.c_size_t(4), TO_HOST))
+    return number.value
+
+
+def expect(value):
+    got = take()
+    assert got == value, (got, value)
+
+
+def lazy(java):
+    """As without device_id: communicators at the first use, messages on communicators of two."""
+    group = Communicator.meet("default_pg/0//cuda//0", world, rank)
+    put(rank + 1)
+    group.all_reduce()
+    expect(world * (world + 1) / 2)
+
+    pair = Communicator.meet("default_pg/0//cuda//0:1", 2, rank)
+    put(7)
+    pair.send(java)
+    pair.receive(java)
+    expect(8)
+
+    check(nccl.ncclGroupStart())
+    group.send(java)
+    check(nccl.ncclGroupEnd())
+
+    second = Communicator.meet("default_pg/0//1//cuda//0", 2, rank)
+    put(10)
+    second.all_reduce()
+    expect(30)
+    for communicator in second, pair, group:
+        communicator.destroy()
+
+
+def eager(java):
+    """As with device_id: one communicator for all, and groups that are split from it."""
+    group = Communicator.meet("default_pg/0//cuda//0", world, rank)
+    put(7)
+    group.send(java)
+    group.receive(java)
+    expect(8)
+
+    both = group.split([0, 1])
+    put(10)
+    both.all_reduce()
+    expect(30)
+    assert group.split([1 - rank, 2] if rank == 0 else [0, 2]) is None
+    both.destroy()
+    group.destroy()
+
+
+store = dist.TCPStore("127.0.0.1", port, world, rank == 0, datetime.timedelta(seconds=60))
+check(cuda.cudaSetDevice(rank))
+memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
+check(cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4)))
+check(cuda.cudaStreamCreate(ctypes.byref(stream)))
+{"lazy": lazy, "eager": eager}[mode](1 - rank)
+store.set("peer is done", "")
+while rank == 0 and store.add("java ranks done", 0) < world - 1:
+    time.sleep(0.05)
+print("ok", flush=True)

@@ -1,0 +1,120 @@
+package org.jccl.mpi;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+
+/** One rank of a job; the first argument says what it does. It prints what a test looks for. */
+final class JobMain {
+
+    private JobMain() {}
+
+    public static void main(String[] arguments) {
+        switch (arguments[0]) {
+            case "sum" -> sum(MpiOptions.DEFAULT);
+            case "blocking" -> sum(MpiOptions.DEFAULT.withBlockingCalls());
+            case "shared" -> sum(MpiOptions.DEFAULT.withSharedWorld());
+            case "null" -> dereferenceNull();
+            case "truncated" -> truncate();
+            case "killed" -> die();
+            case "threads" -> joinTwice();
+            default -> throw new IllegalArgumentException(arguments[0]);
+        }
+    }
+
+    private static Tensor ints(int count, int value) {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(4 * count).order(ByteOrder.nativeOrder());
+        for (int i = 0; i < count; i++) {
+            bytes.putInt(4 * i, value);
+        }
+        return Tensor.of(bytes.asIntBuffer());
+    }
+
+    private static ProcessGroup join(MpiOptions options) {
+        return ProcessGroup.builder()
+                .backend("mpi")
+                .options(options)
+                .timeout(Duration.ofSeconds(20))
+                .build();
+    }
+
+    private static void print(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private static void sum(MpiOptions options) {
+        try (ProcessGroup group = join(options)) {
+            Tensor tensor = ints(1, group.rank() + 1);
+            group.sync().allReduce(tensor, ReduceOp.SUM);
+            int[] result = new int[1];
+            tensor.copyTo(result);
+            print("rank " + group.rank() + " of " + group.size() + ": sum " + result[0]);
+        }
+    }
+
+    private static void dereferenceNull() {
+        try (ProcessGroup group = ProcessGroup.init("mpi")) {
+            String[] nothing = new String[1];
+            try {
+                print("length " + nothing[0].length());
+            } catch (NullPointerException e) {
+                print("rank " + group.rank() + " caught it");
+            }
+        }
+    }
+
+    private static void truncate() {
+        try (ProcessGroup group = ProcessGroup.init("mpi")) {
+            if (group.rank() == 0) {
+                group.send(ints(4, 7), 1).await();
+            } else {
+                try {
+                    group.recv(ints(2, 0), 0).await();
+                } catch (JcclException e) {
+                    print(e.getClass().getSimpleName() + ": " + e.getMessage());
+                }
+            }
+        }
+    }
+
+    private static void die() {
+        ProcessGroup group = ProcessGroup.init("mpi");
+        if (group.rank() == 1) {
+            Runtime.getRuntime().halt(9);
+        }
+        group.allReduce(ints(1, 1), ReduceOp.SUM).await();
+        print("survived");
+    }
+
+    /** Two ranks in one process. */
+    private static void joinTwice() {
+        try (Store store = HashStore.create(Duration.ofSeconds(10))) {
+            CompletableFuture<Void> other = CompletableFuture.runAsync(() -> joinAs(store, 1));
+            joinAs(store, 0);
+            other.join();
+        }
+    }
+
+    private static void joinAs(Store store, int rank) {
+        try (ProcessGroup group =
+                ProcessGroup.builder()
+                        .backend("mpi")
+                        .store(store)
+                        .rank(rank)
+                        .worldSize(2)
+                        .timeout(Duration.ofSeconds(10))
+                        .build()) {
+            print("joined as " + group.rank());
+        } catch (JcclException e) {
+            print(e.getClass().getSimpleName() + ": " + e.getMessage());
+        }
+    }
+}

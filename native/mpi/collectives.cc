@@ -256,6 +256,7 @@ void Communicator::send(Operation& o, void* data, int64_t count, int type, int p
   } else {
     issue(o, "MPI_Send", MPI_Send, MPI_Isend, data, e.count, e.type, peer, tag);
   }
+  traffic_.sent();
 }
 
 void Communicator::receive(Operation& o, void* data, int64_t count, int type, int peer, int tag) {

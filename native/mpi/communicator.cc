@@ -12,6 +12,7 @@ namespace {
 
 std::atomic<int> underWay{0};
 std::atomic<bool> crowded{false};
+std::atomic<bool> worldIsSpoilt{false};
 
 // A waiting rank polls, since nothing else moves MPI's data. Where ranks share cores it must not keep others from
 // running: a polling rank would spend its whole time slice before the rank it waits for may answer.
@@ -56,6 +57,11 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
 }
 
 Communicator::Communicator(MPI_Comm comm, bool owned, Mode mode) : comm_(comm), owned_(owned), mode_(mode) {
+  if (!owned && worldIsSpoilt) {
+    throw Failure(
+        kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"
+                  " so start the job again");
+  }
   check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
@@ -65,12 +71,20 @@ Communicator::~Communicator() {
   for (Operation* operation : idle_) {
     delete operation;
   }
+}
+
+void Communicator::close() {
   int finalized = 0;
-  MPI_Finalized(&finalized);
-  // Freeing is collective in name only; with operations that were abandoned it would wait for them.
-  if (owned_ && !aborted_ && !finalized) {
-    MPI_Comm comm = comm_;
-    MPI_Comm_free(&comm);
+  check(MPI_Finalized(&finalized), "MPI_Finalized");
+  if (finalized) {
+    return;
+  }
+  // One that was aborted is kept: operations that were given up would reach the next group with its identity.
+  if (owned_ && !aborted_) {
+    retire(comm_, traffic_);
+  }
+  if (!owned_ && aborted_) {
+    worldIsSpoilt = true;
   }
 }
 
@@ -182,6 +196,7 @@ int Communicator::finish(Operation& operation) {
   }
   MPI_Count received = 0;
   const MPI_Datatype type = datatypeOf(operation.type);
+  traffic_.received();
   check(MPI_Get_elements_x(&operation.status, type, &received), "MPI_Get_elements_x");
   if (received != operation.expected) {
     throw Failure(

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "retired.h"
 #include "types.h"
 
 namespace jccl {
@@ -62,7 +63,7 @@ struct Mode {
 
 class Communicator {
  public:
-  // An owned communicator is freed at the end.
+  // An owned communicator is retired on close.
   Communicator(MPI_Comm comm, bool owned, Mode mode);
   ~Communicator();
 
@@ -77,6 +78,12 @@ class Communicator {
 
   // Throws on every rank unless what each sends is what the others receive.
   void compareSplits(int64_t signature, const int64_t* inCounts, const int64_t* outCounts);
+
+  // Notes a collective that is about to be issued.
+  void note(int64_t signature) { traffic_.collective(signature); }
+  void noteSplits(const int64_t* inCounts, const int64_t* outCounts) {
+    traffic_.splits(rank_, size_, inCounts, outCounts);
+  }
 
   bool checked() const { return mode_.checked; }
   int size() const { return size_; }
@@ -122,6 +129,9 @@ class Communicator {
 
   void abort() { aborted_ = true; }
 
+  // Hands the library's communicator back; the last call.
+  void close();
+
  private:
   struct Elements {
     int count;
@@ -164,6 +174,7 @@ class Communicator {
   const Mode mode_;
   int rank_;
   int size_;
+  Traffic traffic_;
   std::atomic<bool> aborted_{false};
   std::mutex mutex_;
   std::vector<Operation*> idle_;

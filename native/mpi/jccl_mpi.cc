@@ -3,10 +3,13 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "communicator.h"
@@ -96,8 +99,10 @@ int64_t collective(
     const int64_t* counts = nullptr) noexcept {
   return guarded<int64_t>([&] {
     Communicator& c = communicator(handle);
+    const int64_t mine = signature(parts, counts, counts == nullptr ? 0 : c.size());
+    c.note(mine);
     if (c.checked()) {
-      c.compare(signature(parts, counts, counts == nullptr ? 0 : c.size()));
+      c.compare(mine);
     }
     return c.run(stream, [&](Operation& operation) { start(c, operation); });
   });
@@ -137,7 +142,16 @@ bool init() {
   return !flag;
 }
 
+// Other ranks close at the same time as a rule, and some libraries tell of messages that were not received.
+void reapForAMoment() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (!jccl::reapRetired() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
+  jccl::reapRetired();
   MPI_Group world;
   MPI_Group members;
   MPI_Comm comm;
@@ -207,17 +221,15 @@ void jccl_mpi_exit() noexcept {
     MPI_Abort(MPI_COMM_WORLD, 1);
     return;
   }
+  guarded<int>([] {
+    reapForAMoment();
+    return jccl::kOk;
+  });
   jccl::freeOperations();
   MPI_Finalize();
 }
 
-int jccl_mpi_largest_tag() noexcept {
-  int* limit = nullptr;
-  int found = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &limit, &found);
-  constexpr int kLeastOfStandard = 32767;
-  return found ? *limit : kLeastOfStandard;
-}
+int jccl_mpi_largest_tag() noexcept { return jccl::largestTag() - 1; }
 
 int64_t jccl_mpi_create(const int* world_ranks, int size, int tag, int blocking, int checked) noexcept {
   return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0}); });
@@ -309,8 +321,11 @@ int64_t jccl_mpi_all_to_all_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
     int64_t stream) noexcept {
   return run(handle, stream, [&](Communicator& c, Operation& o) {
+    const int64_t mine = signature({kAllToAllV, type});
+    c.note(mine);
+    c.noteSplits(in_counts, out_counts);
     if (c.checked()) {
-      c.compareSplits(signature({kAllToAllV, type}), in_counts, out_counts);
+      c.compareSplits(mine, in_counts, out_counts);
     }
     c.allToAllV(o, memory(in), memory(out), in_counts, out_counts, type);
   });
@@ -340,7 +355,13 @@ int jccl_mpi_await(int64_t handle, int64_t request) noexcept {
 
 void jccl_mpi_abort(int64_t handle) noexcept { communicator(handle).abort(); }
 
-void jccl_mpi_close(int64_t handle) noexcept { delete &communicator(handle); }
+int jccl_mpi_close(int64_t handle) noexcept {
+  return guarded<int>([&] {
+    const std::unique_ptr<Communicator> freed(&communicator(handle));
+    freed->close();
+    return jccl::kOk;
+  });
+}
 
 int jccl_mpi_message(signed char* out, int capacity) noexcept {
   const auto length = std::min(message.size(), static_cast<size_t>(capacity));

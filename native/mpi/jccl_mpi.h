@@ -79,7 +79,8 @@ JCCL_MPI_CALL int jccl_mpi_await(int64_t handle, int64_t request) noexcept;
 // Wakes the calls that wait with kAborted and refuses later ones. Safe from any thread.
 JCCL_MPI_CALL void jccl_mpi_abort(int64_t handle) noexcept;
 
-JCCL_MPI_CALL void jccl_mpi_close(int64_t handle) noexcept;
+// The library's communicator is freed later, when all members have closed and nothing of it is left; see retired.h.
+JCCL_MPI_CALL int jccl_mpi_close(int64_t handle) noexcept;
 
 // Writes why the last call of this thread failed, as UTF-8 without a zero at the end. Returns the number of bytes.
 JCCL_MPI_CALL int jccl_mpi_message(signed char* out, int capacity) noexcept;

@@ -223,7 +223,7 @@ final class MpiCommunicator implements Communicator {
     public synchronized void close() {
         if (!closed) {
             closed = true;
-            MpiNative.close(handle);
+            check(MpiNative.close(handle));
         }
     }
 

@@ -19,6 +19,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "mpi/jccl_mpi.h",
                             "common/reduce.cc",
                             "mpi/types.cc",
+                            "mpi/retired.cc",
                             "mpi/communicator.cc",
                             "mpi/collectives.cc",
                             "mpi/jccl_mpi.cc"
@@ -171,7 +172,7 @@ final class MpiNative {
     static native void abort(long handle);
 
     @Name("jccl_mpi_close")
-    static native void close(long handle);
+    static native int close(long handle);
 
     @Name("jccl_mpi_message")
     static native int message(byte[] out, int capacity);

@@ -3,6 +3,7 @@ package org.jccl.mpi;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
@@ -25,6 +26,8 @@ final class JobMain {
             case "truncated" -> truncate();
             case "killed" -> die();
             case "threads" -> joinTwice();
+            case "abandoned" -> abandonACollective();
+            case "unreceived" -> closeWithAMessageUnderWay();
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -54,9 +57,7 @@ final class JobMain {
         try (ProcessGroup group = join(options)) {
             Tensor tensor = ints(1, group.rank() + 1);
             group.sync().allReduce(tensor, ReduceOp.SUM);
-            int[] result = new int[1];
-            tensor.copyTo(result);
-            print("rank " + group.rank() + " of " + group.size() + ": sum " + result[0]);
+            print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
         }
     }
 
@@ -92,6 +93,70 @@ final class JobMain {
         }
         group.allReduce(ints(1, 1), ReduceOp.SUM).await();
         print("survived");
+    }
+
+    /** Rank 1 leaves a group with an operation that rank 0 never issues. */
+    private static void abandonACollective() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+            world.newGroup(List.of(0, 1)).ifPresent(group -> leave(world, group));
+            world.sync().barrier();
+            sumOfTwo(world);
+        }
+    }
+
+    private static void leave(ProcessGroup world, ProcessGroup group) {
+        if (world.rank() == 1) {
+            group.allReduce(ints(1, 1), ReduceOp.SUM);
+            group.abort();
+        }
+        group.close();
+    }
+
+    /** A message is sent, and nobody receives it. */
+    private static void closeWithAMessageUnderWay() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+            world.newGroup(List.of(0, 1))
+                    .ifPresent(
+                            group -> {
+                                if (world.rank() == 1) {
+                                    group.send(ints(1, 50), 0).await();
+                                }
+                                group.close();
+                            });
+            world.sync().barrier();
+            world.newGroup(List.of(0, 2))
+                    .ifPresent(
+                            group -> {
+                                Tensor tensor = ints(1, 7);
+                                if (group.rank() == 1) {
+                                    group.sync().send(tensor, 0);
+                                } else {
+                                    group.sync().recv(tensor, 1);
+                                }
+                                print("rank " + world.rank() + ": got " + value(tensor));
+                                group.close();
+                            });
+            world.sync().barrier();
+        }
+    }
+
+    /** A new group of ranks 0 and 2, in which nothing of the old one may arrive. */
+    private static void sumOfTwo(ProcessGroup world) {
+        world.newGroup(List.of(0, 2))
+                .ifPresent(
+                        group -> {
+                            Tensor tensor = ints(1, 1 + world.rank());
+                            group.allReduce(tensor, ReduceOp.SUM).await();
+                            print("rank " + world.rank() + ": sum " + value(tensor));
+                            group.close();
+                        });
+        world.sync().barrier();
+    }
+
+    private static int value(Tensor tensor) {
+        int[] result = new int[1];
+        tensor.copyTo(result);
+        return result[0];
     }
 
     /** Two ranks in one process. */

@@ -90,6 +90,39 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void whatAClosedGroupLeftBehindArrivesInNoOther(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome abandoned = mpirun.run(3, JobMain.class, "abandoned");
+        assertThat(abandoned.output()).contains("rank 0: sum 4", "rank 2: sum 4");
+        Mpirun.Outcome unreceived = mpirun.run(3, JobMain.class, "unreceived");
+        assertThat(unreceived.output()).contains("rank 0: got 7", "rank 2: got 7");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void groupsComeAndGoWithoutMixing(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        for (int spoilt : new int[] {0, 30}) {
+            Mpirun.Outcome outcome =
+                    mpirun.run(3, ChurnMain.class, "150", Integer.toString(spoilt));
+            assertThat(outcome.output())
+                    .contains("rank 0 made 150", "rank 1 made 150", "rank 2 made 150")
+                    .doesNotContain("WRONG");
+        }
+    }
+
+    /** More than MPICH has communicators at a time, so those that were closed must be freed. */
+    @ParameterizedTest
+    @EnumSource
+    void communicatorsOfClosedGroupsAreUsedAgain(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, ChurnMain.class, "2500", "0");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0 made 2500").doesNotContain("WRONG");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void theLauncherEndsAJobWithADeadRank(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "killed");

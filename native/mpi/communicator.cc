@@ -10,6 +10,8 @@ namespace jccl {
 
 namespace {
 
+constexpr int kCancelMillis = 100;
+
 std::atomic<int> underWay{0};
 std::atomic<bool> crowded{false};
 std::atomic<bool> worldIsSpoilt{false};
@@ -123,17 +125,30 @@ void Communicator::giveBack(Operation* operation) {
 
 // After a failure. What the library may still use is never freed; a receive can be taken back.
 void Communicator::giveUp(Operation* operation) {
-  if (operation->expected >= 0 && operation->requests.size() == 1) {
-    MPI_Request& request = operation->requests[0];
-    if (request != MPI_REQUEST_NULL) {
-      MPI_Cancel(&request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    giveBack(operation);
-    return;
+  if (operation->expected >= 0) {
+    takeBack(*operation);
   }
   if (isComplete(*operation)) {
     giveBack(operation);
+  } else {
+    abandoned_ = true;
+  }
+}
+
+// One that is being received when it is cancelled ends only with the message.
+void Communicator::takeBack(Operation& receive) {
+  if (receive.requests.empty() || receive.requests[0] == MPI_REQUEST_NULL) {
+    return;
+  }
+  MPI_Request& request = receive.requests[0];
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kCancelMillis);
+  Pause pause;
+  int done = 0;
+  // Why it can not be cancelled, or how it ended, adds nothing to the failure that is under way.
+  MPI_Cancel(&request);
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
+         std::chrono::steady_clock::now() < deadline) {
+    pause();
   }
 }
 

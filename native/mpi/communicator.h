@@ -129,6 +129,9 @@ class Communicator {
 
   void abort() { aborted_ = true; }
 
+  // Whether an operation was given up that the library may still run.
+  bool abandoned() const { return abandoned_; }
+
   // Hands the library's communicator back; the last call.
   void close();
 
@@ -165,6 +168,7 @@ class Communicator {
   Operation* take();
   void giveBack(Operation* operation);
   void giveUp(Operation* operation);
+  static void takeBack(Operation& receive);
   static bool isComplete(const Operation& operation);
   bool poll(Operation& operation);
   int finish(Operation& operation);
@@ -176,6 +180,7 @@ class Communicator {
   int size_;
   Traffic traffic_;
   std::atomic<bool> aborted_{false};
+  std::atomic<bool> abandoned_{false};
   std::mutex mutex_;
   std::vector<Operation*> idle_;
 };

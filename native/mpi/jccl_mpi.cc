@@ -353,6 +353,8 @@ int jccl_mpi_await(int64_t handle, int64_t request) noexcept {
   return guarded<int>([&] { return communicator(handle).await(reinterpret_cast<Operation*>(request)) + 1; });
 }
 
+int jccl_mpi_abandoned(int64_t handle) noexcept { return communicator(handle).abandoned() ? 1 : 0; }
+
 void jccl_mpi_abort(int64_t handle) noexcept { communicator(handle).abort(); }
 
 int jccl_mpi_close(int64_t handle) noexcept {

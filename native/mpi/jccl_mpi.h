@@ -24,7 +24,7 @@ JCCL_MPI_CALL int jccl_mpi_world_broadcast(signed char* bytes, int length, int64
 // MPI_Finalize where jccl_mpi_init initialised; MPI_Abort where operations are still in the library's hands.
 JCCL_MPI_CALL void jccl_mpi_exit() noexcept;
 
-// Largest tag of a message.
+// Largest tag of a user's message.
 JCCL_MPI_CALL int jccl_mpi_largest_tag() noexcept;
 
 // Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With blocking not 0,
@@ -75,6 +75,9 @@ JCCL_MPI_CALL int64_t jccl_mpi_recv(
 JCCL_MPI_CALL int jccl_mpi_test(int64_t handle, int64_t request) noexcept;
 // The sender's rank plus 1 for a receive, else 0, or -Status. Frees the request.
 JCCL_MPI_CALL int jccl_mpi_await(int64_t handle, int64_t request) noexcept;
+
+// 1 when an operation was given up that the library may still run, with its memory; else 0.
+JCCL_MPI_CALL int jccl_mpi_abandoned(int64_t handle) noexcept;
 
 // Wakes the calls that wait with kAborted and refuses later ones. Safe from any thread.
 JCCL_MPI_CALL void jccl_mpi_abort(int64_t handle) noexcept;

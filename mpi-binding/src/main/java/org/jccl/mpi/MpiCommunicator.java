@@ -212,6 +212,12 @@ final class MpiCommunicator implements Communicator {
         return result - 1;
     }
 
+    /** MPI can cancel neither collectives nor sends. */
+    @Override
+    public boolean abandonsOperations() {
+        return MpiNative.abandoned(handle) != 0;
+    }
+
     @Override
     public void abort() {
         if (!closed) {

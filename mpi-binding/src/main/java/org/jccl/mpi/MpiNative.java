@@ -168,6 +168,9 @@ final class MpiNative {
     @Name("jccl_mpi_await")
     static native int await(long handle, long request);
 
+    @Name("jccl_mpi_abandoned")
+    static native int abandoned(long handle);
+
     @Name("jccl_mpi_abort")
     static native void abort(long handle);
 

@@ -45,8 +45,10 @@ final class ChurnMain {
             }
             System.out.println("rank " + world.rank() + " made " + rounds + " groups");
             System.out.flush();
-            // Abandoned operations end the process with MPI_Abort, which ends the others.
+            // Abandoned operations end the process with MPI_Abort, which ends the others, and with
+            // them what they printed last.
             world.sync().barrier();
+            Thread.sleep(spoilt == 0 ? 0 : 1000);
         }
     }
 

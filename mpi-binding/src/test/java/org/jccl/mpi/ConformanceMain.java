@@ -23,6 +23,8 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
  * Runs the conformance suite as one rank of a job, and prints what failed. MPI notices few
  * differences between ranks by itself, so cases of mismatch run with checks, and the others as
  * users run without options.
+ *
+ * <p>Arguments: port of the store, whether with checks, and optionally the family to run.
  */
 final class ConformanceMain {
 
@@ -51,11 +53,16 @@ final class ConformanceMain {
     }
 
     private static boolean isMismatch(TestDescriptor test) {
-        return test.getUniqueId().toString().contains("nested-class:Mismatches");
+        return isOf("Mismatches", test);
+    }
+
+    private static boolean isOf(String family, TestDescriptor test) {
+        return test.getUniqueId().toString().contains("nested-class:" + family);
     }
 
     public static void main(String[] arguments) {
         boolean checked = Boolean.parseBoolean(arguments[1]);
+        String family = arguments.length > 2 ? arguments[2] : "";
         ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked);
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
@@ -64,7 +71,8 @@ final class ConformanceMain {
                                 (PostDiscoveryFilter)
                                         test ->
                                                 FilterResult.includedIf(
-                                                        checked == isMismatch(test)))
+                                                        checked == isMismatch(test)
+                                                                && isOf(family, test)))
                         .build();
         SummaryGeneratingListener listener = new SummaryGeneratingListener();
         LauncherFactory.create().execute(request, listener);

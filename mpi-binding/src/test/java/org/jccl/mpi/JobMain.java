@@ -3,8 +3,13 @@ package org.jccl.mpi;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
+import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -14,6 +19,9 @@ import org.jccl.store.Store;
 
 /** One rank of a job; the first argument says what it does. It prints what a test looks for. */
 final class JobMain {
+
+    private static final int FEW = 100;
+    private static final int MANY = 100_000;
 
     private JobMain() {}
 
@@ -26,6 +34,8 @@ final class JobMain {
             case "truncated" -> truncate();
             case "killed" -> die();
             case "threads" -> joinTwice();
+            case "counts" -> disagreeAboutCounts();
+            case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
             default -> throw new IllegalArgumentException(arguments[0]);
@@ -41,11 +51,11 @@ final class JobMain {
     }
 
     private static ProcessGroup join(MpiOptions options) {
-        return ProcessGroup.builder()
-                .backend("mpi")
-                .options(options)
-                .timeout(Duration.ofSeconds(20))
-                .build();
+        return join(options, Duration.ofSeconds(20));
+    }
+
+    private static ProcessGroup join(MpiOptions options, Duration timeout) {
+        return ProcessGroup.builder().backend("mpi").options(options).timeout(timeout).build();
     }
 
     private static void print(String line) {
@@ -86,6 +96,86 @@ final class JobMain {
         }
     }
 
+    /**
+     * Operations in which rank 0 expects less than rank 1 sends. What lies behind rank 0's elements
+     * must stay as it is.
+     */
+    private static void disagreeAboutCounts() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT, Duration.ofSeconds(5))) {
+            int count = world.rank() == 0 ? FEW : MANY;
+            Tensor in = ints(2 * MANY, 1);
+            Tensor out = ints(2 * MANY, 1);
+            List<BiConsumer<ProcessGroup, Tensor>> operations =
+                    List.of(
+                            (group, to) -> message(group, to),
+                            (group, to) -> group.sync().broadcast(to, 1),
+                            (group, to) -> group.allReduce(to, ReduceOp.SUM).await(),
+                            (group, to) -> group.reduce(to, 0, ReduceOp.SUM).await(),
+                            (group, to) ->
+                                    group.reduceScatterSingle(
+                                                    to, in.slice(0, 2 * to.count()), ReduceOp.SUM)
+                                            .await());
+            for (BiConsumer<ProcessGroup, Tensor> operation : operations) {
+                try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                    operation.accept(group, out.slice(0, count));
+                    print("rank " + world.rank() + ": returned");
+                } catch (JcclException e) {
+                    print("rank " + world.rank() + ": " + e);
+                }
+                int[] found = new int[2 * MANY];
+                out.copyTo(found);
+                if (Arrays.stream(found, count, found.length).anyMatch(value -> value != 1)) {
+                    print("OVERWRITTEN on rank " + world.rank());
+                }
+                churnTheHeap();
+                world.monitoredBarrier(Duration.ofSeconds(60), true);
+            }
+            print("rank " + world.rank() + " is alive");
+            endTogether(world);
+        }
+    }
+
+    private static void message(ProcessGroup group, Tensor tensor) {
+        if (group.rank() == 0) {
+            group.sync().recv(tensor, 1);
+        } else {
+            group.sync().send(tensor, 0);
+        }
+    }
+
+    /** Finds what was written where it should not. */
+    private static void churnTheHeap() {
+        for (int size = 1; size < MANY; size *= 2) {
+            Tensor.allocate(Device.CPU, DataType.INT32, size).close();
+        }
+    }
+
+    /** Ranks that name different roots, and one that names a root that is not there. */
+    private static void disagreeAboutTheRoot() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+            try {
+                world.sync().broadcast(ints(1, 0), 2 + world.rank());
+            } catch (JcclException e) {
+                print("rank " + world.rank() + ": " + e.getClass().getSimpleName());
+            }
+            try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                group.broadcast(ints(MANY, 0), 1 - world.rank()).await();
+                print("rank " + world.rank() + ": returned");
+            } catch (JcclException e) {
+                print("rank " + world.rank() + " stuck: " + e.getClass().getSimpleName());
+            }
+            endTogether(world);
+        }
+    }
+
+    /**
+     * A process with abandoned operations ends the job, and what others have printed may be lost.
+     */
+    private static void endTogether(ProcessGroup world) {
+        world.monitoredBarrier(Duration.ofSeconds(60), true);
+        LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+    }
+
     private static void die() {
         ProcessGroup group = ProcessGroup.init("mpi");
         if (group.rank() == 1) {
@@ -101,6 +191,7 @@ final class JobMain {
             world.newGroup(List.of(0, 1)).ifPresent(group -> leave(world, group));
             world.sync().barrier();
             sumOfTwo(world);
+            endTogether(world);
         }
     }
 

@@ -88,6 +88,31 @@ class MpiJobTest {
                 .contains("MismatchException: group 'world', rank 1, operation 0 recv(int32 x 2");
     }
 
+    /**
+     * Open MPI 4.1 writes past the end of the shorter side's memory, unless it is told how not to.
+     */
+    @ParameterizedTest
+    @EnumSource
+    void ranksThatDisagreeAboutCountsHarmNoMemory(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts");
+        assertThat(outcome.output())
+                .contains(
+                        "rank 0: org.jccl.MismatchException: group 'world/0,1', rank 0, operation 0")
+                .contains("rank 0 is alive", "rank 1 is alive")
+                .doesNotContain("OVERWRITTEN");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void ranksThatDisagreeAboutTheRootEndInExceptions(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "root");
+        assertThat(outcome.output())
+                .contains("rank 0: UsageException", "rank 1: UsageException")
+                .contains("rank 0 stuck: MismatchException", "rank 1 stuck: MismatchException");
+    }
+
     @ParameterizedTest
     @EnumSource
     void whatAClosedGroupLeftBehindArrivesInNoOther(Mpirun mpirun) {

@@ -15,8 +15,8 @@ import org.jccl.BackendOptions;
  *     ranks meet asynchronous ones with {@code MPI_Iallreduce} and its like
  * @param checks whether ranks compare what they are about to do before each collective, and
  *     messages match in type: MPI itself does not notice most differences, and may end in wrong
- *     data, hang or, as Open MPI 4.1 does, crash; costs about one small all_reduce a call. Sends
- *     then complete when they are received
+ *     data or hang; costs about one small all_reduce a call. Sends then complete when they are
+ *     received
  */
 public record MpiOptions(boolean blockingCalls, boolean sharedWorld, boolean checks)
         implements BackendOptions {

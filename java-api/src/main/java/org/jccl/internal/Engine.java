@@ -273,6 +273,9 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      */
     final JcclException failed(Throwable thrown, Operation operation) {
         fail(causeOf(thrown).at(contextOf(operation)));
+        if (communicator.abandonsOperations()) {
+            operation.keepMemory();
+        }
         return failure.get();
     }
 

@@ -379,7 +379,9 @@ public final class HostEngine extends Engine {
         detector.publish();
         if (running.isEmpty()) {
             // Otherwise a thread is still inside the library: losing memory beats freeing it there.
-            staging.close();
+            if (!communicator.abandonsOperations()) {
+                staging.close();
+            }
             freeCommunicator();
         }
     }

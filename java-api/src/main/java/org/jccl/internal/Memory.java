@@ -3,6 +3,8 @@ package org.jccl.internal;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -21,6 +23,9 @@ public final class Memory {
             throw new ExceptionInInitializerError(e);
         }
     }
+
+    /** What a library may use until the process ends. */
+    private static final Set<Memory> KEPT = ConcurrentHashMap.newKeySet();
 
     private static final class Leaks {
         static final Cleaner CLEANER = Cleaner.create();
@@ -91,6 +96,14 @@ public final class Memory {
             }
         } while (!STATE.weakCompareAndSet(this, seen, seen + 1));
         return true;
+    }
+
+    /**
+     * Makes one user's hold last until the process ends, for a library that can not be made to let
+     * go.
+     */
+    void keep() {
+        KEPT.add(this);
     }
 
     /** Ends one user's hold. */

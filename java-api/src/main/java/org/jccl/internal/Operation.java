@@ -1,6 +1,7 @@
 package org.jccl.internal;
 
 import java.util.Arrays;
+import java.util.function.Consumer;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
@@ -111,16 +112,25 @@ public class Operation {
 
     /** Lets go of all memory. Called once the native library is done with it. */
     public final void releaseMemory() {
+        endHolds(Memory::release);
+    }
+
+    /** Keeps all memory until the process ends, since the native library may still use it. */
+    final void keepMemory() {
+        endHolds(Memory::keep);
+    }
+
+    private void endHolds(Consumer<Memory> end) {
         if (first != null) {
-            first.release();
+            end.accept(first);
             first = null;
         }
         if (second != null) {
-            second.release();
+            end.accept(second);
             second = null;
         }
         while (moreCount > 0) {
-            more[--moreCount].release();
+            end.accept(more[--moreCount]);
             more[moreCount] = null;
         }
     }

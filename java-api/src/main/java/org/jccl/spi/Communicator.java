@@ -323,6 +323,17 @@ public interface Communicator extends AutoCloseable {
     }
 
     /**
+     * Whether the library may still use the memory of operations that failed, because it could not
+     * take them back. Asked after each failure; the engine then keeps that memory until the process
+     * ends.
+     *
+     * @return true once an operation was given up that may still run
+     */
+    default boolean abandonsOperations() {
+        return false;
+    }
+
+    /**
      * Makes calls that are inside this communicator, and later ones, throw {@link
      * org.jccl.GroupAbortedException} soon. Safe from any thread at any time; does not wait.
      */

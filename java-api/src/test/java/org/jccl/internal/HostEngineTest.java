@@ -418,4 +418,28 @@ class HostEngineTest {
         assertThat(freed).hasValue(3);
         assertThat(library.calls()).endsWith("batchEnd");
     }
+
+    @Test
+    void memoryOfAnOperationThatTheLibraryKeepsIsNeverFreed() {
+        for (boolean abandons : List.of(false, true)) {
+            ScriptedCommunicator communicator = new ScriptedCommunicator();
+            communicator.startsCollectives = true;
+            communicator.abandonsOperations = abandons;
+            HostEngine engine = engine(communicator, Optional.empty(), 0);
+            AtomicInteger freed = new AtomicInteger();
+            List<Work> works = new ArrayList<>();
+            for (OperationKind kind : List.of(OperationKind.ALL_REDUCE, OperationKind.RECV)) {
+                Memory memory = Memory.owned(freed::incrementAndGet, "memory of a test");
+                Operation operation = fill(engine.newOperation(), kind, 4);
+                operation.hold(memory);
+                memory.close();
+                works.add(engine.submit(operation));
+            }
+            engine.fail(new GroupAbortedException(FailureContext.NONE, "aborted"));
+            for (Work work : works) {
+                assertThatThrownBy(work::await).isInstanceOf(GroupAbortedException.class);
+            }
+            assertThat(freed).hasValue(abandons ? 0 : 2);
+        }
+    }
 }

@@ -16,7 +16,7 @@ import org.jccl.spi.Communicator;
 final class ScriptedCommunicator implements InvocationHandler {
 
     private static final Set<String> QUESTIONS =
-            Set.of("startsCollectives", "reduces", "asynchronousError");
+            Set.of("startsCollectives", "reduces", "asynchronousError", "abandonsOperations");
 
     private final List<String> calls = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
@@ -27,6 +27,9 @@ final class ScriptedCommunicator implements InvocationHandler {
 
     /** Whether collectives return requests. */
     boolean startsCollectives;
+
+    /** Whether operations that fail stay with the library. */
+    boolean abandonsOperations;
 
     /** Thrown by the next operation. */
     RuntimeException failure;
@@ -88,6 +91,7 @@ final class ScriptedCommunicator implements InvocationHandler {
         }
         return switch (name) {
             case "startsCollectives" -> startsCollectives;
+            case "abandonsOperations" -> abandonsOperations;
             case "reduces" -> true;
             case "asynchronousError" -> noticed;
             case "test" -> aborted || complete.contains((long) arguments[0]);

@@ -1,0 +1,14 @@
+/**
+ * The MPI backend: collectives on host memory over the Open MPI or MPICH of the system.
+ *
+ * @provides org.jccl.spi.BackendProvider MPI
+ */
+module org.jccl.mpi {
+    requires org.bytedeco.javacpp;
+    requires transitive org.jccl.api;
+
+    exports org.jccl.mpi;
+
+    provides org.jccl.spi.BackendProvider with
+            org.jccl.mpi.MpiProvider;
+}

@@ -1,0 +1,242 @@
+package org.jccl.mpi;
+
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+
+/** One rank's end of a group in MPI. Each operation is one native call with primitives. */
+final class MpiCommunicator implements Communicator {
+
+    /** The tag of a checked message tells its type too; as in {@code native/mpi/types.h}. */
+    private static final int CHECKED_TAGS = 16;
+
+    private final long handle;
+    private final int[] worldRanks;
+    private final int largestTag;
+    private volatile boolean closed;
+
+    private MpiCommunicator(long handle, int[] worldRanks, int largestTag) {
+        this.handle = handle;
+        this.worldRanks = worldRanks;
+        this.largestTag = largestTag;
+    }
+
+    static MpiCommunicator connect(
+            CommunicatorConfig config, MpiOptions options, FailureContext context) {
+        int[] worldRanks = new Members(config, context).worldRanks();
+        int blocking = options.blockingCalls() ? 1 : 0;
+        // Members that call at the same time for different groups are told apart by the tag.
+        int tag = (config.groupName().hashCode() & Integer.MAX_VALUE) % MpiNative.largestTag();
+        long handle =
+                options.sharedWorld() && config.parent().isEmpty()
+                        ? MpiNative.sharedWorld()
+                        : MpiNative.create(
+                                worldRanks,
+                                worldRanks.length,
+                                tag,
+                                blocking,
+                                options.checks() ? 1 : 0);
+        if (handle < 0) {
+            throw MpiFailures.of((int) -handle);
+        }
+        int tags =
+                options.checks()
+                        ? MpiNative.largestTag() / CHECKED_TAGS - 1
+                        : MpiNative.largestTag();
+        return new MpiCommunicator(handle, worldRanks, tags);
+    }
+
+    int[] worldRanks() {
+        return worldRanks.clone();
+    }
+
+    @Override
+    public boolean startsCollectives() {
+        return true;
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return op.supports(type) && !type.isFloat8();
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        return check(MpiNative.broadcast(handle, address, count, type.ordinal(), root, stream));
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return check(
+                MpiNative.allReduce(
+                        handle,
+                        input,
+                        output,
+                        count,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor(),
+                        stream));
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        return check(
+                MpiNative.reduce(
+                        handle,
+                        input,
+                        output,
+                        count,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor(),
+                        root,
+                        stream));
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        return check(MpiNative.allGather(handle, input, output, count, type.ordinal(), stream));
+    }
+
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        return check(MpiNative.allGatherV(handle, input, output, counts, type.ordinal(), stream));
+    }
+
+    @Override
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+        return check(MpiNative.gather(handle, input, output, count, type.ordinal(), root, stream));
+    }
+
+    @Override
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+        return check(MpiNative.scatter(handle, input, output, count, type.ordinal(), root, stream));
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return check(
+                MpiNative.reduceScatter(
+                        handle,
+                        input,
+                        output,
+                        count,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor(),
+                        stream));
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        return check(
+                MpiNative.reduceScatterV(
+                        handle,
+                        input,
+                        output,
+                        counts,
+                        type.ordinal(),
+                        op.kind().ordinal(),
+                        op.factor(),
+                        stream));
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        return check(MpiNative.allToAll(handle, input, output, count, type.ordinal(), stream));
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        return check(
+                MpiNative.allToAllV(
+                        handle, input, output, inputCounts, outputCounts, type.ordinal(), stream));
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        requireTag(tag);
+        return check(MpiNative.send(handle, address, count, type.ordinal(), peer, tag, stream));
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        requireTag(tag);
+        return check(MpiNative.recv(handle, address, count, type.ordinal(), peer, tag, stream));
+    }
+
+    private void requireTag(int tag) {
+        if (tag > largestTag) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "tag " + tag + " is larger than this MPI library takes: " + largestTag);
+        }
+    }
+
+    @Override
+    public long barrier(long stream) {
+        return check(MpiNative.barrier(handle, stream));
+    }
+
+    @Override
+    public boolean test(long request) {
+        return MpiNative.test(handle, request) != 0; // after a failure await throws at once
+    }
+
+    @Override
+    public int await(long request) {
+        int result = MpiNative.await(handle, request);
+        if (result < 0) {
+            throw MpiFailures.of(-result);
+        }
+        return result - 1;
+    }
+
+    /** MPI can cancel neither collectives nor sends. */
+    @Override
+    public boolean abandonsOperations() {
+        return MpiNative.abandoned(handle) != 0;
+    }
+
+    @Override
+    public void abort() {
+        if (!closed) {
+            MpiNative.abort(handle);
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            check(MpiNative.close(handle));
+        }
+    }
+
+    private static long check(long result) {
+        if (result < 0) {
+            throw MpiFailures.of((int) -result);
+        }
+        return result;
+    }
+}

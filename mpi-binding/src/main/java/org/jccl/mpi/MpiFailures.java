@@ -1,0 +1,51 @@
+package org.jccl.mpi;
+
+import java.nio.charset.StandardCharsets;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.NativeException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+import org.jccl.UsageException;
+
+/** Turns what the shim returned into an exception. */
+final class MpiFailures {
+
+    private static final int MESSAGE_BYTES = 4096;
+
+    private MpiFailures() {}
+
+    /**
+     * Makes the exception; on the thread that made the call.
+     *
+     * @param status one of {@link MpiNative}'s, not OK
+     */
+    static JcclException of(int status) {
+        byte[] text = new byte[MESSAGE_BYTES];
+        int length = MpiNative.message(text, text.length);
+        String message = "MPI: " + new String(text, 0, length, StandardCharsets.UTF_8).strip();
+        FailureContext context = FailureContext.NONE; // the engine knows better
+        return switch (status) {
+            case MpiNative.MISMATCH ->
+                    new MismatchException(
+                            context,
+                            message
+                                    + "; make every rank issue the same operations in the same"
+                                    + " order with the same arguments");
+            case MpiNative.PEER_LOST ->
+                    new PeerLostException(
+                            context,
+                            message
+                                    + "; look at that rank's log, close the group and build a new"
+                                    + " one on the ranks that are left");
+            case MpiNative.INVALID -> new UsageException(context, message);
+            case MpiNative.ABORTED -> new GroupAbortedException(context, message);
+            case MpiNative.TIMEOUT ->
+                    new OperationTimeoutException(
+                            context, message + "; see whether every rank of the job has come here");
+            default -> new NativeException(context, "MPI", status, message);
+        };
+    }
+}

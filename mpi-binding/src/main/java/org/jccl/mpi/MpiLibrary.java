@@ -1,0 +1,127 @@
+package org.jccl.mpi;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.jccl.Availability;
+import org.jccl.BackendUnavailableException;
+import org.jccl.spi.NativeLibraries;
+
+/**
+ * Finds the MPI library of the system, opens it, and loads the shim that was compiled for its
+ * family. The library must be the one that the launcher belongs to: another would silently be alone
+ * in a world of one. The first of these that says something decides:
+ *
+ * <ol>
+ *   <li>the system property {@value #PROPERTY}, then the environment variable {@value #VARIABLE}: a
+ *       path or a name for the linker
+ *   <li>an MPI that the process has already, for instance by {@code LD_PRELOAD}
+ *   <li>the launcher's variables: {@code OMPI_COMM_WORLD_RANK} means Open MPI; {@code PMI_RANK} and
+ *       other variables of MPICH and its relatives, without {@code PMIX_RANK}, mean those
+ *   <li>what the linker finds: Open MPI, then MPICH
+ * </ol>
+ */
+final class MpiLibrary {
+
+    /** Names the library to use. */
+    static final String PROPERTY = "org.jccl.mpi.library";
+
+    /** Names the library to use. */
+    static final String VARIABLE = "JCCL_MPI_LIBRARY";
+
+    private static final String FOLDER = "linux-x86_64/";
+
+    private static final List<String> OPEN_MPI = List.of("libmpi.so.40", "libmpi.so.80");
+
+    /** Debian gives MPICH's own build another name than the one its relatives share. */
+    private static final List<String> MPICH = List.of("libmpi.so.12", "libmpich.so.12");
+
+    private static final List<String> MPICH_VARIABLES =
+            List.of(
+                    "PMI_RANK",
+                    "HYDI_CONTROL_FD",
+                    "MPI_LOCALRANKID",
+                    "PALS_RANKID",
+                    "MV2_COMM_WORLD_RANK");
+
+    private final List<String> tried = new ArrayList<>();
+
+    private MpiLibrary() {}
+
+    /** Loads everything; never throws. */
+    static Availability load() {
+        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
+        if (!platform.equals("Linux-amd64")) {
+            return new Availability.Unavailable(
+                    "the MPI shims are built for Linux on x86_64, this is " + platform, List.of());
+        }
+        try {
+            loadShim(MpiLibraryNative.LIBRARY);
+            MpiLibraryNative.prepare();
+            return new MpiLibrary().find(System.getenv());
+        } catch (BackendUnavailableException e) {
+            return new Availability.Unavailable(
+                    e.getMessage(),
+                    Arrays.stream(e.getSuppressed()).map(Throwable::getMessage).toList());
+        }
+    }
+
+    private static void loadShim(String name) {
+        NativeLibraries.load(
+                file -> MpiLibrary.class.getResourceAsStream(FOLDER + file),
+                List.of("lib" + name + ".so"),
+                System::load);
+    }
+
+    private Availability find(Map<String, String> environment) {
+        for (String name : candidates(environment)) {
+            int family = MpiLibraryNative.open(name);
+            String title = name.isEmpty() ? "this process" : name;
+            String text = MpiLibraryNative.text();
+            if (family == MpiLibraryNative.OPEN_MPI || family == MpiLibraryNative.MPICH) {
+                loadShim(
+                        family == MpiLibraryNative.OPEN_MPI
+                                ? MpiNative.OPEN_MPI_LIBRARY
+                                : MpiNative.MPICH_LIBRARY);
+                return new Availability.Available(MpiNative.version(), text);
+            }
+            tried.add(
+                    title
+                            + ": "
+                            + (family == MpiLibraryNative.NONE
+                                    ? text
+                                    : "has the ABI of MPI 5, for which there is no shim yet; use"
+                                            + " the library's own libmpi"));
+        }
+        return new Availability.Unavailable(
+                "no MPI library was found; install Open MPI or MPICH (Debian: libopenmpi3 or"
+                        + " libmpich12), or name the library with -D"
+                        + PROPERTY
+                        + "=PATH or "
+                        + VARIABLE
+                        + "=PATH",
+                tried);
+    }
+
+    /** What to open, in order; empty for what the process has. */
+    static List<String> candidates(Map<String, String> environment) {
+        String named = System.getProperty(PROPERTY, environment.getOrDefault(VARIABLE, ""));
+        if (!named.isEmpty()) {
+            return List.of(named);
+        }
+        List<String> names = new ArrayList<>(List.of(""));
+        boolean openMpi = environment.containsKey("OMPI_COMM_WORLD_RANK");
+        boolean mpich =
+                !openMpi
+                        && !environment.containsKey("PMIX_RANK")
+                        && MPICH_VARIABLES.stream().anyMatch(environment::containsKey);
+        if (!mpich) {
+            names.addAll(OPEN_MPI);
+        }
+        if (!openMpi) {
+            names.addAll(MPICH);
+        }
+        return names;
+    }
+}

@@ -1,0 +1,182 @@
+package org.jccl.mpi;
+
+import org.bytedeco.javacpp.annotation.Cast;
+import org.bytedeco.javacpp.annotation.Name;
+import org.bytedeco.javacpp.annotation.NoException;
+import org.bytedeco.javacpp.annotation.Platform;
+import org.bytedeco.javacpp.annotation.Properties;
+
+/**
+ * The functions of {@code native/mpi/jccl_mpi.h}, which tells what each does. JavaCPP compiles them
+ * once for each family of MPI libraries; {@link MpiLibrary} loads the one that fits.
+ */
+@Properties(
+        value =
+                @Platform(
+                        value = "linux-x86_64",
+                        define = {"OMPI_SKIP_MPICXX 1", "MPICH_SKIP_MPICXX 1"},
+                        include = {
+                            "mpi/jccl_mpi.h",
+                            "common/reduce.cc",
+                            "mpi/types.cc",
+                            "mpi/retired.cc",
+                            "mpi/communicator.cc",
+                            "mpi/collectives.cc",
+                            "mpi/jccl_mpi.cc"
+                        }))
+@NoException
+final class MpiNative {
+
+    static final String OPEN_MPI_LIBRARY = "jnijcclmpi_openmpi";
+    static final String MPICH_LIBRARY = "jnijcclmpi_mpich";
+
+    /** What {@link #init} returns when MPI was not initialised before. */
+    static final int INITIALISED_NOW = 1;
+
+    static final int OK = 0;
+    static final int MISMATCH = 1;
+    static final int PEER_LOST = 2;
+    static final int INVALID = 3;
+    static final int ABORTED = 4;
+    static final int TIMEOUT = 5;
+
+    private MpiNative() {}
+
+    @Name("jccl_mpi_version")
+    static native String version();
+
+    @Name("jccl_mpi_init")
+    static native int init(int localRanks);
+
+    @Name("jccl_mpi_world_rank")
+    static native int worldRank();
+
+    @Name("jccl_mpi_world_size")
+    static native int worldSize();
+
+    @Name("jccl_mpi_world_broadcast")
+    static native int worldBroadcast(byte[] bytes, int length, long timeoutMillis);
+
+    @Name("jccl_mpi_exit")
+    static native void exit();
+
+    @Name("jccl_mpi_largest_tag")
+    static native int largestTag();
+
+    @Name("jccl_mpi_create")
+    static native long create(int[] worldRanks, int size, int tag, int blocking, int checked);
+
+    @Name("jccl_mpi_shared_world")
+    static native long sharedWorld();
+
+    @Name("jccl_mpi_barrier")
+    static native long barrier(long handle, long stream);
+
+    @Name("jccl_mpi_broadcast")
+    static native long broadcast(
+            long handle, long data, long count, int type, int root, long stream);
+
+    @Name("jccl_mpi_all_reduce")
+    static native long allReduce(
+            long handle,
+            long in,
+            long out,
+            long count,
+            int type,
+            int kind,
+            double factor,
+            long stream);
+
+    @Name("jccl_mpi_reduce")
+    static native long reduce(
+            long handle,
+            long in,
+            long out,
+            long count,
+            int type,
+            int kind,
+            double factor,
+            int root,
+            long stream);
+
+    @Name("jccl_mpi_all_gather")
+    static native long allGather(long handle, long in, long out, long count, int type, long stream);
+
+    @Name("jccl_mpi_all_gather_v")
+    static native long allGatherV(
+            long handle,
+            long in,
+            long out,
+            @Cast("const int64_t*") long[] counts,
+            int type,
+            long stream);
+
+    @Name("jccl_mpi_gather")
+    static native long gather(
+            long handle, long in, long out, long count, int type, int root, long stream);
+
+    @Name("jccl_mpi_scatter")
+    static native long scatter(
+            long handle, long in, long out, long count, int type, int root, long stream);
+
+    @Name("jccl_mpi_reduce_scatter")
+    static native long reduceScatter(
+            long handle,
+            long in,
+            long out,
+            long count,
+            int type,
+            int kind,
+            double factor,
+            long stream);
+
+    @Name("jccl_mpi_reduce_scatter_v")
+    static native long reduceScatterV(
+            long handle,
+            long in,
+            long out,
+            @Cast("const int64_t*") long[] counts,
+            int type,
+            int kind,
+            double factor,
+            long stream);
+
+    @Name("jccl_mpi_all_to_all")
+    static native long allToAll(long handle, long in, long out, long count, int type, long stream);
+
+    @Name("jccl_mpi_all_to_all_v")
+    static native long allToAllV(
+            long handle,
+            long in,
+            long out,
+            @Cast("const int64_t*") long[] inCounts,
+            @Cast("const int64_t*") long[] outCounts,
+            int type,
+            long stream);
+
+    @Name("jccl_mpi_send")
+    static native long send(
+            long handle, long data, long count, int type, int peer, int tag, long stream);
+
+    @Name("jccl_mpi_recv")
+    static native long recv(
+            long handle, long data, long count, int type, int peer, int tag, long stream);
+
+    @Name("jccl_mpi_test")
+    static native int test(long handle, long request);
+
+    @Name("jccl_mpi_await")
+    static native int await(long handle, long request);
+
+    @Name("jccl_mpi_abandoned")
+    static native int abandoned(long handle);
+
+    @Name("jccl_mpi_abort")
+    static native void abort(long handle);
+
+    @Name("jccl_mpi_close")
+    static native int close(long handle);
+
+    @Name("jccl_mpi_message")
+    static native int message(byte[] out, int capacity);
+}

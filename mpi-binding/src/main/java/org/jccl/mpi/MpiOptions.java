@@ -1,0 +1,58 @@
+package org.jccl.mpi;
+
+import org.jccl.BackendOptions;
+
+/**
+ * Options of the MPI backend.
+ *
+ * @param blockingCalls whether {@code group.sync()} runs on MPI's blocking calls: about twice as
+ *     fast for a few bytes, but a call that waits for a rank that never comes can not be ended by a
+ *     deadline, by {@code abort()} or by a mismatch that another rank noticed
+ * @param sharedWorld whether the world is {@code MPI_COMM_WORLD} itself, for jobs some of whose
+ *     ranks are not Java: such a group has no store, so it can not {@code split} or do monitored
+ *     barriers, and ranks that are stuck are not compared. MPI does not match blocking calls with
+ *     non-blocking ones, so there {@code group.sync()} always runs on the blocking calls, and other
+ *     ranks meet asynchronous ones with {@code MPI_Iallreduce} and its like
+ * @param checks whether ranks compare what they are about to do before each collective, and
+ *     messages match in type: MPI itself does not notice most differences, and may end in wrong
+ *     data or hang; costs about one small all_reduce a call. Sends then complete when they are
+ *     received
+ */
+public record MpiOptions(boolean blockingCalls, boolean sharedWorld, boolean checks)
+        implements BackendOptions {
+
+    /** What holds without options: calls with deadlines, in a world of Java ranks. */
+    public static final MpiOptions DEFAULT = new MpiOptions(false, false, false);
+
+    /**
+     * Runs {@code group.sync()} on MPI's blocking calls.
+     *
+     * @return these options, with that
+     */
+    public MpiOptions withBlockingCalls() {
+        return new MpiOptions(true, sharedWorld, checks);
+    }
+
+    /**
+     * Uses {@code MPI_COMM_WORLD} together with ranks that are not Java.
+     *
+     * @return these options, with that
+     */
+    public MpiOptions withSharedWorld() {
+        return new MpiOptions(blockingCalls, true, checks);
+    }
+
+    /**
+     * Compares the ranks before each collective; for finding out why a job hangs or is wrong.
+     *
+     * @return these options, with that
+     */
+    public MpiOptions withChecks() {
+        return new MpiOptions(blockingCalls, sharedWorld, true);
+    }
+
+    @Override
+    public String backend() {
+        return MpiProvider.NAME;
+    }
+}

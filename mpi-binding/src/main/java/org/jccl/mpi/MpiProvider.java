@@ -1,0 +1,170 @@
+package org.jccl.mpi;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jccl.Availability;
+import org.jccl.BackendOptions;
+import org.jccl.BackendUnavailableException;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+
+/**
+ * MPI, for tensors in host memory. The jar carries a shim for Open MPI and one for MPICH and its
+ * relatives; the MPI library is the system's. It is loaded when {@link #availability()} is asked
+ * for the first time, and initialised with the first group.
+ *
+ * <p>Started by {@code mpirun} or {@code srun}, ranks need no other environment. One process is one
+ * rank.
+ */
+public final class MpiProvider implements BackendProvider {
+
+    static final String NAME = "mpi";
+
+    private static final System.Logger LOG = System.getLogger(MpiProvider.class.getName());
+
+    /** Where launchers say how many ranks a job has. */
+    private static final List<String> SIZES =
+            List.of(
+                    "OMPI_COMM_WORLD_SIZE",
+                    "PMI_SIZE",
+                    "MV2_COMM_WORLD_SIZE",
+                    "SLURM_STEP_NUM_TASKS",
+                    "WORLD_SIZE");
+
+    /** Where launchers say how many ranks share this host. */
+    private static final List<String> LOCAL_SIZES =
+            List.of(
+                    "OMPI_COMM_WORLD_LOCAL_SIZE",
+                    "MPI_LOCALNRANKS",
+                    "MV2_COMM_WORLD_LOCAL_SIZE",
+                    "PMI_LOCAL_SIZE");
+
+    private Availability availability;
+    private boolean initialised;
+
+    /** Creates the provider; nothing is loaded yet. */
+    public MpiProvider() {}
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Set<String> deviceTypes() {
+        return Set.of("cpu");
+    }
+
+    /** Behind backends that bring their library along: a process can enter MPI only once. */
+    @Override
+    public int preference() {
+        return -1;
+    }
+
+    @Override
+    public synchronized Availability availability() {
+        if (availability == null) {
+            availability = MpiLibrary.load();
+        }
+        return availability;
+    }
+
+    /**
+     * The world of the launcher. Initialises MPI. Without a launcher it is a world of one, which is
+     * logged as a warning.
+     *
+     * @throws BackendUnavailableException when the environment says that there are several ranks,
+     *     but MPI finds itself alone: the library is not the launcher's
+     */
+    @Override
+    public Optional<World> world(Optional<BackendOptions> options) {
+        initialise();
+        int size = MpiNative.worldSize();
+        if (size == 1) {
+            requireAlone(System.getenv());
+        }
+        boolean shared = optionsOf(options, FailureContext.NONE).sharedWorld();
+        return Optional.of(
+                new World(
+                        MpiNative.worldRank(),
+                        size,
+                        shared ? Optional.empty() : Optional.of(MpiProvider::broadcast)));
+    }
+
+    private static void broadcast(byte[] bytes, Duration timeout) {
+        int status = MpiNative.worldBroadcast(bytes, bytes.length, timeout.toMillis());
+        if (status != MpiNative.OK) {
+            throw MpiFailures.of(-status);
+        }
+    }
+
+    private void requireAlone(Map<String, String> environment) {
+        for (String variable : SIZES) {
+            if (number(environment, variable) > 1) {
+                throw new BackendUnavailableException(
+                        FailureContext.NONE,
+                        variable
+                                + " is "
+                                + environment.get(variable)
+                                + ", but MPI finds only this process: "
+                                + availability()
+                                + " does not belong to the launcher. Start the ranks with the"
+                                + " mpirun of this library, or name the launcher's library with -D"
+                                + MpiLibrary.PROPERTY
+                                + "=PATH");
+            }
+        }
+        LOG.log(
+                System.Logger.Level.WARNING,
+                "mpi: no launcher started this process, so it is a world of one rank; use mpirun");
+    }
+
+    private static int number(Map<String, String> environment, String variable) {
+        String text = environment.getOrDefault(variable, "0");
+        return text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : 0;
+    }
+
+    private synchronized void initialise() {
+        if (availability() instanceof Availability.Unavailable missing) {
+            throw new BackendUnavailableException(FailureContext.NONE, missing.reason());
+        }
+        if (initialised) {
+            return;
+        }
+        Map<String, String> environment = System.getenv();
+        int localRanks = 0;
+        for (String variable : LOCAL_SIZES) {
+            localRanks = Math.max(localRanks, number(environment, variable));
+        }
+        int status = MpiNative.init(localRanks);
+        if (status < 0) {
+            throw MpiFailures.of(-status);
+        }
+        if (status == MpiNative.INITIALISED_NOW) {
+            Runtime.getRuntime().addShutdownHook(new Thread(MpiNative::exit, "jccl-mpi-finalize"));
+        }
+        initialised = true;
+    }
+
+    private static MpiOptions optionsOf(Optional<BackendOptions> options, FailureContext context) {
+        BackendOptions given = options.orElse(MpiOptions.DEFAULT);
+        if (given instanceof MpiOptions mpi) {
+            return mpi;
+        }
+        throw new UsageException(
+                context, "MPI takes MpiOptions, not " + given.getClass().getName());
+    }
+
+    @Override
+    public Communicator create(CommunicatorConfig config) {
+        FailureContext context = FailureContext.ofGroup(config.groupName(), config.rank());
+        initialise();
+        return MpiCommunicator.connect(config, optionsOf(config.options(), context), context);
+    }
+}

@@ -1,0 +1,99 @@
+package org.jccl.mpi;
+
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import org.jccl.ProcessGroup;
+import org.jccl.conformance.ConformanceBackend;
+import org.jccl.conformance.ConformanceTest;
+import org.jccl.conformance.Ranks;
+import org.jccl.store.Store;
+import org.junit.platform.engine.FilterResult;
+import org.junit.platform.engine.TestDescriptor;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+import org.junit.platform.launcher.listeners.TestExecutionSummary;
+
+/**
+ * Runs the conformance suite as one rank of a job, and prints what failed. MPI notices few
+ * differences between ranks by itself, so cases of mismatch run with checks, and the others as
+ * users run without options.
+ *
+ * <p>Arguments: port of the store, whether with checks, and optionally the family to run.
+ */
+final class ConformanceMain {
+
+    /** Of this process; JUnit makes an instance of the suite for each test. */
+    private static ProcessRanks ranks;
+
+    private ConformanceMain() {}
+
+    /** The suite on the ranks of this job. */
+    static final class Suite extends ConformanceTest {
+
+        @Override
+        protected ConformanceBackend backend() {
+            return new ConformanceBackend() {
+                @Override
+                public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+                    return ranks.backend().join(store, rank, size, timeout);
+                }
+
+                @Override
+                public Ranks ranks() {
+                    return ranks;
+                }
+            };
+        }
+    }
+
+    private static boolean isMismatch(TestDescriptor test) {
+        return isOf("Mismatches", test);
+    }
+
+    private static boolean isOf(String family, TestDescriptor test) {
+        return test.getUniqueId().toString().contains("nested-class:" + family);
+    }
+
+    public static void main(String[] arguments) {
+        boolean checked = Boolean.parseBoolean(arguments[1]);
+        String family = arguments.length > 2 ? arguments[2] : "";
+        ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked);
+        LauncherDiscoveryRequest request =
+                LauncherDiscoveryRequestBuilder.request()
+                        .selectors(selectClass(Suite.class))
+                        .filters(
+                                (PostDiscoveryFilter)
+                                        test ->
+                                                FilterResult.includedIf(
+                                                        checked == isMismatch(test)
+                                                                && isOf(family, test)))
+                        .build();
+        SummaryGeneratingListener listener = new SummaryGeneratingListener();
+        LauncherFactory.create().execute(request, listener);
+        TestExecutionSummary summary = listener.getSummary();
+        StringWriter text = new StringWriter();
+        for (TestExecutionSummary.Failure failure : summary.getFailures()) {
+            text.append("FAILED " + failure.getTestIdentifier().getUniqueId() + "\n");
+            failure.getException().printStackTrace(new PrintWriter(text, true));
+        }
+        text.append(
+                "rank "
+                        + ranks.rank()
+                        + ": "
+                        + summary.getTestsSucceededCount()
+                        + " passed, "
+                        + summary.getTestsFailedCount()
+                        + " failed, "
+                        + summary.getTestsAbortedCount()
+                        + " skipped\n");
+        System.out.print(text);
+        System.out.flush();
+        ranks.meetAtTheEnd();
+    }
+}

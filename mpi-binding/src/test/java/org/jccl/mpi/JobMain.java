@@ -1,0 +1,276 @@
+package org.jccl.mpi;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+
+/** One rank of a job; the first argument says what it does. It prints what a test looks for. */
+final class JobMain {
+
+    private static final int FEW = 100;
+    private static final int MANY = 100_000;
+
+    private JobMain() {}
+
+    public static void main(String[] arguments) {
+        switch (arguments[0]) {
+            case "sum" -> sum(MpiOptions.DEFAULT);
+            case "blocking" -> sum(MpiOptions.DEFAULT.withBlockingCalls());
+            case "shared" -> sum(MpiOptions.DEFAULT.withSharedWorld());
+            case "null" -> dereferenceNull();
+            case "truncated" -> truncate();
+            case "killed" -> die();
+            case "threads" -> joinTwice();
+            case "counts" -> disagreeAboutCounts();
+            case "root" -> disagreeAboutTheRoot();
+            case "abandoned" -> abandonACollective();
+            case "unreceived" -> closeWithAMessageUnderWay();
+            default -> throw new IllegalArgumentException(arguments[0]);
+        }
+    }
+
+    private static Tensor ints(int count, int value) {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(4 * count).order(ByteOrder.nativeOrder());
+        for (int i = 0; i < count; i++) {
+            bytes.putInt(4 * i, value);
+        }
+        return Tensor.of(bytes.asIntBuffer());
+    }
+
+    private static ProcessGroup join(MpiOptions options) {
+        return join(options, Duration.ofSeconds(20));
+    }
+
+    private static ProcessGroup join(MpiOptions options, Duration timeout) {
+        return ProcessGroup.builder().backend("mpi").options(options).timeout(timeout).build();
+    }
+
+    private static void print(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private static void sum(MpiOptions options) {
+        try (ProcessGroup group = join(options)) {
+            Tensor tensor = ints(1, group.rank() + 1);
+            group.sync().allReduce(tensor, ReduceOp.SUM);
+            print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
+        }
+    }
+
+    private static void dereferenceNull() {
+        try (ProcessGroup group = ProcessGroup.init("mpi")) {
+            String[] nothing = new String[1];
+            try {
+                print("length " + nothing[0].length());
+            } catch (NullPointerException e) {
+                print("rank " + group.rank() + " caught it");
+            }
+        }
+    }
+
+    private static void truncate() {
+        try (ProcessGroup group = ProcessGroup.init("mpi")) {
+            if (group.rank() == 0) {
+                group.send(ints(4, 7), 1).await();
+            } else {
+                try {
+                    group.recv(ints(2, 0), 0).await();
+                } catch (JcclException e) {
+                    print(e.getClass().getSimpleName() + ": " + e.getMessage());
+                }
+            }
+        }
+    }
+
+    /**
+     * Operations in which rank 0 expects less than rank 1 sends. What lies behind rank 0's elements
+     * must stay as it is.
+     */
+    private static void disagreeAboutCounts() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT, Duration.ofSeconds(5))) {
+            int count = world.rank() == 0 ? FEW : MANY;
+            Tensor in = ints(2 * MANY, 1);
+            Tensor out = ints(2 * MANY, 1);
+            List<BiConsumer<ProcessGroup, Tensor>> operations =
+                    List.of(
+                            (group, to) -> message(group, to),
+                            (group, to) -> group.sync().broadcast(to, 1),
+                            (group, to) -> group.allReduce(to, ReduceOp.SUM).await(),
+                            (group, to) -> group.reduce(to, 0, ReduceOp.SUM).await(),
+                            (group, to) ->
+                                    group.reduceScatterSingle(
+                                                    to, in.slice(0, 2 * to.count()), ReduceOp.SUM)
+                                            .await());
+            for (BiConsumer<ProcessGroup, Tensor> operation : operations) {
+                try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                    operation.accept(group, out.slice(0, count));
+                    print("rank " + world.rank() + ": returned");
+                } catch (JcclException e) {
+                    print("rank " + world.rank() + ": " + e);
+                }
+                int[] found = new int[2 * MANY];
+                out.copyTo(found);
+                if (Arrays.stream(found, count, found.length).anyMatch(value -> value != 1)) {
+                    print("OVERWRITTEN on rank " + world.rank());
+                }
+                churnTheHeap();
+                world.monitoredBarrier(Duration.ofSeconds(60), true);
+            }
+            print("rank " + world.rank() + " is alive");
+            endTogether(world);
+        }
+    }
+
+    private static void message(ProcessGroup group, Tensor tensor) {
+        if (group.rank() == 0) {
+            group.sync().recv(tensor, 1);
+        } else {
+            group.sync().send(tensor, 0);
+        }
+    }
+
+    /** Finds what was written where it should not. */
+    private static void churnTheHeap() {
+        for (int size = 1; size < MANY; size *= 2) {
+            Tensor.allocate(Device.CPU, DataType.INT32, size).close();
+        }
+    }
+
+    /** Ranks that name different roots, and one that names a root that is not there. */
+    private static void disagreeAboutTheRoot() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+            try {
+                world.sync().broadcast(ints(1, 0), 2 + world.rank());
+            } catch (JcclException e) {
+                print("rank " + world.rank() + ": " + e.getClass().getSimpleName());
+            }
+            try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                group.broadcast(ints(MANY, 0), 1 - world.rank()).await();
+                print("rank " + world.rank() + ": returned");
+            } catch (JcclException e) {
+                print("rank " + world.rank() + " stuck: " + e.getClass().getSimpleName());
+            }
+            endTogether(world);
+        }
+    }
+
+    /**
+     * A process with abandoned operations ends the job, and what others have printed may be lost.
+     */
+    private static void endTogether(ProcessGroup world) {
+        world.monitoredBarrier(Duration.ofSeconds(60), true);
+        LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+    }
+
+    private static void die() {
+        ProcessGroup group = ProcessGroup.init("mpi");
+        if (group.rank() == 1) {
+            Runtime.getRuntime().halt(9);
+        }
+        group.allReduce(ints(1, 1), ReduceOp.SUM).await();
+        print("survived");
+    }
+
+    /** Rank 1 leaves a group with an operation that rank 0 never issues. */
+    private static void abandonACollective() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+            world.newGroup(List.of(0, 1)).ifPresent(group -> leave(world, group));
+            world.sync().barrier();
+            sumOfTwo(world);
+            endTogether(world);
+        }
+    }
+
+    private static void leave(ProcessGroup world, ProcessGroup group) {
+        if (world.rank() == 1) {
+            group.allReduce(ints(1, 1), ReduceOp.SUM);
+            group.abort();
+        }
+        group.close();
+    }
+
+    /** A message is sent, and nobody receives it. */
+    private static void closeWithAMessageUnderWay() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+            world.newGroup(List.of(0, 1))
+                    .ifPresent(
+                            group -> {
+                                if (world.rank() == 1) {
+                                    group.send(ints(1, 50), 0).await();
+                                }
+                                group.close();
+                            });
+            world.sync().barrier();
+            world.newGroup(List.of(0, 2))
+                    .ifPresent(
+                            group -> {
+                                Tensor tensor = ints(1, 7);
+                                if (group.rank() == 1) {
+                                    group.sync().send(tensor, 0);
+                                } else {
+                                    group.sync().recv(tensor, 1);
+                                }
+                                print("rank " + world.rank() + ": got " + value(tensor));
+                                group.close();
+                            });
+            world.sync().barrier();
+        }
+    }
+
+    /** A new group of ranks 0 and 2, in which nothing of the old one may arrive. */
+    private static void sumOfTwo(ProcessGroup world) {
+        world.newGroup(List.of(0, 2))
+                .ifPresent(
+                        group -> {
+                            Tensor tensor = ints(1, 1 + world.rank());
+                            group.allReduce(tensor, ReduceOp.SUM).await();
+                            print("rank " + world.rank() + ": sum " + value(tensor));
+                            group.close();
+                        });
+        world.sync().barrier();
+    }
+
+    private static int value(Tensor tensor) {
+        int[] result = new int[1];
+        tensor.copyTo(result);
+        return result[0];
+    }
+
+    /** Two ranks in one process. */
+    private static void joinTwice() {
+        try (Store store = HashStore.create(Duration.ofSeconds(10))) {
+            CompletableFuture<Void> other = CompletableFuture.runAsync(() -> joinAs(store, 1));
+            joinAs(store, 0);
+            other.join();
+        }
+    }
+
+    private static void joinAs(Store store, int rank) {
+        try (ProcessGroup group =
+                ProcessGroup.builder()
+                        .backend("mpi")
+                        .store(store)
+                        .rank(rank)
+                        .worldSize(2)
+                        .timeout(Duration.ofSeconds(10))
+                        .build()) {
+            print("joined as " + group.rank());
+        } catch (JcclException e) {
+            print(e.getClass().getSimpleName() + ": " + e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package org.jccl.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.stream.Stream;
+import org.jccl.store.TcpStoreServer;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The conformance suite with a process for each rank, under both launchers. */
+class MpiConformanceTest {
+
+    private static final int RANKS = 4;
+
+    static Stream<Arguments> modes() {
+        return Stream.of(Mpirun.values())
+                .flatMap(mpirun -> Stream.of(false, true).map(on -> Arguments.of(mpirun, on)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("modes")
+    @Timeout(300)
+    void conforms(Mpirun mpirun, boolean checked) throws Exception {
+        mpirun.assumeInstalled();
+        InetAddress local = InetAddress.getLoopbackAddress();
+        try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(local, 0))) {
+            Mpirun.Outcome outcome =
+                    mpirun.run(
+                            RANKS,
+                            ConformanceMain.class,
+                            Integer.toString(server.port()),
+                            Boolean.toString(checked));
+            for (int rank = 0; rank < RANKS; rank++) {
+                assertThat(outcome.output())
+                        .containsPattern("rank " + rank + ": [1-9][0-9]* passed, 0 failed");
+            }
+        }
+    }
+}

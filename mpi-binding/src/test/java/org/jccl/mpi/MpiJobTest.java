@@ -1,0 +1,218 @@
+package org.jccl.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Jobs as users start them, under both launchers: no environment of ours, and what can go wrong.
+ */
+class MpiJobTest {
+
+    private static final String DEBIAN_MPICH = "/usr/lib/x86_64-linux-gnu/libmpich.so.12";
+
+    private static final String C_PROGRAM =
+            """
+            #include <mpi.h>
+            #include <stdio.h>
+            int main(int argc, char** argv) {
+              int rank, level, value, sum;
+              MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+              value = rank + 1;
+              MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+              printf("C sum %d\\n", sum);
+              MPI_Finalize();
+              return 0;
+            }
+            """;
+
+    private static final String PYTHON_PROGRAM =
+            """
+            import array
+            from mpi4py import MPI
+            value = array.array('i', [MPI.COMM_WORLD.Get_rank() + 1])
+            total = array.array('i', [0])
+            MPI.COMM_WORLD.Allreduce([value, MPI.INT], [total, MPI.INT], op=MPI.SUM)
+            print('Python sum', total[0], flush=True)
+            """;
+
+    @ParameterizedTest
+    @EnumSource
+    void theLauncherIsEnoughToFormAWorld(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        for (int ranks = 1; ranks <= 3; ranks++) {
+            Mpirun.Outcome outcome = mpirun.run(ranks, JobMain.class, "sum");
+            assertThat(outcome.code()).as(outcome.output()).isZero();
+            for (int rank = 0; rank < ranks; rank++) {
+                int sum = ranks * (ranks + 1) / 2;
+                assertThat(outcome.output())
+                        .contains("rank " + rank + " of " + ranks + ": sum " + sum);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void blockingCallsGiveTheSameResult(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "blocking");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0 of 2: sum 3", "rank 1 of 2: sum 3");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aNullDereferenceStaysAnException(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "null");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0 caught it", "rank 1 caught it");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aMessageThatIsTooLongIsAMismatch(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "truncated");
+        assertThat(outcome.output())
+                .contains("MismatchException: group 'world', rank 1, operation 0 recv(int32 x 2");
+    }
+
+    /**
+     * Open MPI 4.1 writes past the end of the shorter side's memory, unless it is told how not to.
+     */
+    @ParameterizedTest
+    @EnumSource
+    void ranksThatDisagreeAboutCountsHarmNoMemory(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts");
+        assertThat(outcome.output())
+                .contains(
+                        "rank 0: org.jccl.MismatchException: group 'world/0,1', rank 0, operation 0")
+                .contains("rank 0 is alive", "rank 1 is alive")
+                .doesNotContain("OVERWRITTEN");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void ranksThatDisagreeAboutTheRootEndInExceptions(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "root");
+        assertThat(outcome.output())
+                .contains("rank 0: UsageException", "rank 1: UsageException")
+                .contains("rank 0 stuck: MismatchException", "rank 1 stuck: MismatchException");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatAClosedGroupLeftBehindArrivesInNoOther(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome abandoned = mpirun.run(3, JobMain.class, "abandoned");
+        assertThat(abandoned.output()).contains("rank 0: sum 4", "rank 2: sum 4");
+        Mpirun.Outcome unreceived = mpirun.run(3, JobMain.class, "unreceived");
+        assertThat(unreceived.output()).contains("rank 0: got 7", "rank 2: got 7");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void groupsComeAndGoWithoutMixing(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        for (int spoilt : new int[] {0, 30}) {
+            Mpirun.Outcome outcome =
+                    mpirun.run(3, ChurnMain.class, "150", Integer.toString(spoilt));
+            assertThat(outcome.output())
+                    .contains("rank 0 made 150", "rank 1 made 150", "rank 2 made 150")
+                    .doesNotContain("WRONG");
+        }
+    }
+
+    /** More than MPICH has communicators at a time, so those that were closed must be freed. */
+    @ParameterizedTest
+    @EnumSource
+    void communicatorsOfClosedGroupsAreUsedAgain(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, ChurnMain.class, "2500", "0");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0 made 2500").doesNotContain("WRONG");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theLauncherEndsAJobWithADeadRank(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "killed");
+        assertThat(outcome.code()).as(outcome.output()).isNotZero();
+        assertThat(outcome.output()).doesNotContain("survived");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aProcessCanNotBeTwoRanks(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(1, JobMain.class, "threads");
+        assertThat(outcome.output())
+                .contains("UsageException")
+                .contains("ranks 0 and 1 are both process 0 of MPI")
+                .doesNotContain("joined");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void javaAndCAreOneWorld(Mpirun mpirun, @TempDir Path directory) throws Exception {
+        mpirun.assumeInstalled();
+        Path source = directory.resolve("rank.c");
+        Path program = directory.resolve("rank");
+        Files.writeString(source, C_PROGRAM);
+        String compiler = mpirun == Mpirun.MPICH ? "mpicc.mpich" : "mpicc.openmpi";
+        Process compile =
+                new ProcessBuilder(compiler, source.toString(), "-o", program.toString())
+                        .inheritIO()
+                        .start();
+        assertThat(compile.waitFor()).isZero();
+        Mpirun.Outcome outcome = runBeside(mpirun, List.of(program.toString()), "shared");
+        assertThat(outcome.output()).contains("C sum 6", "rank 1 of 3: sum 6");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void javaAndPythonAreOneWorld(Mpirun mpirun, @TempDir Path directory) throws IOException {
+        mpirun.assumeInstalled();
+        Path script = directory.resolve("rank.py");
+        Files.writeString(script, PYTHON_PROGRAM);
+        // Debian's MPICH has a name of its own; mpi4py asks for the one that its relatives share.
+        Files.createSymbolicLink(directory.resolve("libmpi.so.12"), Path.of(DEBIAN_MPICH));
+        List<String> python =
+                List.of(
+                        "env",
+                        "LD_LIBRARY_PATH=" + directory,
+                        "MPI4PY_MPIABI=" + (mpirun == Mpirun.MPICH ? "mpich" : "openmpi"),
+                        System.getProperty("jccl.test.python", "python3"),
+                        script.toString());
+        Mpirun.Outcome alone = mpirun.run(Map.of(2, python));
+        Assumptions.assumeTrue(
+                alone.output().contains("Python sum 3"),
+                "mpi4py does not run under this launcher: " + alone.output());
+        Mpirun.Outcome outcome = runBeside(mpirun, python, "shared");
+        assertThat(outcome.output()).contains("Python sum 6", "rank 1 of 3: sum 6");
+    }
+
+    /** One rank of another language, and two of Java. */
+    private static Mpirun.Outcome runBeside(Mpirun mpirun, List<String> other, String job) {
+        Map<Integer, List<String>> programs = new LinkedHashMap<>();
+        programs.put(1, other);
+        programs.put(2, Mpirun.java(JobMain.class, List.of(), job));
+        Mpirun.Outcome outcome = mpirun.run(programs);
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        return outcome;
+    }
+}

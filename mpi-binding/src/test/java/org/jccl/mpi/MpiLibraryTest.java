@@ -1,0 +1,49 @@
+package org.jccl.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Map;
+import org.jccl.Availability;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which library is chosen, and what is said when there is none. */
+class MpiLibraryTest {
+
+    @AfterEach
+    void forget() {
+        System.clearProperty(MpiLibrary.PROPERTY);
+    }
+
+    @Test
+    void theLauncherDecidesTheFamily() {
+        assertThat(MpiLibrary.candidates(Map.of("OMPI_COMM_WORLD_RANK", "0")))
+                .contains("libmpi.so.40")
+                .doesNotContain("libmpich.so.12");
+        assertThat(MpiLibrary.candidates(Map.of("PMI_RANK", "0")))
+                .contains("libmpich.so.12")
+                .doesNotContain("libmpi.so.40");
+        assertThat(MpiLibrary.candidates(Map.of()))
+                .startsWith("", "libmpi.so.40")
+                .contains("libmpich.so.12");
+    }
+
+    @Test
+    void whatTheUserNamesIsTheOnlyCandidate() {
+        assertThat(MpiLibrary.candidates(Map.of(MpiLibrary.VARIABLE, "/a", "PMI_RANK", "0")))
+                .containsExactly("/a");
+        System.setProperty(MpiLibrary.PROPERTY, "/b");
+        assertThat(MpiLibrary.candidates(Map.of(MpiLibrary.VARIABLE, "/a"))).containsExactly("/b");
+    }
+
+    @Test
+    void aMissingLibraryIsNoCrash() {
+        System.setProperty(MpiLibrary.PROPERTY, "/there/is/no/libmpi.so");
+        Availability answer = new MpiProvider().availability();
+        assertThat(answer).isInstanceOf(Availability.Unavailable.class);
+        assertThat(((Availability.Unavailable) answer).tried())
+                .singleElement()
+                .asString()
+                .contains("/there/is/no/libmpi.so", "cannot open shared object file");
+    }
+}

@@ -1,0 +1,90 @@
+package org.jccl.mpi;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jccl.ProcessGroup;
+import org.jccl.conformance.ConformanceBackend;
+import org.jccl.conformance.Rank;
+import org.jccl.conformance.Ranks;
+import org.jccl.spi.BackendProvider.World;
+import org.jccl.store.PrefixStore;
+import org.jccl.store.Store;
+import org.jccl.store.TcpStore;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * Ranks as processes that all run the same tests in the same order. Those that are more than a test
+ * needs wait for its end.
+ */
+final class ProcessRanks implements Ranks {
+
+    private static final Duration LONGEST_TEST = Duration.ofSeconds(90);
+
+    private final Store store;
+    private final ConformanceBackend backend;
+    private final World world = new MpiProvider().world(Optional.empty()).orElseThrow();
+    private int runs;
+
+    ProcessRanks(int storePort, boolean checked) {
+        MpiOptions options = checked ? MpiOptions.DEFAULT.withChecks() : MpiOptions.DEFAULT;
+        backend =
+                (shared, rank, size, timeout) ->
+                        ProcessGroup.builder()
+                                .backend(MpiProvider.NAME)
+                                .options(options)
+                                .store(shared)
+                                .rank(rank)
+                                .worldSize(size)
+                                .timeout(timeout)
+                                .build();
+        store = TcpStore.connect("127.0.0.1", storePort, TIMEOUT);
+    }
+
+    ConformanceBackend backend() {
+        return backend;
+    }
+
+    int rank() {
+        return world.rank();
+    }
+
+    @Override
+    public void run(int size, Duration timeout, Body body) {
+        // Skipped on all ranks alike.
+        Assumptions.assumeTrue(size <= world.size(), "needs " + size + " ranks");
+        Store mine = new PrefixStore("run/" + runs++, store);
+        try {
+            if (world.rank() < size) {
+                runHere(mine, size, timeout, body);
+            }
+        } finally {
+            meet(mine);
+        }
+    }
+
+    /** Waits until all processes have come to the end of a test, or of all of them. */
+    private void meet(Store place) {
+        place.set("done/" + world.rank(), "x".getBytes(StandardCharsets.UTF_8));
+        List<String> all =
+                IntStream.range(0, world.size()).mapToObj(rank -> "done/" + rank).toList();
+        place.await(all, LONGEST_TEST);
+    }
+
+    /** Waits until all processes have printed their results: the first to exit ends the job. */
+    void meetAtTheEnd() {
+        meet(store);
+    }
+
+    private void runHere(Store mine, int size, Duration timeout, Body body) {
+        try (ProcessGroup group = backend.join(mine, world.rank(), size, timeout)) {
+            body.run(new Rank(group, mine, backend));
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Exception e) {
+            throw new AssertionError("rank " + world.rank() + " failed: " + e, e);
+        }
+    }
+}

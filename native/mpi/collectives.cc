@@ -1,0 +1,274 @@
+// The collectives and messages of a communicator. What is larger than one call takes goes as a derived type where it is
+// moved, and in several calls where it is reduced.
+#include <algorithm>
+#include <numeric>
+
+#include "communicator.h"
+
+namespace jccl {
+
+namespace {
+
+char* at(void* base, int64_t elements, int type) {
+  return static_cast<char*>(base) + elements * static_cast<int64_t>(elementSizeOf(type));
+}
+
+const char* at(const void* base, int64_t elements, int type) {
+  return static_cast<const char*>(base) + elements * static_cast<int64_t>(elementSizeOf(type));
+}
+
+bool isLarge(int64_t count, int type) { return count * static_cast<int64_t>(elementSizeOf(type)) > kLargestCall; }
+
+int64_t sum(const int64_t* counts, int size) { return std::accumulate(counts, counts + size, int64_t{0}); }
+
+// Counts and places for MPI's forms with parts of different sizes, in elements.
+void fill(std::vector<int>& to, std::vector<int>& places, const int64_t* counts, int size) {
+  to.assign(counts, counts + size);
+  places.resize(static_cast<size_t>(size));
+  int64_t place = 0;
+  for (int i = 0; i < size; i++) {
+    places[static_cast<size_t>(i)] = static_cast<int>(place);
+    place += counts[i];
+  }
+}
+
+}  // namespace
+
+void Communicator::compare(int64_t signature) {
+  Operation* o = take();
+  // The largest signature and the largest of the negated ones: equal when all are.
+  o->scratch.resize(2 * sizeof(int64_t));
+  auto* values = reinterpret_cast<int64_t*>(o->scratch.data());
+  values[0] = signature;
+  values[1] = -signature;
+  o->blocking = false;
+  try {
+    issue(
+        *o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, static_cast<void*>(values), 2, MPI_INT64_T,
+        MPI_MAX);
+  } catch (...) {
+    giveUp(o);
+    throw;
+  }
+  await(o);
+  // Given back, but its memory is as it was: operations of one rank are issued one after another.
+  if (values[0] != -values[1]) {
+    throw Failure(kMismatch, "the ranks do not issue the same operation with the same arguments");
+  }
+}
+
+void Communicator::compareSplits(int64_t signature, const int64_t* inCounts, const int64_t* outCounts) {
+  compare(signature);
+  const auto ranks = static_cast<size_t>(size_);
+  std::vector<int64_t> sent(ranks);
+  check(MPI_Alltoall(inCounts, 1, MPI_INT64_T, sent.data(), 1, MPI_INT64_T, comm_), "MPI_Alltoall");
+  compare(std::equal(sent.begin(), sent.end(), outCounts) ? 0 : rank_ + 1);
+}
+
+// Messages of another type do not match where that is checked.
+int Communicator::tagOf(int tag, int type) const { return mode_.checked ? tag * kCheckedTags + type : tag; }
+
+Communicator::Elements Communicator::elements(Operation& o, int64_t count, int type) {
+  if (isLarge(count, type)) {
+    return {1, o.own(blockOf(type, count))};
+  }
+  return {static_cast<int>(count), datatypeOf(type)};
+}
+
+const void* Communicator::premultiplied(
+    Operation& o, const void* in, int64_t count, int type, int kind, double factor) {
+  if (kind != kPremulSum) {
+    return in;
+  }
+  o.scratch.resize(static_cast<size_t>(count) * elementSizeOf(type));
+  multiplyOf(type)(o.scratch.data(), in, static_cast<size_t>(count), factor);
+  return o.scratch.data();
+}
+
+void Communicator::averageLater(Operation& o, void* sum, int64_t count, int type, int kind) {
+  if (kind == kAvg) {
+    o.type = type;
+    o.sum = sum;
+    o.sumCount = count;
+  }
+}
+
+void Communicator::barrier(Operation& o) { issue(o, "MPI_Barrier", MPI_Barrier, MPI_Ibarrier); }
+
+void Communicator::broadcast(Operation& o, void* data, int64_t count, int type, int root) {
+  const auto e = elements(o, count, type);
+  issue(o, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, data, e.count, e.type, root);
+}
+
+void Communicator::allReduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor) {
+  const void* from = in == out ? MPI_IN_PLACE : in;
+  if (kind == kPremulSum) {
+    multiplyOf(type)(out, in, static_cast<size_t>(count), factor);
+    from = MPI_IN_PLACE;
+  }
+  averageLater(o, out, count, type, kind);
+  const int64_t part = kLargestCall / static_cast<int64_t>(elementSizeOf(type));
+  int64_t done = 0;
+  do {
+    issue(
+        o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, from == MPI_IN_PLACE ? from : at(from, done, type),
+        at(out, done, type), static_cast<int>(std::min(part, count - done)), datatypeOf(type),
+        operationOf(type, kind));
+    done += part;
+  } while (done < count);
+}
+
+void Communicator::reducePart(
+    Operation& o, const void* in, void* out, int64_t count, int type, int kind, int root) {
+  const int64_t part = kLargestCall / static_cast<int64_t>(elementSizeOf(type));
+  int64_t done = 0;
+  do {
+    const void* from = rank_ == root && in == out ? MPI_IN_PLACE : at(in, done, type);
+    issue(
+        o, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, from, rank_ == root ? at(out, done, type) : nullptr,
+        static_cast<int>(std::min(part, count - done)), datatypeOf(type), operationOf(type, kind), root);
+    done += part;
+  } while (done < count);
+}
+
+void Communicator::reduce(
+    Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor, int root) {
+  if (rank_ == root) {
+    averageLater(o, out, count, type, kind);
+  }
+  reducePart(o, premultiplied(o, in, count, type, kind, factor), out, count, type, kind, root);
+}
+
+void Communicator::allGather(Operation& o, void* in, void* out, int64_t count, int type) {
+  const auto e = elements(o, count, type);
+  const void* from = in == at(out, rank_ * count, type) ? MPI_IN_PLACE : in;
+  issue(o, "MPI_Allgather", MPI_Allgather, MPI_Iallgather, from, e.count, e.type, out, e.count, e.type);
+}
+
+void Communicator::allGatherV(Operation& o, void* in, void* out, const int64_t* counts, int type) {
+  char* mine = at(out, sum(counts, rank_), type);
+  if (isLarge(sum(counts, size_), type)) {
+    if (in != mine) {
+      std::copy_n(static_cast<char*>(in), at(in, counts[rank_], type) - static_cast<char*>(in), mine);
+    }
+    for (int root = 0; root < size_; root++) {
+      broadcast(o, at(out, sum(counts, root), type), counts[root], type, root);
+    }
+    return;
+  }
+  fill(o.receiveCounts, o.receivePlaces, counts, size_);
+  const void* from = in == mine ? MPI_IN_PLACE : in;
+  issue(
+      o, "MPI_Allgatherv", MPI_Allgatherv, MPI_Iallgatherv, from, static_cast<int>(counts[rank_]), datatypeOf(type),
+      out, o.receiveCounts.data(), o.receivePlaces.data(), datatypeOf(type));
+}
+
+void Communicator::gather(Operation& o, void* in, void* out, int64_t count, int type, int root) {
+  const auto e = elements(o, count, type);
+  const void* from = rank_ == root && in == at(out, rank_ * count, type) ? MPI_IN_PLACE : in;
+  issue(o, "MPI_Gather", MPI_Gather, MPI_Igather, from, e.count, e.type, out, e.count, e.type, root);
+}
+
+void Communicator::scatter(Operation& o, void* in, void* out, int64_t count, int type, int root) {
+  const auto e = elements(o, count, type);
+  void* to = rank_ == root && out == at(in, rank_ * count, type) ? MPI_IN_PLACE : out;
+  issue(o, "MPI_Scatter", MPI_Scatter, MPI_Iscatter, in, e.count, e.type, to, e.count, e.type, root);
+}
+
+void Communicator::reduceScatter(
+    Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor) {
+  if (isLarge(count * size_, type)) {
+    const std::vector<int64_t> counts(static_cast<size_t>(size_), count);
+    reduceScatterV(o, in, out, counts.data(), type, kind, factor);
+    return;
+  }
+  averageLater(o, out, count, type, kind);
+  issue(
+      o, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
+      premultiplied(o, in, count * size_, type, kind, factor), out, static_cast<int>(count), datatypeOf(type),
+      operationOf(type, kind));
+}
+
+void Communicator::reduceScatterV(
+    Operation& o, void* in, void* out, const int64_t* counts, int type, int kind, double factor) {
+  const int64_t total = sum(counts, size_);
+  averageLater(o, out, counts[rank_], type, kind);
+  const void* from = premultiplied(o, in, total, type, kind, factor);
+  if (isLarge(total, type)) {
+    for (int root = 0; root < size_; root++) {
+      reducePart(o, at(from, sum(counts, root), type), out, counts[root], type, kind, root);
+    }
+    return;
+  }
+  o.receiveCounts.assign(counts, counts + size_);
+  issue(
+      o, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from, out, o.receiveCounts.data(),
+      datatypeOf(type), operationOf(type, kind));
+}
+
+void Communicator::allToAll(Operation& o, void* in, void* out, int64_t count, int type) {
+  const auto e = elements(o, count, type);
+  issue(o, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall, in, e.count, e.type, out, e.count, e.type);
+}
+
+// One side of MPI_Alltoallw: places are int bytes there, so parts that lie further away carry their place in their type.
+void Communicator::place(
+    Operation& o, const int64_t* counts, int type, std::vector<int>& sizes, std::vector<int>& places,
+    std::vector<MPI_Datatype>& types) {
+  const auto ranks = static_cast<size_t>(size_);
+  sizes.resize(ranks);
+  places.resize(ranks);
+  types.resize(ranks);
+  int64_t place = 0;
+  for (size_t i = 0; i < ranks; i++) {
+    auto e = elements(o, counts[i], type);
+    if (place > kLargestCall) {
+      const int length = e.count;
+      const MPI_Aint distance = place;
+      MPI_Datatype placed;
+      check(MPI_Type_create_hindexed(1, &length, &distance, e.type, &placed), "MPI_Type_create_hindexed");
+      o.own(placed);
+      check(MPI_Type_commit(&placed), "MPI_Type_commit");
+      e = {1, placed};
+    }
+    sizes[i] = e.count;
+    places[i] = place > kLargestCall ? 0 : static_cast<int>(place);
+    types[i] = e.type;
+    place += counts[i] * static_cast<int64_t>(elementSizeOf(type));
+  }
+}
+
+// Ranks do not know one another's counts, so all of them use the call that can take large ones.
+void Communicator::allToAllV(
+    Operation& o, void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) {
+  place(o, inCounts, type, o.sendCounts, o.sendPlaces, o.sendTypes);
+  place(o, outCounts, type, o.receiveCounts, o.receivePlaces, o.receiveTypes);
+  issue(
+      o, "MPI_Alltoallw", MPI_Alltoallw, MPI_Ialltoallw, in, o.sendCounts.data(), o.sendPlaces.data(),
+      o.sendTypes.data(), out, o.receiveCounts.data(), o.receivePlaces.data(), o.receiveTypes.data());
+}
+
+void Communicator::send(Operation& o, void* data, int64_t count, int type, int peer, int tag) {
+  const auto e = elements(o, count, type);
+  // A checked send is not over before the receive began, so that a pair that does not match is seen on both sides.
+  if (mode_.checked) {
+    issue(o, "MPI_Ssend", MPI_Ssend, MPI_Issend, data, e.count, e.type, peer, tagOf(tag, type));
+  } else {
+    issue(o, "MPI_Send", MPI_Send, MPI_Isend, data, e.count, e.type, peer, tag);
+  }
+  traffic_.sent();
+}
+
+void Communicator::receive(Operation& o, void* data, int64_t count, int type, int peer, int tag) {
+  const auto e = elements(o, count, type);
+  o.blocking = false;  // a receive is waited for with a deadline; its status tells sender and size
+  o.expected = count;
+  o.type = type;
+  const int code = MPI_Irecv(data, e.count, e.type, peer < 0 ? MPI_ANY_SOURCE : peer, tagOf(tag, type), comm_, o.next());
+  if (code != MPI_SUCCESS) {
+    o.requests.pop_back();
+    check(code, "MPI_Irecv");
+  }
+}
+
+}  // namespace jccl

@@ -1,0 +1,224 @@
+#include "communicator.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace jccl {
+
+namespace {
+
+constexpr int kCancelMillis = 100;
+
+std::atomic<int> underWay{0};
+std::atomic<bool> crowded{false};
+std::atomic<bool> worldIsSpoilt{false};
+
+// A waiting rank polls, since nothing else moves MPI's data. Where ranks share cores it must not keep others from
+// running: a polling rank would spend its whole time slice before the rank it waits for may answer.
+class Pause {
+ public:
+  void operator()() {
+    if (polls_ < kPolls) {
+      polls_++;
+    } else if (!crowded || polls_ < kPolls + kYields) {
+      polls_++;
+      sched_yield();
+    } else {
+      usleep(kSleepMicros);
+    }
+  }
+
+ private:
+  static constexpr int64_t kPolls = 50;
+  static constexpr int64_t kYields = 150;
+  static constexpr int kSleepMicros = 20;
+
+  int64_t polls_ = 0;
+};
+
+}  // namespace
+
+int operationsUnderWay() { return underWay; }
+
+void setLocalRanks(int count) { crowded = count > sysconf(_SC_NPROCESSORS_ONLN); }
+
+void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeoutMillis);
+  underWay++;
+  Pause pause;
+  for (int done = 0; !done; pause()) {
+    check(MPI_Test(request, &done, MPI_STATUS_IGNORE), what);
+    if (!done && std::chrono::steady_clock::now() > deadline) {
+      throw Failure(kTimeout, std::string(what) + " was not complete in " + std::to_string(timeoutMillis) + " ms");
+    }
+  }
+  underWay--;
+}
+
+Communicator::Communicator(MPI_Comm comm, bool owned, Mode mode) : comm_(comm), owned_(owned), mode_(mode) {
+  if (!owned && worldIsSpoilt) {
+    throw Failure(
+        kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"
+                  " so start the job again");
+  }
+  check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+}
+
+Communicator::~Communicator() {
+  for (Operation* operation : idle_) {
+    delete operation;
+  }
+}
+
+void Communicator::close() {
+  int finalized = 0;
+  check(MPI_Finalized(&finalized), "MPI_Finalized");
+  if (finalized) {
+    return;
+  }
+  // One that was aborted is kept: operations that were given up would reach the next group with its identity.
+  if (owned_ && !aborted_) {
+    retire(comm_, traffic_);
+  }
+  if (!owned_ && aborted_) {
+    worldIsSpoilt = true;
+  }
+}
+
+void Communicator::requireNotAborted() const {
+  if (aborted_) {
+    throw Failure(kAborted, "the communicator was aborted");
+  }
+}
+
+Operation* Communicator::take() {
+  underWay++;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (idle_.empty()) {
+    return new Operation();
+  }
+  Operation* operation = idle_.back();
+  idle_.pop_back();
+  return operation;
+}
+
+void Communicator::giveBack(Operation* operation) {
+  for (MPI_Datatype& type : operation->ownTypes) {
+    MPI_Type_free(&type);
+  }
+  operation->ownTypes.clear();
+  operation->requests.clear();
+  operation->expected = -1;
+  operation->sum = nullptr;
+  operation->failure.reset();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(operation);
+  }
+  underWay--;
+}
+
+// After a failure. What the library may still use is never freed; a receive can be taken back.
+void Communicator::giveUp(Operation* operation) {
+  if (operation->expected >= 0) {
+    takeBack(*operation);
+  }
+  if (isComplete(*operation)) {
+    giveBack(operation);
+  } else {
+    abandoned_ = true;
+  }
+}
+
+// One that is being received when it is cancelled ends only with the message.
+void Communicator::takeBack(Operation& receive) {
+  if (receive.requests.empty() || receive.requests[0] == MPI_REQUEST_NULL) {
+    return;
+  }
+  MPI_Request& request = receive.requests[0];
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kCancelMillis);
+  Pause pause;
+  int done = 0;
+  // Why it can not be cancelled, or how it ended, adds nothing to the failure that is under way.
+  MPI_Cancel(&request);
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
+         std::chrono::steady_clock::now() < deadline) {
+    pause();
+  }
+}
+
+bool Communicator::poll(Operation& operation) {
+  int done = 0;
+  if (operation.requests.size() == 1) {
+    check(MPI_Test(&operation.requests[0], &done, &operation.status), "MPI_Test");
+  } else {
+    const auto count = static_cast<int>(operation.requests.size());
+    check(MPI_Testall(count, operation.requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+  }
+  return done != 0;
+}
+
+bool Communicator::test(Operation* operation) {
+  if (aborted_) {
+    return true;
+  }
+  try {
+    return isComplete(*operation) || poll(*operation);
+  } catch (const Failure& failure) {
+    operation->failure = std::make_unique<Failure>(failure);
+    return true;
+  }
+}
+
+// MPI sets completed requests to null, and has no status for them afterwards.
+bool Communicator::isComplete(const Operation& operation) {
+  return std::all_of(operation.requests.begin(), operation.requests.end(), [](const MPI_Request& request) {
+    return request == MPI_REQUEST_NULL;
+  });
+}
+
+int Communicator::await(Operation* operation) {
+  int source = -1;
+  try {
+    Pause pause;
+    if (operation->failure != nullptr) {
+      throw *operation->failure;
+    }
+    while (!isComplete(*operation) && !poll(*operation)) {
+      requireNotAborted();
+      pause();
+    }
+    source = finish(*operation);
+  } catch (...) {
+    giveUp(operation);
+    throw;
+  }
+  giveBack(operation);
+  return source;
+}
+
+int Communicator::finish(Operation& operation) {
+  if (operation.sum != nullptr) {
+    divideOf(operation.type)(operation.sum, operation.sum, static_cast<size_t>(operation.sumCount), size_);
+  }
+  if (operation.expected < 0) {
+    return -1;
+  }
+  MPI_Count received = 0;
+  const MPI_Datatype type = datatypeOf(operation.type);
+  traffic_.received();
+  check(MPI_Get_elements_x(&operation.status, type, &received), "MPI_Get_elements_x");
+  if (received != operation.expected) {
+    throw Failure(
+        kMismatch, "the message from rank " + std::to_string(operation.status.MPI_SOURCE) + " has " +
+                       std::to_string(received) + " elements, not " + std::to_string(operation.expected));
+  }
+  return operation.status.MPI_SOURCE;
+}
+
+}  // namespace jccl

@@ -1,0 +1,372 @@
+#include "jccl_mpi.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "communicator.h"
+#include "process_state.h"
+
+namespace {
+
+using jccl::Communicator;
+using jccl::Failure;
+using jccl::Operation;
+
+thread_local std::string message;
+
+bool initialisedHere = false;
+
+int noted(int status, const char* text) noexcept {
+  try {
+    message = text;
+  } catch (...) {
+    message.clear();  // out of memory; the status must do
+  }
+  return -status;
+}
+
+// The result of a call, or -Status.
+template <typename Result, typename Call>
+Result guarded(Call&& call) noexcept {
+  try {
+    return static_cast<Result>(call());
+  } catch (const Failure& failure) {
+    return noted(failure.status(), failure.what());
+  } catch (const std::exception& failure) {
+    return noted(jccl::kInternal, failure.what());
+  } catch (...) {
+    return noted(jccl::kInternal, "unknown C++ exception");
+  }
+}
+
+Communicator& communicator(int64_t handle) { return *reinterpret_cast<Communicator*>(handle); }
+
+template <typename Start>
+int64_t run(int64_t handle, int64_t stream, Start&& start) noexcept {
+  return guarded<int64_t>([&] {
+    Communicator& c = communicator(handle);
+    return c.run(stream, [&](Operation& operation) { start(c, operation); });
+  });
+}
+
+// Names a collective with what must be equal on all ranks; at least 1, and small enough to be negated.
+int64_t signature(std::initializer_list<int64_t> parts, const int64_t* counts = nullptr, int ranks = 0) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a, over numbers
+  const auto add = [&hash](int64_t part) { hash = (hash ^ static_cast<uint64_t>(part)) * 1099511628211u; };
+  for (const int64_t part : parts) {
+    add(part);
+  }
+  for (int i = 0; i < ranks; i++) {
+    add(counts[i]);
+  }
+  return static_cast<int64_t>(hash >> 2) + 1;
+}
+
+int64_t bits(double value) {
+  int64_t result;
+  std::memcpy(&result, &value, sizeof(result));
+  return result;
+}
+
+// Numbers of the collectives, for signatures.
+enum Collective : int64_t {
+  kBarrier,
+  kBroadcast,
+  kAllReduce,
+  kReduce,
+  kAllGather,
+  kAllGatherV,
+  kGather,
+  kScatter,
+  kReduceScatter,
+  kReduceScatterV,
+  kAllToAll,
+  kAllToAllV
+};
+
+template <typename Start>
+int64_t collective(
+    int64_t handle, int64_t stream, std::initializer_list<int64_t> parts, Start&& start,
+    const int64_t* counts = nullptr) noexcept {
+  return guarded<int64_t>([&] {
+    Communicator& c = communicator(handle);
+    const int64_t mine = signature(parts, counts, counts == nullptr ? 0 : c.size());
+    c.note(mine);
+    if (c.checked()) {
+      c.compare(mine);
+    }
+    return c.run(stream, [&](Operation& operation) { start(c, operation); });
+  });
+}
+
+void* memory(int64_t address) { return reinterpret_cast<void*>(address); }
+
+// Returns whether MPI was not initialised before.
+bool init() {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);  // MPI_Init_thread may be called once only
+  const jccl::ProcessState restored;
+  int flag = 0;
+  jccl::check(MPI_Finalized(&flag), "MPI_Finalized");
+  if (flag) {
+    throw Failure(jccl::kInvalid, "MPI was finalised in this process and can not be initialised again");
+  }
+  int level = MPI_THREAD_SINGLE;
+  jccl::check(MPI_Initialized(&flag), "MPI_Initialized");
+  if (flag) {
+    jccl::check(MPI_Query_thread(&level), "MPI_Query_thread");
+  } else {
+    jccl::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+    initialisedHere = true;
+    jccl::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    jccl::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  if (level < MPI_THREAD_MULTIPLE) {
+    const char* given = level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+                        : level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
+                                                       : "MPI_THREAD_SINGLE";
+    throw Failure(
+        jccl::kInvalid, std::string("MPI was initialised with ") + given +
+                            ", but several threads of a JVM call it: initialise it with MPI_THREAD_MULTIPLE, or use an"
+                            " MPI library that was built for it");
+  }
+  return !flag;
+}
+
+// Other ranks close at the same time as a rule, and some libraries tell of messages that were not received.
+void reapForAMoment() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (!jccl::reapRetired() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
+  jccl::reapRetired();
+  MPI_Group world;
+  MPI_Group members;
+  MPI_Comm comm;
+  jccl::check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  const int included = MPI_Group_incl(world, size, worldRanks, &members);
+  MPI_Group_free(&world);
+  jccl::check(included, "MPI_Group_incl");
+  const int created = MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm);
+  MPI_Group_free(&members);
+  jccl::check(created, "MPI_Comm_create_group");
+  return reinterpret_cast<int64_t>(new Communicator(comm, true, mode));
+}
+
+}  // namespace
+
+const char* jccl_mpi_version() noexcept {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING + 1];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  // MPICH tells how it was configured on further lines.
+  if (char* end = std::strchr(text, '\n')) {
+    *end = '\0';
+  }
+  std::replace(text, text + std::strlen(text), '\t', ' ');
+  return text;
+}
+
+int jccl_mpi_init(int local_ranks) noexcept {
+  return guarded<int>([&] {
+    jccl::setLocalRanks(local_ranks);
+    return init() ? 1 : 0;
+  });
+}
+
+int jccl_mpi_world_rank() noexcept {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int jccl_mpi_world_size() noexcept {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_millis) noexcept {
+  return guarded<int>([&] {
+    // Not freed when the time is over: the library may still write to it.
+    auto* copy = new std::vector<signed char>(bytes, bytes + length);
+    MPI_Request request;
+    jccl::check(MPI_Ibcast(copy->data(), length, MPI_BYTE, 0, MPI_COMM_WORLD, &request), "MPI_Ibcast");
+    jccl::awaitRequest(&request, timeout_millis, "MPI_Ibcast");
+    std::copy(copy->begin(), copy->end(), bytes);
+    delete copy;
+    return jccl::kOk;
+  });
+}
+
+void jccl_mpi_exit() noexcept {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!initialisedHere || finalized) {
+    return;
+  }
+  if (jccl::operationsUnderWay() > 0) {
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return;
+  }
+  guarded<int>([] {
+    reapForAMoment();
+    return jccl::kOk;
+  });
+  jccl::freeOperations();
+  MPI_Finalize();
+}
+
+int jccl_mpi_largest_tag() noexcept { return jccl::largestTag() - 1; }
+
+int64_t jccl_mpi_create(const int* world_ranks, int size, int tag, int blocking, int checked) noexcept {
+  return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0}); });
+}
+
+int64_t jccl_mpi_shared_world() noexcept {
+  return guarded<int64_t>([&] {
+    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, false, {true, false}));
+  });
+}
+
+int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept {
+  return collective(handle, stream, {kBarrier}, [](Communicator& c, Operation& o) { c.barrier(o); });
+}
+
+int64_t jccl_mpi_broadcast(
+    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t stream) noexcept {
+  return collective(handle, stream, {kBroadcast, count, type, root}, [&](Communicator& c, Operation& o) { c.broadcast(o, memory(data), count, type, root); });
+}
+
+int64_t jccl_mpi_all_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
+    int64_t stream) noexcept {
+  return collective(handle, stream, {kAllReduce, count, type, kind, bits(factor)}, [&](Communicator& c, Operation& o) {
+    c.allReduce(o, memory(in), memory(out), count, type, kind, factor);
+  });
+}
+
+int64_t jccl_mpi_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
+    int64_t stream) noexcept {
+  return collective(handle, stream, {kReduce, count, type, kind, bits(factor), root}, [&](Communicator& c, Operation& o) {
+    c.reduce(o, memory(in), memory(out), count, type, kind, factor, root);
+  });
+}
+
+int64_t jccl_mpi_all_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept {
+  return collective(handle, stream, {kAllGather, count, type}, [&](Communicator& c, Operation& o) {
+    c.allGather(o, memory(in), memory(out), count, type);
+  });
+}
+
+int64_t jccl_mpi_all_gather_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t stream) noexcept {
+  return collective(handle, stream, {kAllGatherV, type}, [&](Communicator& c, Operation& o) {
+    c.allGatherV(o, memory(in), memory(out), counts, type);
+  }, counts);
+}
+
+int64_t jccl_mpi_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept {
+  return collective(handle, stream, {kGather, count, type, root}, [&](Communicator& c, Operation& o) {
+    c.gather(o, memory(in), memory(out), count, type, root);
+  });
+}
+
+int64_t jccl_mpi_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept {
+  return collective(handle, stream, {kScatter, count, type, root}, [&](Communicator& c, Operation& o) {
+    c.scatter(o, memory(in), memory(out), count, type, root);
+  });
+}
+
+int64_t jccl_mpi_reduce_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
+    int64_t stream) noexcept {
+  return collective(handle, stream, {kReduceScatter, count, type, kind, bits(factor)}, [&](Communicator& c, Operation& o) {
+    c.reduceScatter(o, memory(in), memory(out), count, type, kind, factor);
+  });
+}
+
+int64_t jccl_mpi_reduce_scatter_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
+    int64_t stream) noexcept {
+  return collective(handle, stream, {kReduceScatterV, type, kind, bits(factor)}, [&](Communicator& c, Operation& o) {
+    c.reduceScatterV(o, memory(in), memory(out), counts, type, kind, factor);
+  }, counts);
+}
+
+int64_t jccl_mpi_all_to_all(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept {
+  return collective(handle, stream, {kAllToAll, count, type}, [&](Communicator& c, Operation& o) {
+    c.allToAll(o, memory(in), memory(out), count, type);
+  });
+}
+
+int64_t jccl_mpi_all_to_all_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
+    int64_t stream) noexcept {
+  return run(handle, stream, [&](Communicator& c, Operation& o) {
+    const int64_t mine = signature({kAllToAllV, type});
+    c.note(mine);
+    c.noteSplits(in_counts, out_counts);
+    if (c.checked()) {
+      c.compareSplits(mine, in_counts, out_counts);
+    }
+    c.allToAllV(o, memory(in), memory(out), in_counts, out_counts, type);
+  });
+}
+
+int64_t jccl_mpi_send(
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept {
+  return run(handle, stream, [&](Communicator& c, Operation& o) {
+    c.send(o, memory(data), count, type, peer, tag);
+  });
+}
+
+int64_t jccl_mpi_recv(
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept {
+  return run(handle, stream, [&](Communicator& c, Operation& o) {
+    c.receive(o, memory(data), count, type, peer, tag);
+  });
+}
+
+int jccl_mpi_test(int64_t handle, int64_t request) noexcept {
+  return guarded<int>([&] { return communicator(handle).test(reinterpret_cast<Operation*>(request)) ? 1 : 0; });
+}
+
+int jccl_mpi_await(int64_t handle, int64_t request) noexcept {
+  return guarded<int>([&] { return communicator(handle).await(reinterpret_cast<Operation*>(request)) + 1; });
+}
+
+int jccl_mpi_abandoned(int64_t handle) noexcept { return communicator(handle).abandoned() ? 1 : 0; }
+
+void jccl_mpi_abort(int64_t handle) noexcept { communicator(handle).abort(); }
+
+int jccl_mpi_close(int64_t handle) noexcept {
+  return guarded<int>([&] {
+    const std::unique_ptr<Communicator> freed(&communicator(handle));
+    freed->close();
+    return jccl::kOk;
+  });
+}
+
+int jccl_mpi_message(signed char* out, int capacity) noexcept {
+  const auto length = std::min(message.size(), static_cast<size_t>(capacity));
+  std::memcpy(out, message.data(), length);
+  return static_cast<int>(length);
+}

@@ -1,0 +1,89 @@
+// The flat boundary to Java, compiled once for each family of MPI libraries. Functions return a Status, or a value that
+// is negative when it is one; jccl_mpi_message tells the reason, on the thread that got it. No exception leaves them.
+// A communicator is used by nobody when it is closed: the engine in Java sees to that.
+#pragma once
+
+#include <cstdint>
+
+#define JCCL_MPI_CALL extern "C" __attribute__((visibility("hidden")))
+
+// As the library tells it, on one line.
+JCCL_MPI_CALL const char* jccl_mpi_version() noexcept;
+
+// Initialises MPI, or uses it where it is initialised; asks for MPI_THREAD_MULTIPLE and accepts nothing less.
+// local_ranks is the number of ranks on this host, 0 when unknown: it tells whether waiting must let others run.
+// Returns 1 when it initialised, 0 when MPI was initialised before.
+JCCL_MPI_CALL int jccl_mpi_init(int local_ranks) noexcept;
+
+JCCL_MPI_CALL int jccl_mpi_world_rank() noexcept;
+JCCL_MPI_CALL int jccl_mpi_world_size() noexcept;
+
+// Copies rank 0's bytes to every process of MPI_COMM_WORLD.
+JCCL_MPI_CALL int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_millis) noexcept;
+
+// MPI_Finalize where jccl_mpi_init initialised; MPI_Abort where operations are still in the library's hands.
+JCCL_MPI_CALL void jccl_mpi_exit() noexcept;
+
+// Largest tag of a user's message.
+JCCL_MPI_CALL int jccl_mpi_largest_tag() noexcept;
+
+// Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With blocking not 0,
+// synchronous collectives are MPI's blocking calls; with checked not 0, ranks compare what they are about to do.
+// Returns the handle.
+JCCL_MPI_CALL int64_t jccl_mpi_create(
+    const int* world_ranks, int size, int tag, int blocking, int checked) noexcept;
+
+// MPI_COMM_WORLD itself, for worlds with members that are not Java. Synchronous collectives are the blocking calls, since
+// MPI does not match those with others.
+JCCL_MPI_CALL int64_t jccl_mpi_shared_world() noexcept;
+
+// Each returns 0 when it is complete, else a request above 0; see org.jccl.spi.Communicator.
+JCCL_MPI_CALL int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_broadcast(
+    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_all_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_reduce(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
+    int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_all_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept;
+// Counts are one number a rank.
+JCCL_MPI_CALL int64_t jccl_mpi_all_gather_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_gather(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_reduce_scatter(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_reduce_scatter_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
+    int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_all_to_all(
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_all_to_all_v(
+    int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
+    int64_t stream) noexcept;
+JCCL_MPI_CALL int64_t jccl_mpi_send(
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept;
+// Peer -1 receives from any rank.
+JCCL_MPI_CALL int64_t jccl_mpi_recv(
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept;
+
+// 1 when jccl_mpi_await would return at once, 0 when not, or -Status.
+JCCL_MPI_CALL int jccl_mpi_test(int64_t handle, int64_t request) noexcept;
+// The sender's rank plus 1 for a receive, else 0, or -Status. Frees the request.
+JCCL_MPI_CALL int jccl_mpi_await(int64_t handle, int64_t request) noexcept;
+
+// 1 when an operation was given up that the library may still run, with its memory; else 0.
+JCCL_MPI_CALL int jccl_mpi_abandoned(int64_t handle) noexcept;
+
+// Wakes the calls that wait with kAborted and refuses later ones. Safe from any thread.
+JCCL_MPI_CALL void jccl_mpi_abort(int64_t handle) noexcept;
+
+// The library's communicator is freed later, when all members have closed and nothing of it is left; see retired.h.
+JCCL_MPI_CALL int jccl_mpi_close(int64_t handle) noexcept;
+
+// Writes why the last call of this thread failed, as UTF-8 without a zero at the end. Returns the number of bytes.
+JCCL_MPI_CALL int jccl_mpi_message(signed char* out, int capacity) noexcept;

@@ -1,0 +1,48 @@
+// MPI's data types and reduce operations for those of JCCL.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "../common/reduce.h"
+
+namespace jccl {
+
+// In the order of the constants of org.jccl.mpi.MpiNative.
+enum Status : int { kOk, kMismatch, kPeerLost, kInvalid, kAborted, kTimeout, kInternal };
+
+class Failure : public std::runtime_error {
+ public:
+  Failure(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
+
+  Status status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+// Throws when an MPI call did not succeed, with the library's text.
+void check(int code, const char* call);
+
+// Largest number of bytes that one call gets: libraries are not to be trusted above.
+constexpr int64_t kLargestCall = int64_t{1} << 30;
+
+// How many types a tag tells apart where messages are checked; as in org.jccl.mpi.MpiCommunicator.
+constexpr int kCheckedTags = 16;
+
+// The predefined type that has as many bytes; the 16-bit floats and bool go as unsigned integers.
+MPI_Datatype datatypeOf(int type);
+
+// A committed type for more elements than one call takes, to be freed by the caller.
+MPI_Datatype blockOf(int type, int64_t count);
+
+// MPI's operation where it means the same as JCCL's, else one over the kernels of reduce.h, made at first use.
+MPI_Op operationOf(int type, int kind);
+
+// Frees what operationOf made; before MPI_Finalize.
+void freeOperations();
+
+}  // namespace jccl

@@ -19,6 +19,10 @@ public final class Batch {
     private final Group group;
     private final Arguments arguments;
     private final List<Operation> operations = new ArrayList<>();
+
+    /** Of each operation. They are held from issuing on: a batch may be dropped instead. */
+    private final List<Tensor[]> tensors = new ArrayList<>();
+
     private Engine engine;
     private boolean issued;
 
@@ -38,7 +42,7 @@ public final class Batch {
     public Batch send(Tensor tensor, int peer, int tag) {
         Operation operation = next(tensor);
         arguments.send(operation, engine, tensor, peer, tag);
-        return add(operation);
+        return add(operation, tensor);
     }
 
     /**
@@ -52,7 +56,7 @@ public final class Batch {
     public Batch recv(Tensor tensor, int peer, int tag) {
         Operation operation = next(tensor);
         arguments.recv(operation, engine, tensor, peer, tag);
-        return add(operation);
+        return add(operation, tensor);
     }
 
     /**
@@ -65,7 +69,7 @@ public final class Batch {
     public Batch broadcast(Tensor tensor, int root) {
         Operation operation = next(tensor);
         arguments.broadcast(operation, tensor, root);
-        return add(operation);
+        return add(operation, tensor);
     }
 
     /**
@@ -78,7 +82,7 @@ public final class Batch {
     public Batch allReduce(Tensor tensor, ReduceOp op) {
         Operation operation = next(tensor);
         arguments.allReduce(operation, engine, tensor, op);
-        return add(operation);
+        return add(operation, tensor);
     }
 
     /**
@@ -91,7 +95,7 @@ public final class Batch {
     public Batch allGatherSingle(Tensor output, Tensor input) {
         Operation operation = next(input);
         arguments.allGatherSingle(operation, output, input);
-        return add(operation);
+        return add(operation, output, input);
     }
 
     /**
@@ -105,20 +109,22 @@ public final class Batch {
     public Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
         Operation operation = next(output);
         arguments.reduceScatterSingle(operation, engine, output, input, op);
-        return add(operation);
+        return add(operation, output, input);
     }
 
     /**
      * Issues what was added, in that order.
      *
      * @return one work an operation, in the same order
-     * @throws UsageException when the batch is empty or was issued before
+     * @throws UsageException when the batch is empty or was issued before, or a tensor was closed
+     *     since it was added
      */
     public List<Work> issue() {
         if (issued || operations.isEmpty()) {
             throw new UsageException(
                     group.context(), issued ? "the batch was issued before" : "the batch is empty");
         }
+        holdTensors();
         issued = true;
         return engine.submitBatch(operations);
     }
@@ -136,8 +142,23 @@ public final class Batch {
         return engine.newOperation();
     }
 
-    private Batch add(Operation operation) {
+    private Batch add(Operation operation, Tensor... used) {
+        operation.releaseMemory();
         operations.add(operation);
+        tensors.add(used);
         return this;
+    }
+
+    private void holdTensors() {
+        try {
+            for (int i = 0; i < operations.size(); i++) {
+                for (Tensor tensor : tensors.get(i)) {
+                    arguments.hold(operations.get(i), tensor, "a tensor of the batch");
+                }
+            }
+        } catch (UsageException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e;
+        }
     }
 }

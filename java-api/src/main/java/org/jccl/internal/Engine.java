@@ -250,6 +250,14 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         }
     }
 
+    /** The same for operations that are issued together. */
+    final void requireUsable(List<Operation> operations) {
+        if (closed || failure.isSet()) {
+            operations.forEach(Operation::releaseMemory);
+            throw refusal(contextOf(operations.get(0)));
+        }
+    }
+
     /**
      * Checks that the group can still be used.
      *

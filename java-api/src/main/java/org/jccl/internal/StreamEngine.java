@@ -102,9 +102,7 @@ public final class StreamEngine extends Engine {
     public List<Work> submitBatch(List<Operation> operations) {
         List<Work> issued = new ArrayList<>(operations.size());
         synchronized (issuing) {
-            for (Operation operation : operations) {
-                requireUsable(operation);
-            }
+            requireUsable(operations);
             boolean captured = orderAfterCaller(operations.get(0));
             for (Operation operation : operations) {
                 begin(operation);

@@ -1,0 +1,61 @@
+package org.jccl;
+
+import java.util.List;
+import org.jccl.internal.Operation;
+
+/** Lists of tensors that are the parts of an input or output. */
+final class Parts {
+
+    private Parts() {}
+
+    static long[] counts(List<Tensor> tensors) {
+        long[] counts = new long[tensors.size()];
+        for (int i = 0; i < counts.length; i++) {
+            counts[i] = tensors.get(i).count();
+        }
+        return counts;
+    }
+
+    static boolean allEqual(long[] counts) {
+        for (long count : counts) {
+            if (count != counts[0]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    static void inputParts(Operation operation, List<Tensor> tensors) {
+        if (adjacent(tensors)) {
+            operation.input = tensors.get(0).address();
+        } else {
+            operation.inputParts = addresses(tensors);
+        }
+    }
+
+    static void outputParts(Operation operation, List<Tensor> tensors) {
+        if (adjacent(tensors)) {
+            operation.output = tensors.get(0).address();
+        } else {
+            operation.outputParts = addresses(tensors);
+        }
+    }
+
+    private static boolean adjacent(List<Tensor> tensors) {
+        for (int i = 1; i < tensors.size(); i++) {
+            Tensor before = tensors.get(i - 1);
+            if (before.address() + before.byteSize() != tensors.get(i).address()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static long[] addresses(List<Tensor> tensors) {
+        long[] addresses = new long[tensors.size()];
+        for (int i = 0; i < addresses.length; i++) {
+            addresses[i] = tensors.get(i).address();
+        }
+        return addresses;
+    }
+}

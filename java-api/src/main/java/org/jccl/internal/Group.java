@@ -4,7 +4,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -395,32 +394,14 @@ public final class Group {
         synchronized (groupsMade) {
             number = splits++;
         }
-        String prefix = "split/" + number + "/";
-        shared.set(prefix + context.rank(), text(color + " " + key));
-        List<String> keys = IntStream.range(0, size).mapToObj(rank -> prefix + rank).toList();
-        try {
-            shared.await(keys, timeout);
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    context, "split: not all ranks called it: " + e.reason(), e);
-        }
+        SplitAgreement agreement =
+                new SplitAgreement(shared, "split/" + number + "/", context, size);
+        agreement.enter(color, key, timeout);
         prepareSplits(color);
         if (color < 0) {
             return Optional.empty();
         }
-        record Entry(int rank, int color, int key) {}
-        List<Entry> entries = new ArrayList<>();
-        List<byte[]> values = shared.multiGet(keys);
-        for (int rank = 0; rank < size; rank++) {
-            String[] parts = new String(values.get(rank), StandardCharsets.UTF_8).split(" ");
-            entries.add(new Entry(rank, Integer.parseInt(parts[0]), Integer.parseInt(parts[1])));
-        }
-        List<Integer> ranks =
-                entries.stream()
-                        .filter(entry -> entry.color() == color)
-                        .sorted(Comparator.comparingInt(Entry::key).thenComparingInt(Entry::rank))
-                        .map(Entry::rank)
-                        .toList();
+        List<Integer> ranks = agreement.ranks(color);
         String name = context.group() + "/split" + number + "-" + color;
         return Optional.of(
                 child(name, torch, ranks.indexOf(context.rank()), ranks, OptionalInt.of(color)));
@@ -438,7 +419,7 @@ public final class Group {
         engine.awaitQuiet();
         try {
             if (color < 0) {
-                engine.communicator().abstain();
+                engine.communicator().declineSplit();
             }
         } catch (JcclException e) {
             throw e.at(context);

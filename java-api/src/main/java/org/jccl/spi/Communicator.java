@@ -284,7 +284,7 @@ public interface Communicator extends AutoCloseable {
      * Whether the library makes communicators out of this one. Where it does not, a group that
      * comes from a split is made as any other.
      *
-     * @return true when {@link #split} and {@link #abstain} may be called
+     * @return true when {@link #split} and {@link #declineSplit} may be called
      */
     default boolean splits() {
         return false;
@@ -292,7 +292,7 @@ public interface Communicator extends AutoCloseable {
 
     /**
      * Divides the ranks of this communicator. Called on all of them at about the same time, here or
-     * as {@link #abstain}, while nothing is outstanding on it.
+     * as {@link #declineSplit}, while nothing is outstanding on it.
      *
      * @param color equal on the ranks of one new communicator, not negative
      * @param config of the new communicator, whose parent is this one
@@ -303,7 +303,7 @@ public interface Communicator extends AutoCloseable {
     }
 
     /** Takes part in a split without being in any of the new communicators. */
-    default void abstain() {
+    default void declineSplit() {
         throw new UnsupportedOperationException("this library does not split communicators");
     }
 

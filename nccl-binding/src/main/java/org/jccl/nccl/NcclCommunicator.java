@@ -321,8 +321,8 @@ final class NcclCommunicator implements Communicator {
     }
 
     @Override
-    public void abstain() {
-        NcclConnector.abstain(handle);
+    public void declineSplit() {
+        NcclConnector.declineSplit(handle);
     }
 
     /** Opens a native group; this thread stays inside until {@link #batchEnd()}. */

@@ -172,7 +172,7 @@ final class NcclConnector {
     }
 
     /** Takes part in a split without a new communicator. */
-    static void abstain(NcclHandle parent) {
+    static void declineSplit(NcclHandle parent) {
         PointerPointer<ncclComm> none = new PointerPointer<>(1L);
         Runnable split =
                 () -> {

@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.ServiceLoader;
 import java.util.stream.IntStream;
+import org.jccl.Availability;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Event;
@@ -30,6 +32,7 @@ import org.jccl.spi.DeviceRuntime;
 final class Overlap {
 
     private static final DataType TYPE = DataType.FLOAT32;
+    private static final long LARGEST_MOCK = 16 << 20;
 
     /** What a stream did, in milliseconds from the start of the pass. */
     private record Span(String name, String stream, double start, double end) {}
@@ -43,7 +46,8 @@ final class Overlap {
     private Overlap(ProcessGroup world, Device device, int layers, long elements, int copies) {
         this.world = world;
         this.device = device;
-        this.runtime = runtime(device.type());
+        // A user's program launches kernels of its own; this one has none, so it asks the binding.
+        this.runtime = provider(device.type()).deviceRuntime(device.type());
         this.copies = copies;
         this.gradients =
                 IntStream.range(0, layers)
@@ -51,14 +55,31 @@ final class Overlap {
                         .toList();
     }
 
-    /** A user's program launches kernels of its own; this one has none, so it asks the binding. */
-    private static DeviceRuntime runtime(String deviceType) {
+    private static BackendProvider provider(String deviceType) {
         for (BackendProvider provider : ServiceLoader.load(BackendProvider.class)) {
             if (provider.deviceTypes().contains(deviceType)) {
-                return provider.deviceRuntime(deviceType);
+                return provider;
             }
         }
         throw new IllegalStateException("no binding on the class path drives " + deviceType);
+    }
+
+    /** Says when there is no device behind the times. */
+    private static void printLibrary(String deviceType) throws IOException {
+        if (provider(deviceType).availability() instanceof Availability.Available library) {
+            System.out.println("library: " + library.version() + ", " + library.path());
+            if (isMock(Path.of(library.path()))) {
+                System.out.println(
+                        "This is the mock of this project's tests: there is no device, and the"
+                                + " times below say nothing about one.");
+            }
+        }
+    }
+
+    /** The mock is small and reads variables of its own. */
+    private static boolean isMock(Path library) throws IOException {
+        return Files.size(library) < LARGEST_MOCK
+                && Files.readString(library, StandardCharsets.ISO_8859_1).contains("MOCK_");
     }
 
     /** Stands for the kernels of one layer: half of the gradient is written from the other half. */
@@ -206,6 +227,7 @@ final class Overlap {
             List<Span> overlapped = example.pass(true);
             example.gradients.forEach(Tensor::close);
             if (world.rank() == 0) {
+                printLibrary(device.type());
                 System.out.println("milliseconds      total       compute      communication");
                 print("serial", serial);
                 print("overlapped", overlapped);

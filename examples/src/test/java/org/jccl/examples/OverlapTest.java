@@ -47,6 +47,7 @@ class OverlapTest {
                 .build()
                 .run();
         assertThat(lines)
+                .anyMatch(line -> line.contains("times below say nothing about one"))
                 .anyMatch(line -> line.matches("serial +\\d+\\.\\d+ +\\d+\\.\\d+ +\\d+\\.\\d+"))
                 .anyMatch(
                         line -> line.matches("overlapped +\\d+\\.\\d+ +\\d+\\.\\d+ +\\d+\\.\\d+"));

@@ -36,7 +36,7 @@ if [[ -z ${JCCL_NCCL_CUDART-} ]]; then
 fi
 
 gpu=no
-if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then gpu=yes; fi
+if command -v nvidia-smi >/dev/null && timeout --kill-after=5 60 nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then gpu=yes; fi
 
 java=("$here/jre/bin/java" "-Dorg.bytedeco.javacpp.cachedir=$cache" -cp
     "$here/classes/nccl-binding:$here/classes/java-api:$here/lib/*")
@@ -59,21 +59,25 @@ environment() {
     echo "driver:  ${JCCL_NCCL_DRIVER:-searched for}"
     echo "runtime: ${JCCL_NCCL_CUDART:-searched for}"
     echo "NCCL:    ${JCCL_NCCL_LIBRARY:-searched for}"
-    nvidia-smi || echo "no nvidia-smi: there is no GPU here"
+    timeout --kill-after=5 60 nvidia-smi || echo "no nvidia-smi: there is no GPU here"
     ldconfig -p 2>/dev/null | grep -E 'libcuda\.so|libcudart|libnccl'
-    [[ -n $python ]] && "$python" -c 'import torch; print("torch", torch.__version__, torch.version.cuda)'
-    "${java[@]}" org.jccl.nccl.SmokeVersions
+    [[ -n $python ]] && timeout --kill-after=5 120 "$python" -c 'import torch; print("torch", torch.__version__, torch.version.cuda)'
+    timeout --kill-after=5 120 "${java[@]}" org.jccl.nccl.SmokeVersions
 }
 
 one_rank=(env RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 "MASTER_PORT=${SMOKE_PORT:-29511}" LOCAL_RANK=0)
 
-{ environment; } >"$report/environment.log" 2>&1
-echo "environment $? 0" >>"$report/steps.txt"
+# Each of its programs has a time limit of its own, since a wedged driver stops any of them.
+start=$SECONDS
+environment >"$report/environment.log" 2>&1
+echo "environment $? $((SECONDS - start))" >>"$report/steps.txt"
 step conformance-1-rank 300 "${one_rank[@]}" "${java[@]}" org.jccl.nccl.ConformanceRun
 if ((ranks > 1)); then
     step "conformance-$ranks-ranks" "${SMOKE_CASES_SECONDS:-900}" "${several[@]}" org.jccl.nccl.ConformanceRun
 fi
 step host-cost 120 "${java[@]}" org.jccl.nccl.HostCostTest
+step device-time 300 "${java[@]}" org.jccl.nccl.DeviceTime
+step device-time-c 300 "$here/device_time"
 if ((ranks > 1)); then
     step overlap 180 env JCCL_EXAMPLE_DEVICE=0 JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
         org.jccl.examples.Overlap --trace "$report/overlap.json"

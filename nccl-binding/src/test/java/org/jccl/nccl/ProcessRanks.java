@@ -1,6 +1,8 @@
 package org.jccl.nccl;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.jccl.ProcessGroup;
 import org.jccl.conformance.ConformanceBackend;
@@ -55,15 +57,89 @@ final class ProcessRanks implements Ranks {
         if (rank >= size) {
             return;
         }
-        try (ProcessGroup group = backend.join(shared, rank, size, timeout)) {
-            body.run(new Rank(group, shared, backend));
+        try (ProcessGroup group = backend.join(shared, rank, size, timeout);
+                FailureWatch watch = new FailureWatch(shared, group)) {
+            try {
+                body.run(new Rank(group, shared, backend));
+            } catch (Throwable e) {
+                watch.report(rank + ": " + e);
+                throw e;
+            }
+            // Nobody leaves while another needs this rank's group.
+            shared.set("done/" + rank, new byte[0]);
+            watch.await(IntStream.range(0, size).mapToObj(each -> "done/" + each).toList());
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Exception e) {
             throw new AssertionError("rank " + rank + " failed: " + e, e);
         }
-        // Nobody leaves while another needs this rank's group.
-        shared.set("done/" + rank, new byte[0]);
-        shared.await(IntStream.range(0, size).mapToObj(each -> "done/" + each).toList(), TIMEOUT);
+    }
+
+    /** Aborts this rank's group when the body fails on any rank, so that none waits in vain. */
+    private static final class FailureWatch implements AutoCloseable {
+
+        private static final String KEY = "failed";
+        private static final long POLL_MILLIS = 100;
+
+        private final Store store;
+        private final ProcessGroup group;
+        private final Thread thread;
+        private volatile boolean over;
+
+        FailureWatch(Store store, ProcessGroup group) {
+            this.store = store;
+            this.group = group;
+            this.thread = new Thread(this::watch, "failure-watch");
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        void report(String failure) {
+            store.set(KEY, failure.getBytes(StandardCharsets.UTF_8));
+            group.abort();
+        }
+
+        private void watch() {
+            while (!over) {
+                if (hasFailed()) {
+                    group.abort();
+                    return;
+                }
+                pause();
+            }
+        }
+
+        private boolean hasFailed() {
+            return store.check(List.of(KEY));
+        }
+
+        /** Waits for keys; fails when a rank has failed or the time is over. */
+        void await(List<String> keys) {
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            while (!store.check(keys)) {
+                if (hasFailed()) {
+                    String failure = new String(store.get(KEY), StandardCharsets.UTF_8);
+                    throw new AssertionError("failed on another rank, " + failure);
+                }
+                if (System.nanoTime() - deadline > 0) {
+                    throw new AssertionError("other ranks are not done in " + TIMEOUT);
+                }
+                pause();
+            }
+        }
+
+        private static void pause() {
+            try {
+                Thread.sleep(POLL_MILLIS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("the test's time is over", e);
+            }
+        }
+
+        @Override
+        public void close() {
+            over = true;
+        }
     }
 }

@@ -55,28 +55,40 @@ final class SmokeReport {
                             Integer.parseInt(words[2]),
                             new String(output, StandardCharsets.UTF_8)));
         }
-        String verdict = verdict(steps, gpu);
-        Files.writeString(folder.resolve("report.md"), markdown(verdict, steps));
+        SmokeComparison times =
+                SmokeComparison.of(output(steps, "device-time"), output(steps, "device-time-c"));
+        String verdict = verdict(steps, times, gpu);
+        Files.writeString(folder.resolve("report.md"), markdown(verdict, times, steps));
         Files.writeString(folder.resolve("report.json"), json(verdict, gpu, steps));
         System.out.println(verdict);
     }
 
-    private static String verdict(List<Step> steps, boolean gpu) {
+    private static String output(List<Step> steps, String name) {
+        return steps.stream()
+                .filter(step -> step.name().equals(name))
+                .map(Step::output)
+                .findFirst()
+                .orElse("");
+    }
+
+    private static String verdict(List<Step> steps, SmokeComparison times, boolean gpu) {
         List<String> failed = steps.stream().filter(Step::isFailure).map(Step::name).toList();
         List<String> skipped =
                 steps.stream().filter(step -> step.code() == SKIPPED).map(Step::name).toList();
         return (failed.isEmpty() ? "PASSED" : "FAILED in " + String.join(", ", failed))
                 + (skipped.isEmpty() ? "" : "; skipped: " + String.join(", ", skipped))
+                + (gpu ? times.verdict() : "")
                 + (gpu ? "" : "; NO GPU HERE, so this says nothing about hardware");
     }
 
-    private static String markdown(String verdict, List<Step> steps) {
+    private static String markdown(String verdict, SmokeComparison times, List<Step> steps) {
         StringBuilder text = new StringBuilder("# CUDA smoke test\n\nVerdict: ");
         text.append(verdict).append("\n\n| step | result | seconds |\n|---|---|---|\n");
         for (Step step : steps) {
             text.append("| ").append(step.name()).append(" | ").append(step.state());
             text.append(" | ").append(step.seconds()).append(" |\n");
         }
+        text.append(times.markdown());
         for (Step step : steps) {
             text.append("\n## ").append(step.name()).append("\n\n````\n");
             text.append(step.output().stripTrailing()).append("\n````\n");

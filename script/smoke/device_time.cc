@@ -1,0 +1,110 @@
+// Device time of one allReduce in C, to compare with org.jccl.nccl.DeviceTime, which does the same:  device_time
+// JCCL_NCCL_DRIVER, JCCL_NCCL_CUDART and JCCL_NCCL_LIBRARY name the libraries where the linker does not find them.
+// Prints "BYTES MICROSECONDS" for each size.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cuda/types.h"
+#include "nccl/types.h"
+
+namespace {
+
+constexpr size_t smallest = 4, largest = 64 << 20, factor = 16;
+constexpr int warmUps = 10, rounds = 5;
+
+// Enough to hide the ends of a round, and not too many of the long ones.
+int callsOf(size_t bytes) { return bytes > (1 << 20) ? 10 : 100; }
+
+void* load(const char* variable, const char* name) {
+    const char* given = getenv(variable);
+    void* library = dlopen(given != nullptr ? given : name, RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    return library;
+}
+
+template <class Function>
+Function* find(void* library, const char* name) {
+    void* found = dlsym(library, name);
+    if (found == nullptr) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    return reinterpret_cast<Function*>(found);
+}
+
+void check(int code, const char* call) {
+    if (code != 0) {
+        fprintf(stderr, "%s failed with code %d\n", call, code);
+        exit(1);
+    }
+}
+
+}  // namespace
+
+#define USE(library, name, ...) auto name = find<int(__VA_ARGS__)>(library, #name)
+#define CALL(name, ...) check(name(__VA_ARGS__), #name)
+
+int main() {
+    load("JCCL_NCCL_DRIVER", "libcuda.so.1");
+    void* cuda = load("JCCL_NCCL_CUDART", "libcudart.so.13");
+    void* nccl = load("JCCL_NCCL_LIBRARY", "libnccl.so.2");
+    USE(cuda, cudaSetDevice, int);
+    USE(cuda, cudaMalloc, void**, size_t);
+    USE(cuda, cudaStreamCreateWithFlags, cudaStream_t*, unsigned);
+    USE(cuda, cudaStreamSynchronize, cudaStream_t);
+    USE(cuda, cudaEventCreateWithFlags, cudaEvent_t*, unsigned);
+    USE(cuda, cudaEventRecord, cudaEvent_t, cudaStream_t);
+    USE(cuda, cudaEventElapsedTime, float*, cudaEvent_t, cudaEvent_t);
+    USE(nccl, ncclGetUniqueId, ncclUniqueId*);
+    USE(nccl, ncclCommInitRank, ncclComm_t*, int, ncclUniqueId, int);
+    USE(nccl, ncclAllReduce, const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
+    USE(nccl, ncclRedOpCreatePreMulSum, ncclRedOp_t*, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t);
+    USE(nccl, ncclRedOpDestroy, ncclRedOp_t, ncclComm_t);
+    USE(nccl, ncclCommDestroy, ncclComm_t);
+
+    CALL(cudaSetDevice, 0);
+    void* memory;
+    CALL(cudaMalloc, &memory, largest);
+    cudaStream_t stream;
+    CALL(cudaStreamCreateWithFlags, &stream, 1);
+    cudaEvent_t begin, end;
+    CALL(cudaEventCreateWithFlags, &begin, 0);
+    CALL(cudaEventCreateWithFlags, &end, 0);
+    ncclUniqueId id;
+    CALL(ncclGetUniqueId, &id);
+    ncclComm_t comm;
+    CALL(ncclCommInitRank, &comm, 1, id, 0);
+
+    float one = 1;
+    auto allReduce = [&](size_t bytes) {
+        // A sum of one rank in place is no work at all; with a factor it is a kernel.
+        ncclRedOp_t op;
+        CALL(ncclRedOpCreatePreMulSum, &op, &one, ncclFloat32, ncclScalarHostImmediate, comm);
+        CALL(ncclAllReduce, memory, memory, bytes / sizeof one, ncclFloat32, op, comm, stream);
+        CALL(ncclRedOpDestroy, op, comm);
+    };
+    for (size_t bytes = smallest; bytes <= largest; bytes *= factor) {
+        for (int i = 0; i < warmUps; ++i) allReduce(bytes);
+        const int calls = callsOf(bytes);
+        float best = 1e30f;
+        for (int round = 0; round < rounds; ++round) {
+            CALL(cudaEventRecord, begin, stream);
+            for (int i = 0; i < calls; ++i) allReduce(bytes);
+            CALL(cudaEventRecord, end, stream);
+            CALL(cudaStreamSynchronize, stream);
+            float millis;
+            CALL(cudaEventElapsedTime, &millis, begin, end);
+            best = std::min(best, millis);
+        }
+        printf("%zu %.3f\n", bytes, best * 1e3 / calls);
+        fflush(stdout);
+    }
+    CALL(ncclCommDestroy, comm);
+}

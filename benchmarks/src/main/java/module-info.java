@@ -1,0 +1,9 @@
+/** What a call costs the host. JMH itself is no named module. */
+@SuppressWarnings("requires-automatic")
+module org.jccl.benchmarks {
+    requires jdk.unsupported;
+    requires jmh.core;
+    requires org.bytedeco.cuda;
+    requires org.jccl.api;
+    requires org.jccl.nccl;
+}

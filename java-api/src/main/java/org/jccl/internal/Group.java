@@ -3,9 +3,7 @@ package org.jccl.internal;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +16,6 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.Interop;
 import org.jccl.JcclException;
-import org.jccl.OperationTimeoutException;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
@@ -26,7 +23,6 @@ import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * What stands behind a process group: one engine for each device type, the store, and sub-groups.
@@ -35,8 +31,6 @@ public final class Group {
 
     /** How long a closing group waits for messages that have no partner. */
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
-
-    private static final int RANKS_IN_NAME = 8;
 
     /**
      * A backend for one device type.
@@ -337,7 +331,7 @@ public final class Group {
      */
     public Optional<Group> newGroup(List<Integer> ranks) {
         requireUsable();
-        checkRanks(ranks);
+        MemberRanks.check(ranks, size, context);
         Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
         OptionalInt color = keys.map(own -> own.color(ranks)).orElse(OptionalInt.empty());
@@ -352,32 +346,9 @@ public final class Group {
             copies = groupsMade.merge(List.copyOf(ranks), 1, Integer::sum);
         }
         // Members count the groups of equal ranks alike, so the name needs no agreement.
-        String name = context.group() + "/" + rankText(ranks) + (copies == 1 ? "" : "#" + copies);
+        String name =
+                context.group() + "/" + MemberRanks.text(ranks) + (copies == 1 ? "" : "#" + copies);
         return Optional.of(child(name, keys, mine, ranks, color));
-    }
-
-    private void checkRanks(List<Integer> ranks) {
-        if (ranks == null || ranks.isEmpty()) {
-            throw new UsageException(context, "newGroup: ranks must name at least one rank");
-        }
-        if (new HashSet<>(ranks).size() != ranks.size()) {
-            throw new UsageException(context, "newGroup: a rank is given twice in " + ranks);
-        }
-        for (Integer rank : ranks) {
-            if (rank == null || rank < 0 || rank >= size) {
-                throw new UsageException(
-                        context,
-                        "newGroup: ranks must be from 0 to " + (size - 1) + ", got " + ranks);
-            }
-        }
-    }
-
-    private static String rankText(List<Integer> ranks) {
-        if (ranks.size() <= RANKS_IN_NAME) {
-            return ranks.toString().replace(" ", "").replace("[", "").replace("]", "");
-        }
-        byte[] all = text(ranks.toString());
-        return ranks.size() + "ranks-" + java.util.UUID.nameUUIDFromBytes(all);
     }
 
     /**

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the mock vendor libraries with g++ alone:  build.sh OUT_DIR [nccl] [hccl] [sccl]     (all of them when none is named)
 #   nccl: OUT_DIR/{libcuda.so.1,libcudart.so.13,libnccl.so.2}, OUT_DIR/nccl-VERSION/libnccl.so.2
-#   hccl: OUT_DIR/{libascend_trace.so,libacl_rt.so,libascendcl.so,libhcomm.so,libhccl.so,abi-hccl}, OUT_DIR/cann-VERSION/
+#   hccl: OUT_DIR/{libascend_trace.so,libacl_rt.so,libascendcl.so,libhcomm.so,libhccl.so,libopapi.so,abi-hccl}, OUT_DIR/cann-VERSION/
 #   sccl: OUT_DIR/{libtpudnn.so,libtpurt.so,libsccl.so,abi-sccl}, OUT_DIR/torch_tpu/, OUT_DIR/sccl-2024-11/
 # The directories with a version hold older libraries, without the functions that came later.
 # CHECK=1 compiles the CUDA and NCCL fronts against the real headers too: CUDA_INCLUDE and NCCL_INCLUDE say where.
@@ -126,9 +126,10 @@ hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclCommInit
 build_hccl() {
     local acl=(front/acl/{device,memory,stream,event,system}.cc)
     local hccl=(front/hccl/{front,config,rootinfo,comm,manage,support,collective,clusterinfo,ranktable,json}.cc)
+    local operators=(front/aclnn/operators.cc engine/comm/reduce.cc)
     # As installed libraries do after set_env.sh, these find one another.
     local beside=('-Wl,-rpath,$ORIGIN:$ORIGIN/..' -Wl,--no-as-needed)
-    compile_all "${acl[@]}" "${hccl[@]}" front/acl/trace.cc
+    compile_all "${acl[@]}" "${hccl[@]}" front/acl/trace.cc front/aclnn/operators.cc
     link_library "$out/libascend_trace.so" libascend_trace.so '{ local: *; };' "$(object_of front/acl/trace.cc)"
     compile front/acl/release.cc "$out/objects/cann-92.o" -DMOCK_CANN=92
     # The newest release: the runtime has a library of its own behind the old name, and management and operators part.
@@ -139,6 +140,8 @@ build_hccl() {
     link_library "$out/libhcomm.so" libhcomm.so '{ global: Hccl*; mockHccl*; local: *; };' "$out/objects/cann-92.o" \
         $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$out/libacl_rt.so"
     link_library "$out/libhccl.so" libhccl.so '{ local: *; };' "${beside[@]}" "$out/libhcomm.so"
+    link_library "$out/libopapi.so" libopapi.so '{ global: acl*; local: *; };' \
+        $(objects "${operators[@]}") "${beside[@]}" "$out/libacl_rt.so"
     cann 8.3 83 "$(names "${acl_after_8_3[@]}")" "$(names "${hccl_after_8_3[@]}")"
     cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
     cann 8.0.RC2 79 "$(names "${acl_after_8_0_2[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
@@ -153,6 +156,8 @@ cann() { # VERSION NUMBER HIDDEN_OF_ACL HIDDEN_OF_HCCL
         $(objects "${engine_runtime[@]}" "${acl[@]}") "${beside[@]}" "$out/libascend_trace.so"
     link_library "$directory/libhccl.so" libhccl.so "{ global: Hccl*; mockHccl*; local:$4 *; };" "$object" \
         $(objects "${engine_comm[@]}" "${hccl[@]}") "${beside[@]}" "$directory/libascendcl.so"
+    link_library "$directory/libopapi.so" libopapi.so '{ global: acl*; local: *; };' \
+        $(objects "${operators[@]}") "${beside[@]}" "$directory/libascendcl.so"
 }
 
 build_sccl() {

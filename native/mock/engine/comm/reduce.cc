@@ -139,6 +139,24 @@ void reduce(DataType type, ReduceOp op, void* out, const std::vector<const void*
     });
 }
 
+void convert(DataType from, const void* input, DataType to, void* out, size_t count, double factor) {
+    withType(from, [&](auto source) {
+        withType(to, [&](auto target) {
+            using Source = decltype(source);
+            using Target = decltype(target);
+            auto* in = static_cast<const typename Source::Stored*>(input);
+            auto* result = static_cast<typename Target::Stored*>(out);
+            for (size_t i = 0; i < count; ++i) {
+                auto value = Source::load(in[i]);
+                // Integers go from one to the other without a detour: a double has no wrapping.
+                bool exact = factor == 1;
+                result[i] = exact ? Target::store(static_cast<typename Target::Value>(value))
+                                  : Target::store(static_cast<typename Target::Value>(value * factor));
+            }
+        });
+    });
+}
+
 void scale(DataType type, void* data, size_t count, const void* scalar) {
     withType(type, [&](auto codec) {
         using Codec = decltype(codec);

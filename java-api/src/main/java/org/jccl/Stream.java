@@ -105,6 +105,7 @@ public final class Stream implements AutoCloseable {
     public void waitEvent(Event event) {
         requireOpen();
         if (event.isRecorded()) {
+            DeviceRuntimes.enter(runtime, device);
             runtime.waitEvent(handle, event.handle());
         }
     }

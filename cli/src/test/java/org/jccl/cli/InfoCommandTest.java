@@ -19,10 +19,14 @@ final class InfoCommandTest {
                 .contains(System.getProperty("java.version"), System.getProperty("os.arch"))
                 .containsPattern("cache +/")
                 .containsPattern("gloo +available, version \\S+, devices cpu, /.*libgloo");
-        for (String planned : new String[] {"nccl", "mpi", "hccl", "sccl"}) {
+        for (String planned : new String[] {"nccl", "sccl"}) {
             assertThat(info.out())
                     .containsPattern(planned + " +not available yet: .*org\\.jccl:jccl-" + planned);
         }
+        assertThat(info.out())
+                .containsPattern("hccl +libascendcl\\.so was not found; install CANN")
+                .contains(
+                        "/nowhere/libascendcl.so (system property org.jccl.hccl.acl): no such file");
     }
 
     @Test

@@ -232,7 +232,8 @@ abstract class ReductionCases extends Cases {
                 size,
                 rank -> {
                     for (DataType type : DataType.values()) {
-                        if (!type.isFloatingPoint()) {
+                        if (!type.isFloatingPoint()
+                                || !rank.backend().reduces(ReduceOp.SUM, type)) {
                             continue;
                         }
                         double[] sums = new double[count];

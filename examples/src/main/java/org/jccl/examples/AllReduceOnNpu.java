@@ -1,0 +1,45 @@
+package org.jccl.examples;
+
+import java.util.Arrays;
+import java.util.Map;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.ranktable.RankTable;
+
+/**
+ * all_reduce on Ascend devices with HCCL: each rank has four ones and prints them before and after.
+ * Start it with {@code jccl run}. With {@code RANK_TABLE_FILE} set, the rank table says which
+ * device each rank has and where the others are; without, ranks take the devices of their host in
+ * order and meet through the store.
+ */
+final class AllReduceOnNpu {
+
+    private static final int ELEMENTS = 4;
+
+    private AllReduceOnNpu() {}
+
+    public static void main(String[] args) {
+        Device npu = new Device("npu", deviceIndex(System.getenv()));
+        try (ProcessGroup world = ProcessGroup.builder().backend("hccl").device(npu).build();
+                Tensor tensor = Tensor.allocate(npu, DataType.FLOAT32, ELEMENTS)) {
+            tensor.copyFrom(new float[] {1, 1, 1, 1});
+            print(world, "", tensor);
+            world.allReduce(tensor, ReduceOp.SUM).await();
+            print(world, "results: ", tensor);
+        }
+    }
+
+    private static int deviceIndex(Map<String, String> environment) {
+        return RankTable.fromEnvironment(environment)
+                .map(table -> table.device(Integer.parseInt(environment.get("RANK"))))
+                .orElseGet(() -> Integer.parseInt(environment.getOrDefault("LOCAL_RANK", "0")));
+    }
+
+    private static void print(ProcessGroup world, String what, Tensor tensor) {
+        float[] values = tensor.copyTo(new float[ELEMENTS]);
+        System.out.println("rank: " + world.rank() + ", " + what + Arrays.toString(values));
+    }
+}

@@ -1,0 +1,15 @@
+/**
+ * The HCCL backend: collectives on Huawei Ascend devices, on ACL streams.
+ *
+ * @provides org.jccl.spi.BackendProvider HCCL
+ */
+@SuppressWarnings("requires-automatic") // JNA's jar with a descriptor is another artifact.
+module org.jccl.hccl {
+    requires com.sun.jna;
+    requires transitive org.jccl.api;
+
+    exports org.jccl.hccl;
+
+    provides org.jccl.spi.BackendProvider with
+            org.jccl.hccl.HcclProvider;
+}

@@ -1,0 +1,50 @@
+package org.jccl.hccl;
+
+/**
+ * The two element-wise operators of CANN that reductions need beside HCCL, bound by {@link
+ * CannLibraries}. Each is prepared by its {@code ...GetWorkspaceSize} and then enqueued; preparing
+ * makes an executor, which enqueueing uses up. One that the host lacks answers {@link
+ * Acl#NOT_SUPPORTED}.
+ */
+final class Aclnn {
+
+    /** Elements one after the other. */
+    static final int FORMAT_ND = 2;
+
+    private Aclnn() {}
+
+    /** Answers a tensor, or 0. */
+    static native long aclCreateTensor(
+            long dimensions,
+            long dimensionCount,
+            int type,
+            long strides,
+            long offset,
+            int format,
+            long storageDimensions,
+            long storageDimensionCount,
+            long address);
+
+    static native int aclDestroyTensor(long tensor);
+
+    /** Answers a scalar, or 0. */
+    static native long aclCreateScalar(long value, int type);
+
+    static native int aclDestroyScalar(long scalar);
+
+    static native int aclnnMulsGetWorkspaceSize(
+            long input, long factor, long output, long workspaceBytes, long executor);
+
+    static native int aclnnMuls(long workspace, long workspaceBytes, long executor, long stream);
+
+    static native int aclnnInplaceMulsGetWorkspaceSize(
+            long tensor, long factor, long workspaceBytes, long executor);
+
+    static native int aclnnInplaceMuls(
+            long workspace, long workspaceBytes, long executor, long stream);
+
+    static native int aclnnCastGetWorkspaceSize(
+            long input, int type, long output, long workspaceBytes, long executor);
+
+    static native int aclnnCast(long workspace, long workspaceBytes, long executor, long stream);
+}

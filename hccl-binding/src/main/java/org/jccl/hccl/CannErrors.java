@@ -1,0 +1,73 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+import org.jccl.FailureContext;
+import org.jccl.NativeException;
+
+/** What the ACL runtime's error codes mean to a caller. */
+final class CannErrors {
+
+    private static final String LIBRARY = "libascendcl";
+
+    private CannErrors() {}
+
+    /** Throws for any code but success. */
+    static void check(int code, String call) {
+        if (code != Acl.SUCCESS) {
+            throw of(code, call);
+        }
+    }
+
+    /** The exception for a failed call; on the thread that made it, which has CANN's words. */
+    static NativeException of(int code, String call) {
+        return new NativeException(FailureContext.NONE, LIBRARY, code, call + ": " + text(code));
+    }
+
+    /** Whether a failed allocation means that the device's memory is used up. */
+    static boolean isOutOfMemory(int code) {
+        return code == 200000 || code == 207001 || code == 207018;
+    }
+
+    /** A code's meaning and what CANN said last on this thread. */
+    static String text(int code) {
+        String recent = recentMessage();
+        return describe(code) + (recent.isEmpty() ? "" : " (" + recent + ")");
+    }
+
+    /** What CANN said last on this thread, which it then forgets; empty when there is nothing. */
+    static String recentMessage() {
+        long text = Acl.aclGetRecentErrMsg();
+        return text == 0
+                ? ""
+                : new Pointer(text).getString(0, StandardCharsets.UTF_8.name()).strip();
+    }
+
+    private static String describe(int code) {
+        return switch (code) {
+            case 100000, 107000 -> "an argument is not valid";
+            case 100001 -> "ACL is not initialised";
+            case Acl.COMPILING_STUB ->
+                    "the library is a stub for linking; remove devlib from LD_LIBRARY_PATH";
+            case 107001 -> "no such device";
+            case 107002 -> "this thread has no device";
+            case 107003 -> "the stream belongs to another device";
+            case 107016 -> "memory of the wrong kind";
+            case 107019, 107020 -> "a task waited too long";
+            case 107022, 107023 -> "the tasks were aborted";
+            case Acl.NOT_SUPPORTED, 200006, 207000 -> "the installed CANN or device has no such";
+            case 200000, 207001, 207018 -> "memory is used up";
+            case 207004 -> "no device is there";
+            case 207005, 207007, 207008 ->
+                    "events, streams or other resources of the device are used up";
+            case 507000, 507001, 507899 -> "internal error of the device's runtime";
+            case 507010 -> "the device's heartbeat is lost";
+            case 507011, 507014, 507015, 507017, 507018, 507900 ->
+                    "a task failed on the device, which a collective does when a peer is lost";
+            case Acl.STREAM_SYNC_TIMEOUT, 507047 -> "not done in time";
+            case 507053, 507054, 507055 -> "the device's memory has an error";
+            case 507056, 507057 -> "a link between devices has an error";
+            default -> "see the CANN manual";
+        };
+    }
+}

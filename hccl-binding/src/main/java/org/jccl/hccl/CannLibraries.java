@@ -1,0 +1,303 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Memory;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Pointer;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jccl.Availability;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.UsageException;
+import org.jccl.spi.LibrarySearch;
+
+/** CANN's libraries, loaded by absolute path once in a process. */
+final class CannLibraries {
+
+    /** Tells {@code libascend_trace} to leave the JVM's signal handlers alone. */
+    static final String SIGNAL_VARIABLE = "ASCEND_COREDUMP_SIGNAL";
+
+    private static final String NO_SIGNALS = "none";
+    private static final String TRACE_LIBRARY = "libascend_trace.so";
+
+    private static final Set<String> PLATFORMS = Set.of("Linux-amd64", "Linux-aarch64");
+
+    /** What CANN 7.0 has and is counted on. */
+    private static final List<String> REQUIRED_OF_ACL =
+            List.of(
+                    "aclInit",
+                    "aclGetRecentErrMsg",
+                    "aclrtGetDeviceCount",
+                    "aclrtSetDevice",
+                    "aclrtGetSocName",
+                    "aclrtSynchronizeDevice",
+                    "aclrtCreateStreamWithConfig",
+                    "aclrtSetStreamFailureMode",
+                    "aclrtDestroyStream",
+                    "aclrtStreamQuery",
+                    "aclrtSynchronizeStream",
+                    "aclrtCreateEventWithFlag",
+                    "aclrtDestroyEvent",
+                    "aclrtRecordEvent",
+                    "aclrtStreamWaitEvent",
+                    "aclrtQueryEventStatus",
+                    "aclrtQueryEventWaitStatus",
+                    "aclrtSynchronizeEvent",
+                    "aclrtEventElapsedTime",
+                    "aclrtMalloc",
+                    "aclrtFree",
+                    "aclrtMemcpy",
+                    "aclrtMemcpyAsync");
+
+    private static final List<String> REQUIRED_OF_HCCL =
+            List.of(
+                    "HcclGetRootInfo",
+                    "HcclCommInitRootInfo",
+                    "HcclCommDestroy",
+                    "HcclAllReduce",
+                    "HcclBroadcast",
+                    "HcclAllGather",
+                    "HcclReduceScatter",
+                    "HcclReduce",
+                    "HcclSend",
+                    "HcclRecv",
+                    "HcclAlltoAllV");
+
+    /** The second holds the operators in newer versions, the third what makes tensors. */
+    private static final List<String> OPERATOR_FILES =
+            List.of("libopapi.so", "libopapi_math.so", "libnnopbase.so");
+
+    private static final int CANN = 0;
+    private static final int VERSION_BYTES = 512;
+    private static final int VERSION_TEXT_BYTES = 128;
+
+    private static final System.Logger LOG = System.getLogger(CannLibraries.class.getName());
+
+    /** A process can load these libraries once, and has to remember a failure. */
+    private static CannLibraries loaded;
+
+    private final Availability availability;
+    private final Symbols acl = new Symbols(Acl.NOT_SUPPORTED);
+    private final Symbols hccl = new Symbols(Hccl.NOT_SUPPORT);
+    private final List<String> tried = new ArrayList<>();
+    private Path folder;
+    private int deviceCount;
+    private CannRuntime runtime;
+    private Chip chip;
+    private Boolean operators;
+
+    /** The libraries of this process, loaded by the first call. Never throws. */
+    static synchronized CannLibraries get() {
+        if (loaded == null) {
+            loaded = new CannLibraries(System.getProperties(), System.getenv());
+        }
+        return loaded;
+    }
+
+    private CannLibraries(Properties properties, Map<String, String> environment) {
+        Availability outcome;
+        try {
+            outcome = load(properties, environment);
+        } catch (LinkageError | JcclException | IOException e) {
+            outcome = unavailable("CANN was found but is not usable: " + LibrarySearch.messages(e));
+        }
+        this.availability = outcome;
+    }
+
+    Availability availability() {
+        return availability;
+    }
+
+    int deviceCount() {
+        return deviceCount;
+    }
+
+    /** The devices' runtime, when the libraries can be used. */
+    CannRuntime runtime() {
+        return runtime;
+    }
+
+    /** The generation of this host's devices. */
+    Chip chip() {
+        return chip;
+    }
+
+    /** Whether the loaded ACL or HCCL has a function. */
+    boolean has(String function) {
+        return acl.has(function) || hccl.has(function);
+    }
+
+    /** How many configuration capabilities the loaded HCCL has; 0 before 8.0.RC3. */
+    int configCapability() {
+        return has("HcclGetCommConfigCapability") ? Hccl.HcclGetCommConfigCapability() : 0;
+    }
+
+    /** Whether CANN's operators are installed; the first call loads them. */
+    synchronized boolean hasOperators() {
+        if (operators == null) {
+            operators = loadOperators();
+        }
+        return operators;
+    }
+
+    private Availability load(Properties properties, Map<String, String> environment)
+            throws IOException {
+        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
+        if (!PLATFORMS.contains(platform)) {
+            return unavailable("CANN needs Linux on x86_64 or aarch64, this is " + platform);
+        }
+        if (keepSignalHandlers(environment)) {
+            return unavailable(
+                    TRACE_LIBRARY
+                            + " was loaded before by other code and has replaced the JVM's signal"
+                            + " handlers; start Java with "
+                            + SIGNAL_VARIABLE
+                            + "=none in its environment");
+        }
+        for (CannFile file : CannFile.values()) {
+            Symbols symbols = file == CannFile.ACL ? acl : hccl;
+            Optional<Path> found = file.search(properties, environment, symbols, tried);
+            if (found.isEmpty()) {
+                return unavailable(
+                        file.names.get(0)
+                                + " was not found; install CANN and source its set_env.sh before"
+                                + " Java starts, or name the file in -D"
+                                + file.property
+                                + " or in "
+                                + file.variable);
+            }
+            folder = found.get().getParent();
+        }
+        Optional<String> missing = missing(acl, REQUIRED_OF_ACL);
+        missing = missing.isPresent() ? missing : missing(hccl, REQUIRED_OF_HCCL);
+        if (missing.isPresent()) {
+            return unavailable(
+                    "the libraries lack " + missing.get() + "; install CANN 7.0 or newer");
+        }
+        acl.bind(Acl.class);
+        hccl.bind(Hccl.class);
+        return describe(hccl.path());
+    }
+
+    /**
+     * Sees to it that loading CANN leaves SIGSEGV and others to the JVM, which uses them for its
+     * own work.
+     *
+     * @return true when it is too late
+     */
+    private boolean keepSignalHandlers(Map<String, String> environment) throws IOException {
+        String given = environment.get(SIGNAL_VARIABLE);
+        if (NO_SIGNALS.equals(given)) {
+            return false;
+        }
+        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            if (mappings.anyMatch(line -> line.endsWith("/" + TRACE_LIBRARY))) {
+                return true;
+            }
+        }
+        if (given != null) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "{0}={1} would have CANN replace the JVM's signal handlers; it is set to none",
+                    SIGNAL_VARIABLE,
+                    given);
+        }
+        int code =
+                NativeLibrary.getProcess()
+                        .getFunction("setenv")
+                        .invokeInt(new Object[] {SIGNAL_VARIABLE, NO_SIGNALS, 1});
+        if (code != 0) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "setenv failed; start Java with " + SIGNAL_VARIABLE + "=none");
+        }
+        return false;
+    }
+
+    private static Optional<String> missing(Symbols symbols, List<String> required) {
+        return required.stream().filter(function -> !symbols.has(function)).findFirst();
+    }
+
+    private Availability describe(Path path) {
+        int code = Acl.aclInit(0);
+        if (code == Acl.COMPILING_STUB) {
+            return unavailable(path + " is a stub for linking; remove devlib from the search path");
+        }
+        // Other code of this process may use ACL too.
+        if (code != Acl.REPEATED_INITIALIZE) {
+            CannErrors.check(code, "aclInit");
+        }
+        try (Memory out = new Memory(VERSION_BYTES)) {
+            out.clear();
+            CannErrors.check(
+                    Acl.aclrtGetDeviceCount(Pointer.nativeValue(out)), "aclrtGetDeviceCount");
+            deviceCount = out.getInt(0);
+            if (deviceCount == 0) {
+                return unavailable("CANN works, but there is no device");
+            }
+            runtime = new CannRuntime(this);
+            chip = Chip.of(socName());
+            return new Availability.Available(version(out), path.toString());
+        }
+    }
+
+    private String socName() {
+        long name = Acl.aclrtGetSocName();
+        return name == 0 ? "" : new Pointer(name).getString(0, StandardCharsets.US_ASCII.name());
+    }
+
+    private String version(Memory out) {
+        out.clear();
+        if (has("aclsysGetCANNVersion")
+                && Acl.aclsysGetCANNVersion(CANN, Pointer.nativeValue(out)) == Acl.SUCCESS) {
+            // The text need not end inside its array.
+            byte[] text = out.getByteArray(0, VERSION_TEXT_BYTES);
+            int length = 0;
+            while (length < text.length && text[length] != 0) {
+                length++;
+            }
+            return new String(text, 0, length, StandardCharsets.UTF_8);
+        }
+        return "before 8.1";
+    }
+
+    private boolean loadOperators() {
+        Symbols symbols = new Symbols(Acl.NOT_SUPPORTED);
+        for (String name : OPERATOR_FILES) {
+            Path file = folder.resolve(name);
+            try {
+                if (Files.exists(file)) {
+                    symbols.open(file);
+                }
+            } catch (LinkageError e) {
+                LOG.log(System.Logger.Level.WARNING, "cannot load " + file, e);
+            }
+        }
+        Optional<String> missing = missing(symbols, Operators.REQUIRED);
+        if (missing.isPresent()) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "reductions AVG and PREMUL_SUM and those of uint8 need CANN''s operators, but"
+                            + " {0} in {1} lack {2}",
+                    OPERATOR_FILES,
+                    folder,
+                    missing.get());
+            return false;
+        }
+        symbols.bind(Aclnn.class);
+        return true;
+    }
+
+    private Availability unavailable(String reason) {
+        return new Availability.Unavailable(reason, tried);
+    }
+}

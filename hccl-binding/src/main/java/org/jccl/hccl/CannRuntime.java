@@ -1,0 +1,145 @@
+package org.jccl.hccl;
+
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * Streams, events and memory of Ascend devices, by the ACL runtime. Safe for use by any thread.
+ *
+ * <p>ACL reserves priorities of streams, so a high one is the same as any other. Freeing memory
+ * does not wait for the device.
+ */
+final class CannRuntime implements DeviceRuntime {
+
+    private final CannLibraries libraries;
+    private final ThreadScratch scratch = new ThreadScratch();
+    private final CurrentDevice current = new CurrentDevice();
+    private final Events events;
+
+    CannRuntime(CannLibraries libraries) {
+        this.libraries = libraries;
+        this.events =
+                libraries.has("aclrtCreateEventExWithFlag")
+                        ? new ReusableEvents(scratch)
+                        : new OneShotEvents(scratch, current);
+    }
+
+    @Override
+    public int deviceCount() {
+        return libraries.deviceCount();
+    }
+
+    @Override
+    public void setDevice(int device) {
+        current.set(device);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>A stream drops what follows a task that failed, so that no end event passes over a failed
+     * collective.
+     */
+    @Override
+    public long createStream(boolean highPriority) {
+        CannErrors.check(
+                Acl.aclrtCreateStreamWithConfig(
+                        scratch.address(), 0, Acl.STREAM_FAST_LAUNCH | Acl.STREAM_FAST_SYNC),
+                "aclrtCreateStreamWithConfig");
+        long stream = scratch.getLong();
+        CannErrors.check(
+                Acl.aclrtSetStreamFailureMode(stream, Acl.STOP_ON_FAILURE),
+                "aclrtSetStreamFailureMode");
+        return stream;
+    }
+
+    @Override
+    public void destroyStream(long stream) {
+        CannErrors.check(Acl.aclrtDestroyStream(stream), "aclrtDestroyStream");
+    }
+
+    @Override
+    public boolean queryStream(long stream) {
+        CannErrors.check(Acl.aclrtStreamQuery(stream, scratch.address()), "aclrtStreamQuery");
+        return scratch.getInt() == Acl.STATUS_COMPLETE;
+    }
+
+    @Override
+    public void synchronizeStream(long stream) {
+        CannErrors.check(Acl.aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
+    }
+
+    @Override
+    public long createEvent(boolean timing) {
+        return events.create(timing);
+    }
+
+    @Override
+    public void destroyEvent(long event) {
+        events.destroy(event);
+    }
+
+    @Override
+    public void recordEvent(long event, long stream) {
+        events.record(event, stream);
+    }
+
+    @Override
+    public void waitEvent(long stream, long event) {
+        events.await(stream, event);
+    }
+
+    @Override
+    public boolean queryEvent(long event) {
+        return events.query(event);
+    }
+
+    @Override
+    public void synchronizeEvent(long event) {
+        events.synchronize(event);
+    }
+
+    @Override
+    public double elapsedMillis(long start, long end) {
+        return events.elapsedMillis(start, end);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws OutOfMemoryError when the device has no such memory left
+     */
+    @Override
+    public long allocate(long bytes) {
+        int code = Acl.aclrtMalloc(scratch.address(), bytes, Acl.HUGE_PAGES_FIRST);
+        if (CannErrors.isOutOfMemory(code)) {
+            throw new OutOfMemoryError(
+                    "aclrtMalloc of " + bytes + " bytes: " + CannErrors.text(code));
+        }
+        CannErrors.check(code, "aclrtMalloc");
+        return scratch.getLong();
+    }
+
+    @Override
+    public void free(long address) {
+        CannErrors.check(Acl.aclrtFree(address), "aclrtFree");
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Copies from and to the host block: older CANN takes page-locked host memory only for
+     * others.
+     */
+    @Override
+    public void copy(long to, long from, long bytes, Copy direction, long stream) {
+        if (direction == Copy.DEVICE_TO_DEVICE) {
+            CannErrors.check(
+                    Acl.aclrtMemcpyAsync(to, bytes, from, bytes, Acl.DEVICE_TO_DEVICE, stream),
+                    "aclrtMemcpyAsync");
+            return;
+        }
+        synchronizeStream(stream);
+        int kind = direction == Copy.HOST_TO_DEVICE ? Acl.HOST_TO_DEVICE : Acl.DEVICE_TO_HOST;
+        CannErrors.check(Acl.aclrtMemcpy(to, bytes, from, bytes, kind), "aclrtMemcpy");
+    }
+}

@@ -1,0 +1,150 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/**
+ * An {@code HcclCommConfig}. It always has the size of the newest version, with every field that is
+ * not wanted at its value for that, because some devices' code reads fields without looking at what
+ * the caller announced. What is announced is the oldest version that has the wanted fields, since
+ * the first libraries compare it strictly.
+ */
+final class CommConfig {
+
+    /** Of version 11, the newest known. */
+    static final int BYTES = 2248;
+
+    private static final int NOT_SET = -1;
+    private static final int MAGIC = 0xF0F0F0F0;
+
+    static final int SIZE = 0;
+    static final int MAGIC_WORD = 8;
+    static final int VERSION = 12;
+    static final int BUFFER_SIZE = 24;
+    static final int DETERMINISTIC = 28;
+    static final int UDI = 160;
+    static final int OP_EXPANSION_MODE = 288;
+    static final int TRAFFIC_CLASS = 292;
+    static final int SERVICE_LEVEL = 296;
+    static final int EXEC_TIMEOUT = 316;
+    static final int ALGO = 320;
+    static final int QOS = 2228;
+    static final int SYM_WIN_MAX_MEM_SIZE = 2232;
+    static final int CHANNEL_SQ_DEPTH = 2240;
+
+    private static final int TEXT_BYTES = 128;
+    private static final int DEFAULT_SYM_WIN_GIGABYTES = 16;
+    private static final int DEFAULT_BUFFER_MEGABYTES = 200;
+
+    /** Numbers of HCCL's capabilities; a library has those below what it answers. */
+    private static final int EXPANSION_MODE = 3;
+
+    private static final int INIT_BY_ENVIRONMENT = 4;
+    private static final int EXECUTION_TIMEOUT = 8;
+    private static final int ALGORITHM = 9;
+
+    private final Memory memory = new Memory(BYTES);
+
+    /**
+     * Fills a block.
+     *
+     * @param options what is wanted
+     * @param group its name, for profiles
+     * @param capability how many capabilities the library has
+     * @param environment whose settings count where the library can not be told to look itself
+     * @throws UsageException when the library lacks a field that is wanted
+     */
+    CommConfig(HcclOptions options, String group, int capability, Map<String, String> environment) {
+        memory.clear();
+        memory.setInt(TRAFFIC_CLASS, NOT_SET);
+        memory.setInt(SERVICE_LEVEL, NOT_SET);
+        memory.setInt(EXEC_TIMEOUT, NOT_SET);
+        memory.setInt(QOS, NOT_SET);
+        memory.setLong(SYM_WIN_MAX_MEM_SIZE, DEFAULT_SYM_WIN_GIGABYTES);
+        memory.setInt(CHANNEL_SQ_DEPTH, NOT_SET);
+
+        memory.setInt(MAGIC_WORD, MAGIC);
+        boolean takesNotSet = capability > INIT_BY_ENVIRONMENT;
+        memory.setInt(
+                BUFFER_SIZE,
+                options.bufferMegabytes()
+                        .orElse(takesNotSet ? NOT_SET : bufferMegabytes(environment)));
+        memory.setInt(
+                DETERMINISTIC,
+                options.determinism()
+                        .map(Enum::ordinal)
+                        .orElse(takesNotSet ? NOT_SET : deterministic(environment)));
+        announce(1, BUFFER_SIZE + 2 * Integer.BYTES);
+        if (capability > EXPANSION_MODE) {
+            setText(UDI, group);
+            announce(3, UDI + TEXT_BYTES);
+        }
+        if (options.expansion().isPresent()) {
+            require(capability > EXPANSION_MODE, "expansion");
+            memory.setInt(OP_EXPANSION_MODE, options.expansion().get().ordinal());
+            announce(4, OP_EXPANSION_MODE + Integer.BYTES);
+        }
+        if (options.trafficClass().isPresent() || options.serviceLevel().isPresent()) {
+            require(capability > INIT_BY_ENVIRONMENT, "trafficClass and serviceLevel");
+            memory.setInt(TRAFFIC_CLASS, options.trafficClass().orElse(NOT_SET));
+            memory.setInt(SERVICE_LEVEL, options.serviceLevel().orElse(NOT_SET));
+            announce(5, SERVICE_LEVEL + Integer.BYTES);
+        }
+        if (options.executionTimeout().isPresent()) {
+            require(capability > EXECUTION_TIMEOUT, "executionTimeout");
+            memory.setInt(EXEC_TIMEOUT, (int) options.executionTimeout().get().getSeconds());
+            announce(8, 2104);
+        }
+        if (options.algorithm().isPresent()) {
+            require(capability > ALGORITHM, "algorithm");
+            memory.setString(ALGO, options.algorithm().get(), StandardCharsets.US_ASCII.name());
+            announce(8, 2104);
+        }
+    }
+
+    private void announce(int version, int bytes) {
+        memory.setLong(SIZE, bytes);
+        memory.setInt(VERSION, version);
+    }
+
+    private static int bufferMegabytes(Map<String, String> environment) {
+        try {
+            return Integer.parseInt(environment.getOrDefault("HCCL_BUFFSIZE", ""));
+        } catch (NumberFormatException e) {
+            return DEFAULT_BUFFER_MEGABYTES;
+        }
+    }
+
+    /** Libraries that must be told a number have no strict mode yet. */
+    private static int deterministic(Map<String, String> environment) {
+        String given = environment.getOrDefault("HCCL_DETERMINISTIC", "");
+        return given.equalsIgnoreCase("true") || given.equalsIgnoreCase("strict") ? 1 : 0;
+    }
+
+    private void setText(int offset, String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        memory.write(offset, bytes, 0, Math.min(bytes.length, TEXT_BYTES - 1));
+    }
+
+    static void require(boolean supported, String option) {
+        if (!supported) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "HCCL options: the installed CANN is too old for " + option);
+        }
+    }
+
+    /** Where it is; read during the call that it is given to. */
+    long address() {
+        return Pointer.nativeValue(memory);
+    }
+
+    /** Its bytes, for tests. */
+    byte[] bytes() {
+        return memory.getByteArray(0, BYTES);
+    }
+}

@@ -1,0 +1,81 @@
+package org.jccl.hccl;
+
+import java.util.ArrayDeque;
+
+/**
+ * Device memory for the use of one operation after the other, also when they are on different
+ * streams. It grows and never blocks the host. For one thread at a time.
+ */
+final class DeviceScratch {
+
+    /** Memory that became too small, and the event of its last use. */
+    private record Outgrown(long address, long event) {}
+
+    private final CannRuntime runtime;
+    private final ArrayDeque<Outgrown> outgrown = new ArrayDeque<>();
+    private long address;
+    private long bytes;
+    private long event;
+    private long lastStream;
+    private boolean used;
+
+    DeviceScratch(CannRuntime runtime) {
+        this.runtime = runtime;
+    }
+
+    /** Memory for what is enqueued on a stream until {@link #release}. The device is current. */
+    long take(long wanted, long stream) {
+        freeOutgrown();
+        if (wanted > bytes) {
+            grow(wanted);
+        }
+        if (used && stream != lastStream) {
+            runtime.waitEvent(stream, event);
+        }
+        return address;
+    }
+
+    private void grow(long wanted) {
+        long size = Math.max(wanted, 2 * bytes);
+        long larger = runtime.allocate(size);
+        if (used) {
+            outgrown.add(new Outgrown(address, event));
+        } else if (bytes > 0) {
+            runtime.free(address);
+            runtime.destroyEvent(event);
+        }
+        address = larger;
+        bytes = size;
+        event = runtime.createEvent(false);
+        used = false;
+    }
+
+    /** After all that uses the memory is enqueued. */
+    void release(long stream) {
+        runtime.recordEvent(event, stream);
+        lastStream = stream;
+        used = true;
+    }
+
+    private void freeOutgrown() {
+        while (!outgrown.isEmpty() && runtime.queryEvent(outgrown.peek().event)) {
+            free(outgrown.poll());
+        }
+    }
+
+    private void free(Outgrown old) {
+        runtime.free(old.address);
+        runtime.destroyEvent(old.event);
+    }
+
+    /** Frees all; the device is current and does not use it any more. */
+    void close() {
+        outgrown.forEach(this::free);
+        outgrown.clear();
+        if (bytes > 0) {
+            runtime.free(address);
+            runtime.destroyEvent(event);
+            bytes = 0;
+        }
+    }
+}

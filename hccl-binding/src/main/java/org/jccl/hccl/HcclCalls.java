@@ -1,0 +1,321 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import org.jccl.DataType;
+import org.jccl.ReduceOp;
+
+/**
+ * HCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
+ * closing it leaves. Counts are elements. What is issued goes to the stream that was entered with,
+ * or, as HCCL refuses the default stream, to one that is ordered with it.
+ */
+final class HcclCalls implements AutoCloseable {
+
+    static final int ITEM_BYTES = 32;
+    static final int ITEM_BUFFER = 8;
+    static final int ITEM_COUNT = 16;
+    static final int ITEM_TYPE = 24;
+    static final int ITEM_PEER = 28;
+
+    private final HcclHandle handle;
+    private final CannRuntime runtime;
+    private final long communicator;
+    private final int size;
+
+    /** Input counts, input displacements, output counts, output displacements. */
+    private final Memory counts;
+
+    private final long[] displacements;
+    private Memory matrix;
+    private Memory items;
+    private int itemRoom;
+
+    private long stream;
+    private boolean instead;
+    private long substitute;
+    private long substituteEvent;
+
+    HcclCalls(HcclHandle handle, CannRuntime runtime, long communicator, int size) {
+        this.handle = handle;
+        this.runtime = runtime;
+        this.communicator = communicator;
+        this.size = size;
+        this.counts = new Memory(4L * size * Long.BYTES);
+        this.displacements = new long[size];
+    }
+
+    /** Issues to a stream from now on. */
+    void begin(long on) {
+        instead = on == 0;
+        stream = on;
+        if (instead) {
+            if (substitute == 0) {
+                substitute = runtime.createStream(false);
+                substituteEvent = runtime.createEvent(false);
+            }
+            stream = substitute;
+            runtime.recordEvent(substituteEvent, 0);
+            runtime.waitEvent(substitute, substituteEvent);
+        }
+    }
+
+    /** Leaves the communicator to other threads. */
+    @Override
+    public void close() {
+        try {
+            if (instead) {
+                instead = false;
+                runtime.recordEvent(substituteEvent, substitute);
+                runtime.waitEvent(0, substituteEvent);
+            }
+        } finally {
+            handle.leave();
+        }
+    }
+
+    /** Frees what calls pass their arguments in, when the device does not use it any more. */
+    void free() {
+        if (substitute != 0) {
+            runtime.destroyEvent(substituteEvent);
+            runtime.destroyStream(substitute);
+        }
+        counts.close();
+        if (matrix != null) {
+            matrix.close();
+        }
+        if (items != null) {
+            items.close();
+        }
+    }
+
+    /** The stream that is issued to. */
+    long stream() {
+        return stream;
+    }
+
+    private void check(int code, String call) {
+        if (code != Hccl.SUCCESS) {
+            throw handle.failure(code, call);
+        }
+    }
+
+    /** Copies within the device; nothing when both are the same memory. */
+    void copy(long from, long to, long bytes) {
+        if (from != to && bytes > 0) {
+            runtime.copy(to, from, bytes, org.jccl.spi.DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream);
+        }
+    }
+
+    void barrier() {
+        check(Hccl.HcclBarrier(communicator, stream), "HcclBarrier");
+    }
+
+    void broadcast(long buffer, long count, DataType type, int root) {
+        check(
+                Hccl.HcclBroadcast(
+                        buffer, count, HcclTypes.moved(type), root, communicator, stream),
+                "HcclBroadcast");
+    }
+
+    void allReduce(long input, long output, long count, DataType type, ReduceOp.Kind kind) {
+        check(
+                Hccl.HcclAllReduce(
+                        input,
+                        output,
+                        count,
+                        HcclTypes.moved(type),
+                        HcclTypes.operation(kind),
+                        communicator,
+                        stream),
+                "HcclAllReduce");
+    }
+
+    /** The output is some memory on every rank, also where nothing arrives. */
+    void reduce(long input, long output, long count, DataType type, ReduceOp.Kind kind, int root) {
+        check(
+                Hccl.HcclReduce(
+                        input,
+                        output,
+                        count,
+                        HcclTypes.moved(type),
+                        HcclTypes.operation(kind),
+                        root,
+                        communicator,
+                        stream),
+                "HcclReduce");
+    }
+
+    void reduceScatter(long input, long output, long count, DataType type, ReduceOp.Kind kind) {
+        check(
+                Hccl.HcclReduceScatter(
+                        input,
+                        output,
+                        count,
+                        HcclTypes.moved(type),
+                        HcclTypes.operation(kind),
+                        communicator,
+                        stream),
+                "HcclReduceScatter");
+    }
+
+    /** Since 8.1.RC1. No part may be empty: its rank would not take part. */
+    void reduceScatterV(
+            long input, long[] parts, long output, int rank, DataType type, ReduceOp.Kind kind) {
+        long inputCounts = putCounts(0, parts);
+        check(
+                Hccl.HcclReduceScatterV(
+                        input,
+                        inputCounts,
+                        displacementsOf(inputCounts),
+                        output,
+                        parts[rank],
+                        HcclTypes.moved(type),
+                        HcclTypes.operation(kind),
+                        communicator,
+                        stream),
+                "HcclReduceScatterV");
+    }
+
+    void allGather(long input, long output, long count, DataType type) {
+        check(
+                Hccl.HcclAllGather(
+                        input, output, count, HcclTypes.moved(type), communicator, stream),
+                "HcclAllGather");
+    }
+
+    /** Since 8.1.RC1. No part may be empty: its rank would not take part. */
+    void allGatherV(long input, long output, long[] parts, int rank, DataType type) {
+        long outputCounts = putCounts(0, parts);
+        check(
+                Hccl.HcclAllGatherV(
+                        input,
+                        parts[rank],
+                        output,
+                        outputCounts,
+                        displacementsOf(outputCounts),
+                        HcclTypes.moved(type),
+                        communicator,
+                        stream),
+                "HcclAllGatherV");
+    }
+
+    /** Since 8.0.RC1. */
+    void scatter(long input, long output, long count, DataType type, int root) {
+        check(
+                Hccl.HcclScatter(
+                        input, output, count, HcclTypes.moved(type), root, communicator, stream),
+                "HcclScatter");
+    }
+
+    /** Since 8.0.RC1. */
+    void allToAll(long input, long output, long count, DataType type) {
+        int moved = HcclTypes.moved(type);
+        check(
+                Hccl.HcclAlltoAll(input, count, moved, output, count, moved, communicator, stream),
+                "HcclAlltoAll");
+    }
+
+    void allToAllV(long input, long output, long[] inputParts, long[] outputParts, DataType type) {
+        long inputCounts = putCounts(0, inputParts);
+        long outputCounts = putCounts(2, outputParts);
+        int moved = HcclTypes.moved(type);
+        check(
+                Hccl.HcclAlltoAllV(
+                        input,
+                        inputCounts,
+                        displacementsOf(inputCounts),
+                        moved,
+                        output,
+                        outputCounts,
+                        displacementsOf(outputCounts),
+                        moved,
+                        communicator,
+                        stream),
+                "HcclAlltoAllV");
+    }
+
+    /** Sends the same number of elements from each rank to one, by a matrix that all know. */
+    void allToOne(long input, long output, long count, DataType type, int root) {
+        if (matrix == null) {
+            matrix = new Memory((long) size * size * Long.BYTES);
+            matrix.clear();
+        }
+        int moved = HcclTypes.moved(type);
+        putColumn(root, count);
+        try {
+            check(
+                    Hccl.HcclAlltoAllVC(
+                            input,
+                            Pointer.nativeValue(matrix),
+                            moved,
+                            output,
+                            moved,
+                            communicator,
+                            stream),
+                    "HcclAlltoAllVC");
+        } finally {
+            putColumn(root, 0);
+        }
+    }
+
+    private void putColumn(int column, long count) {
+        for (int row = 0; row < size; row++) {
+            matrix.setLong(((long) row * size + column) * Long.BYTES, count);
+        }
+    }
+
+    void send(long buffer, long count, DataType type, int peer) {
+        check(
+                Hccl.HcclSend(buffer, count, HcclTypes.moved(type), peer, communicator, stream),
+                "HcclSend");
+    }
+
+    void receive(long buffer, long count, DataType type, int peer) {
+        check(
+                Hccl.HcclRecv(buffer, count, HcclTypes.moved(type), peer, communicator, stream),
+                "HcclRecv");
+    }
+
+    /** Since 8.0.RC1. Starts messages together. */
+    void exchange(Messages messages) {
+        int count = messages.count();
+        if (count > itemRoom) {
+            itemRoom = Math.max(count, 2 * itemRoom);
+            Memory larger = new Memory((long) itemRoom * ITEM_BYTES);
+            larger.clear();
+            if (items != null) {
+                items.close();
+            }
+            items = larger;
+        }
+        for (int i = 0; i < count; i++) {
+            long item = (long) i * ITEM_BYTES;
+            items.setInt(item, messages.isReceive(i) ? 1 : 0);
+            items.setLong(item + ITEM_BUFFER, messages.address(i));
+            items.setLong(item + ITEM_COUNT, messages.elements(i));
+            items.setInt(item + ITEM_TYPE, HcclTypes.moved(messages.type(i)));
+            items.setInt(item + ITEM_PEER, messages.peer(i));
+        }
+        check(
+                Hccl.HcclBatchSendRecv(Pointer.nativeValue(items), count, communicator, stream),
+                "HcclBatchSendRecv");
+    }
+
+    /** Writes counts, and where each part begins, to two of the four rows; answers the first. */
+    private long putCounts(int row, long[] parts) {
+        long begin = 0;
+        for (int i = 0; i < size; i++) {
+            displacements[i] = begin;
+            begin += parts[i];
+        }
+        long offset = (long) row * size * Long.BYTES;
+        counts.write(offset, parts, 0, size);
+        counts.write(offset + (long) size * Long.BYTES, displacements, 0, size);
+        return Pointer.nativeValue(counts) + offset;
+    }
+
+    private long displacementsOf(long row) {
+        return row + (long) size * Long.BYTES;
+    }
+}

@@ -1,0 +1,436 @@
+package org.jccl.hccl;
+
+import java.util.Arrays;
+import org.jccl.DataType;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+
+/**
+ * One rank's HcclComm. Every operation is enqueued on the given stream and answers 0. What is empty
+ * on all ranks is not issued.
+ *
+ * <p>What HCCL lacks is made of what it has: see the guide, which lists it for each operation.
+ */
+final class HcclCommunicator implements Communicator {
+
+    private static final long ENQUEUED = 0;
+
+    /** Two places for elements that nobody reads. */
+    private static final int SPARE_BYTES = 128;
+
+    /** Above it, a matrix of counts is larger than what it saves. */
+    private static final int LARGEST_MATRIX = 1024;
+
+    private final HcclHandle handle;
+    private final int rank;
+    private final int size;
+    private final int device;
+    private final Chip chip;
+    private final CannLibraries libraries;
+    private final DeviceScratch scratch;
+    private final Reductions reductions;
+    private final Messages messages = new Messages();
+    private final HcclCommunicator world;
+    private final int[] worldRanks;
+
+    private final boolean nativeAllGatherV;
+    private final boolean nativeScatter;
+    private final boolean nativeAllToAll;
+    private final boolean nativeAllToAllVc;
+    private final boolean nativeBatch;
+    private final boolean nativeBarrier;
+
+    private final long[] inputCounts;
+    private final long[] outputCounts;
+    private final long spare;
+    private boolean batching;
+    private long batchStream;
+    private boolean closed;
+
+    /**
+     * Takes a communicator over.
+     *
+     * @param communicator initialised
+     * @param config what it was formed from
+     * @param libraries loaded
+     * @param world the communicator it was made from, or null
+     * @param worldRanks for each rank its rank there
+     */
+    HcclCommunicator(
+            long communicator,
+            CommunicatorConfig config,
+            CannLibraries libraries,
+            HcclCommunicator world,
+            int[] worldRanks) {
+        this.rank = config.rank();
+        this.size = config.size();
+        this.device = config.device().index();
+        this.libraries = libraries;
+        this.chip = libraries.chip();
+        this.world = world == null ? this : world;
+        this.worldRanks = worldRanks;
+        this.nativeAllGatherV = libraries.has("HcclAllGatherV") && chip.gathersParts();
+        this.nativeScatter = libraries.has("HcclScatter");
+        this.nativeAllToAll = libraries.has("HcclAlltoAll");
+        this.nativeAllToAllVc = libraries.has("HcclAlltoAllVC") && size <= LARGEST_MATRIX;
+        this.nativeBatch = libraries.has("HcclBatchSendRecv");
+        this.nativeBarrier = libraries.has("HcclBarrier");
+        this.inputCounts = new long[size];
+        this.outputCounts = new long[size];
+        this.handle = new HcclHandle(communicator, config.groupName(), size, device, libraries);
+        this.scratch = new DeviceScratch(libraries.runtime());
+        this.reductions = new Reductions(rank, size, chip, libraries, scratch);
+        this.spare = allocateSpare();
+    }
+
+    private long allocateSpare() {
+        try {
+            libraries.runtime().setDevice(device);
+            return libraries.runtime().allocate(SPARE_BYTES);
+        } catch (JcclException | OutOfMemoryError e) {
+            handle.close();
+            throw e;
+        }
+    }
+
+    /** The communicator that sub-communicators are made from. */
+    HcclCommunicator world() {
+        return world;
+    }
+
+    /** The rank there of one of this one's ranks. */
+    int worldRank(int member) {
+        return worldRanks[member];
+    }
+
+    HcclHandle handle() {
+        return handle;
+    }
+
+    @Override
+    public boolean matchesTags() {
+        return false;
+    }
+
+    @Override
+    public boolean receivesFromAnySource() {
+        return false;
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return HcclTypes.reduces(chip, op, type, false)
+                || HcclTypes.reduces(chip, op, type, true) && libraries.hasOperators();
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        if (count > 0) {
+            try (HcclCalls calls = handle.enter(stream)) {
+                calls.broadcast(address, count, type, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        if (count > 0) {
+            try (HcclCalls calls = handle.enter(stream)) {
+                reductions.allReduce(calls, input, output, count, type, op);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        if (count > 0) {
+            try (HcclCalls calls = handle.enter(stream)) {
+                reductions.reduce(calls, input, output, count, type, op, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        if (count > 0) {
+            try (HcclCalls calls = handle.enter(stream)) {
+                reductions.reduceScatter(calls, input, output, count, type, op);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        if (sum(counts) > 0) {
+            try (HcclCalls calls = handle.enter(stream)) {
+                reductions.reduceScatterV(calls, input, output, counts, type, op);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        if (count > 0) {
+            long bytes = count * type.size();
+            try (HcclCalls calls = handle.enter(stream)) {
+                if (overlaps(input, bytes, output, size * bytes)) {
+                    // Whether HCCL gathers in place is not documented.
+                    long copy = scratch.take(bytes, calls.stream());
+                    calls.copy(input, copy, bytes);
+                    calls.allGather(copy, output, count, type);
+                    scratch.release(calls.stream());
+                } else {
+                    calls.allGather(input, output, count, type);
+                }
+            }
+        }
+        return ENQUEUED;
+    }
+
+    /** Empty parts, and devices that gather only some placements, have a broadcast for each. */
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        long total = sum(counts);
+        if (total == 0) {
+            return ENQUEUED;
+        }
+        long bytes = counts[rank] * type.size();
+        try (HcclCalls calls = handle.enter(stream)) {
+            if (nativeAllGatherV
+                    && Arrays.stream(counts).allMatch(count -> count > 0)
+                    && !overlaps(input, bytes, output, total * type.size())) {
+                calls.allGatherV(input, output, counts, rank, type);
+                return ENQUEUED;
+            }
+            long part = output;
+            for (int root = 0; root < size; root++) {
+                if (root == rank) {
+                    calls.copy(input, part, bytes);
+                }
+                if (counts[root] > 0) {
+                    calls.broadcast(part, counts[root], type, root);
+                }
+                part += counts[root] * type.size();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+        if (count == 0) {
+            return ENQUEUED;
+        }
+        // HCCL has no gather, and must not be given one address for both sides.
+        long to = rank == root ? output : spare;
+        try (HcclCalls calls = handle.enter(stream)) {
+            if (nativeAllToAllVc) {
+                calls.allToOne(input, to, count, type, root);
+                return ENQUEUED;
+            }
+            Arrays.fill(inputCounts, 0);
+            inputCounts[root] = count;
+            Arrays.fill(outputCounts, rank == root ? count : 0);
+            // The displacement of each rank's only part is 0, as those before it are empty.
+            calls.allToAllV(input, to, inputCounts, outputCounts, type);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+        if (count == 0) {
+            return ENQUEUED;
+        }
+        try (HcclCalls calls = handle.enter(stream)) {
+            if (nativeScatter) {
+                calls.scatter(input, output, count, type, root);
+            } else if (rank == root) {
+                long bytes = count * type.size();
+                for (int peer = 0; peer < size; peer++) {
+                    if (peer == rank) {
+                        calls.copy(input + peer * bytes, output, bytes);
+                    } else {
+                        calls.send(input + peer * bytes, count, type, peer);
+                    }
+                }
+            } else {
+                calls.receive(output, count, type, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        if (count == 0) {
+            return ENQUEUED;
+        }
+        try (HcclCalls calls = handle.enter(stream)) {
+            if (nativeAllToAll) {
+                calls.allToAll(input, output, count, type);
+            } else {
+                Arrays.fill(inputCounts, count);
+                calls.allToAllV(input, output, inputCounts, inputCounts, type);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        long from = sum(inputCounts) > 0 ? input : spare;
+        long to = sum(outputCounts) > 0 ? output : spare + SPARE_BYTES / 2;
+        try (HcclCalls calls = handle.enter(stream)) {
+            calls.allToAllV(from, to, inputCounts, outputCounts, type);
+        }
+        return ENQUEUED;
+    }
+
+    /** Both sides know the count, so neither issues an empty message. */
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        return message(false, address, count, type, peer, stream);
+    }
+
+    /** Both sides know the count, so neither issues an empty message. */
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        return message(true, address, count, type, peer, stream);
+    }
+
+    private long message(
+            boolean receive, long address, long count, DataType type, int peer, long stream) {
+        if (count == 0) {
+            return ENQUEUED;
+        }
+        handle.enter();
+        boolean inBatch = batching;
+        if (inBatch) {
+            messages.add(receive, address, count, type, peer);
+            batchStream = stream;
+        }
+        handle.leave();
+        if (!inBatch) {
+            try (HcclCalls calls = handle.enter(stream)) {
+                if (receive) {
+                    calls.receive(address, count, type, peer);
+                } else {
+                    calls.send(address, count, type, peer);
+                }
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long barrier(long stream) {
+        try (HcclCalls calls = handle.enter(stream)) {
+            if (nativeBarrier) {
+                calls.barrier();
+            } else {
+                calls.allReduce(spare, spare, 1, DataType.FLOAT32, ReduceOp.Kind.SUM);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    /** Operations answer 0, so there is never a request to ask for. */
+    @Override
+    public boolean test(long request) {
+        return true;
+    }
+
+    /** Operations answer 0, so there is never a request to wait for. */
+    @Override
+    public int await(long request) {
+        return -1;
+    }
+
+    /** Keeps messages until {@link #batchEnd()}; this thread stays inside so long. */
+    @Override
+    public void batchStart() {
+        handle.enter();
+        batching = true;
+    }
+
+    @Override
+    public void batchEnd() {
+        try {
+            batching = false;
+            if (messages.count() > 0) {
+                try (HcclCalls calls = handle.enter(batchStream)) {
+                    if (nativeBatch) {
+                        calls.exchange(messages);
+                    } else {
+                        messages.issueInOrder(calls, rank);
+                    }
+                }
+            }
+        } finally {
+            messages.clear();
+            handle.leave();
+        }
+    }
+
+    @Override
+    public JcclException asynchronousError() {
+        return handle.asynchronousError();
+    }
+
+    @Override
+    public void abort() {
+        handle.abort();
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (!handle.close()) {
+            // The device may still use what was given to it.
+            return;
+        }
+        libraries.runtime().setDevice(device);
+        reductions.close();
+        scratch.close();
+        libraries.runtime().free(spare);
+    }
+
+    private static long sum(long[] counts) {
+        long sum = 0;
+        for (long count : counts) {
+            sum += count;
+        }
+        return sum;
+    }
+
+    private static boolean overlaps(long one, long oneBytes, long other, long otherBytes) {
+        return one < other + otherBytes && other < one + oneBytes;
+    }
+}

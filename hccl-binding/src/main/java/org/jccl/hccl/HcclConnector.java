@@ -1,0 +1,281 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.IntStream;
+import org.jccl.BackendOptions;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
+import org.jccl.UsageException;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.Store;
+import org.jccl.store.StoreTimeoutException;
+
+/**
+ * Forms a communicator: a part of the world's, or a world by a rank table or by a root info that
+ * goes through the store.
+ */
+final class HcclConnector {
+
+    static final int ROOT_INFO_BYTES = 4108;
+
+    /** The name that torch_npu gives the root info of a group's first communicator. */
+    private static final String ROOT_INFO_KEY = "0";
+
+    private final CommunicatorConfig config;
+    private final CannLibraries libraries;
+    private final HcclOptions options;
+
+    /** The handle that HCCL answers. */
+    private final Memory communicator = new Memory(Long.BYTES);
+
+    private boolean abandoned;
+    private boolean connected;
+
+    private HcclConnector(CommunicatorConfig config, CannLibraries libraries) {
+        this.config = config;
+        this.libraries = libraries;
+        this.options = options(config);
+        communicator.clear();
+    }
+
+    private static HcclOptions options(CommunicatorConfig config) {
+        BackendOptions given = config.options().orElseGet(HcclOptions::defaults);
+        if (given instanceof HcclOptions mine) {
+            return mine;
+        }
+        throw new UsageException(
+                FailureContext.NONE,
+                "options of backend hccl must be HcclOptions, got " + given.getClass().getName());
+    }
+
+    static HcclCommunicator connect(CommunicatorConfig config, CannLibraries libraries) {
+        return new HcclConnector(config, libraries).connect();
+    }
+
+    private HcclCommunicator connect() {
+        if (config.parent().isPresent()
+                && config.parent().get() instanceof HcclCommunicator parent
+                && libraries.has("HcclCreateSubCommConfig")) {
+            return connectPart(parent);
+        }
+        int[] own = IntStream.range(0, config.size()).toArray();
+        Optional<Path> table =
+                config.parent().isEmpty()
+                        ? RankTableFile.of(options, System.getenv())
+                        : Optional.empty();
+        if (table.isPresent()) {
+            connectByTable(table.get());
+        } else {
+            connectByRootInfo();
+        }
+        return new HcclCommunicator(communicator.getLong(0), config, libraries, null, own);
+    }
+
+    private HcclCommunicator connectPart(HcclCommunicator parent) {
+        int size = config.size();
+        int[] members = new int[size];
+        for (int i = 0; i < size; i++) {
+            members[i] = parent.worldRank(config.parentRanks().get(i));
+        }
+        Memory arguments = new Memory(Long.BYTES + (long) size * Integer.BYTES);
+        // HCCL wants the address of a variable that holds the handle.
+        arguments.setLong(0, parent.world().handle().address());
+        arguments.write(Long.BYTES, members, 0, size);
+        long base = Pointer.nativeValue(arguments);
+        // All members know the name, and no other group of this world has it.
+        long id =
+                UUID.nameUUIDFromBytes(config.groupName().getBytes(StandardCharsets.UTF_8))
+                        .getMostSignificantBits();
+        CommConfig settings = settings();
+        initialise(
+                "HcclCreateSubCommConfig",
+                () -> {
+                    int code =
+                            Hccl.HcclCreateSubCommConfig(
+                                    base,
+                                    size,
+                                    base + Long.BYTES,
+                                    id,
+                                    config.rank(),
+                                    settings.address(),
+                                    Pointer.nativeValue(communicator));
+                    arguments.close();
+                    return code;
+                });
+        return new HcclCommunicator(
+                communicator.getLong(0), config, libraries, parent.world(), members);
+    }
+
+    private CommConfig settings() {
+        return new CommConfig(
+                options, config.groupName(), libraries.configCapability(), System.getenv());
+    }
+
+    /** Settings where a function takes them; refuses those that one without would forget. */
+    private Optional<CommConfig> settingsFor(String function) {
+        if (libraries.has(function)) {
+            return Optional.of(settings());
+        }
+        CommConfig.require(!options.configures(), "any but rankTable");
+        return Optional.empty();
+    }
+
+    private void connectByTable(Path given) {
+        Path file =
+                RankTableFile.check(
+                        given, config.rank(), config.size(), config.device().index(), libraries);
+        byte[] bytes = file.toString().getBytes(StandardCharsets.UTF_8);
+        Memory path = new Memory(bytes.length + 1);
+        path.clear();
+        path.write(0, bytes, 0, bytes.length);
+        long address = Pointer.nativeValue(path);
+        long out = Pointer.nativeValue(communicator);
+        Optional<CommConfig> settings = settingsFor("HcclCommInitClusterInfoConfig");
+        initialise(
+                "HcclCommInitClusterInfo",
+                () -> {
+                    int code =
+                            settings.isPresent()
+                                    ? Hccl.HcclCommInitClusterInfoConfig(
+                                            address, config.rank(), settings.get().address(), out)
+                                    : Hccl.HcclCommInitClusterInfo(address, config.rank(), out);
+                    path.close();
+                    return code;
+                });
+    }
+
+    private void connectByRootInfo() {
+        long deadline = System.nanoTime() + config.timeout().toNanos();
+        Memory info = new Memory(ROOT_INFO_BYTES);
+        info.clear();
+        Optional<CommConfig> settings = settingsFor("HcclCommInitRootInfoConfig");
+        Optional<Store> store = config.store();
+        if (config.size() > 1 && store.isEmpty()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "HCCL needs a store or a rank table to connect ranks; build the group with one,"
+                            + " or under a launcher");
+        }
+        if (config.rank() > 0) {
+            info.write(0, fetchRootInfo(store.orElseThrow()), 0, ROOT_INFO_BYTES);
+        }
+        long address = Pointer.nativeValue(info);
+        long out = Pointer.nativeValue(communicator);
+        initialise(
+                "HcclCommInitRootInfo",
+                () -> {
+                    if (config.rank() == 0) {
+                        // It starts a server for this device, so both calls are on one thread.
+                        int code = Hccl.HcclGetRootInfo(address);
+                        if (code != Hccl.SUCCESS) {
+                            throw HcclErrors.of(code, "HcclGetRootInfo");
+                        }
+                        store.ifPresent(
+                                it -> it.set(ROOT_INFO_KEY, info.getByteArray(0, ROOT_INFO_BYTES)));
+                    }
+                    int code =
+                            settings.isPresent()
+                                    ? Hccl.HcclCommInitRootInfoConfig(
+                                            config.size(),
+                                            address,
+                                            config.rank(),
+                                            settings.get().address(),
+                                            out)
+                                    : Hccl.HcclCommInitRootInfo(
+                                            config.size(), address, config.rank(), out);
+                    info.close();
+                    return code;
+                },
+                Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
+    }
+
+    private byte[] fetchRootInfo(Store store) {
+        try {
+            store.await(List.of(ROOT_INFO_KEY), config.timeout());
+        } catch (StoreTimeoutException e) {
+            throw new OperationTimeoutException(
+                    FailureContext.NONE,
+                    "rank 0 put no HCCL root info into the store in " + config.timeout(),
+                    e);
+        }
+        byte[] info = store.get(ROOT_INFO_KEY);
+        if (info.length != ROOT_INFO_BYTES) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "the HCCL root info in the store has "
+                            + info.length
+                            + " bytes instead of "
+                            + ROOT_INFO_BYTES
+                            + "; is the store used by another job?");
+        }
+        return info;
+    }
+
+    /** A native call that makes the communicator and answers HCCL's result. */
+    @FunctionalInterface
+    private interface Initialisation {
+        int call();
+    }
+
+    private void initialise(String name, Initialisation call) {
+        initialise(name, call, config.timeout());
+    }
+
+    /** HCCL's initialisation can not be stopped, so it must not hold the caller. */
+    private void initialise(String name, Initialisation call, Duration timeout) {
+        boolean done =
+                BoundedCall.run(
+                        "jccl-hccl-connect-" + config.groupName() + "-" + config.rank(),
+                        () -> initialiseHere(name, call),
+                        timeout);
+        if (!done) {
+            abandon();
+            throw new OperationTimeoutException(
+                    FailureContext.NONE,
+                    name
+                            + " did not finish in "
+                            + config.timeout()
+                            + ": not all "
+                            + config.size()
+                            + " ranks called it, or they can not reach each other; look at"
+                            + " HCCL_IF_IP, HCCL_SOCKET_IFNAME and HCCL_WHITELIST_DISABLE, and at"
+                            + " CANN's log in ~/ascend/log");
+        }
+    }
+
+    private void initialiseHere(String name, Initialisation call) {
+        libraries.runtime().setDevice(config.device().index());
+        int code = call.call();
+        if (code != Hccl.SUCCESS) {
+            throw HcclErrors.of(code, name);
+        }
+        synchronized (this) {
+            connected = true;
+            if (abandoned) {
+                Hccl.HcclCommDestroy(communicator.getLong(0));
+            }
+        }
+    }
+
+    /** Has a communicator that comes too late destroyed by the thread that waits for it. */
+    private synchronized void abandon() {
+        abandoned = true;
+        if (connected) {
+            BoundedCall.start(
+                    "jccl-hccl-abandon",
+                    () -> {
+                        libraries.runtime().setDevice(config.device().index());
+                        Hccl.HcclCommDestroy(communicator.getLong(0));
+                    });
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.NativeException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+
+/** What HCCL's result codes mean to a caller. */
+final class HcclErrors {
+
+    static final int AGAIN = 20;
+
+    static final int TIMEOUT = 9;
+    static final int REMOTE = 21;
+    private static final String LIBRARY = "libhccl";
+
+    private HcclErrors() {}
+
+    /** The exception for a failed call; on the thread that made it, which has CANN's words. */
+    static JcclException of(int code, String call) {
+        String recent = CannErrors.recentMessage();
+        String text =
+                call
+                        + ": "
+                        + describe(code)
+                        + (recent.isEmpty() ? "" : " (" + recent + ")")
+                        + advice(code);
+        return switch (code) {
+            case REMOTE ->
+                    new PeerLostException(
+                            FailureContext.NONE,
+                            LIBRARY
+                                    + " lost a peer: "
+                                    + text
+                                    + "; look for the first rank that failed");
+            case TIMEOUT ->
+                    new OperationTimeoutException(
+                            FailureContext.NONE, LIBRARY + " ran out of time: " + text);
+            default -> new NativeException(FailureContext.NONE, LIBRARY, code, text);
+        };
+    }
+
+    private static String describe(int code) {
+        if (CannLibraries.get().has("HcclGetErrorString")) {
+            long text = Hccl.HcclGetErrorString(code);
+            if (text != 0) {
+                return name(code)
+                        + ", "
+                        + new Pointer(text).getString(0, StandardCharsets.UTF_8.name()).strip();
+            }
+        }
+        return name(code);
+    }
+
+    static String name(int code) {
+        return switch (code) {
+            case 0 -> "success";
+            case 1 -> "parameter error";
+            case 2 -> "null pointer";
+            case 3 -> "memory error";
+            case 4 -> "internal error";
+            case Hccl.NOT_SUPPORT -> "not supported";
+            case 6 -> "not found";
+            case 7 -> "unavailable";
+            case 8 -> "system call error";
+            case TIMEOUT -> "timeout";
+            case 10 -> "open file failure";
+            case 11 -> "tcp connect failure";
+            case 12 -> "roce connect failure";
+            case 13 -> "tcp transfer failure";
+            case 14 -> "roce transfer failure";
+            case 15 -> "runtime error";
+            case 16 -> "driver error";
+            case 17 -> "profiling error";
+            case 18 -> "cce error";
+            case 19 -> "network error";
+            case AGAIN -> "try again";
+            case REMOTE -> "remote error";
+            case 22 -> "suspending";
+            case 23 -> "retry of the operation failed";
+            case 24 -> "out of memory";
+            default -> "result " + code;
+        };
+    }
+
+    private static String advice(int code) {
+        return switch (code) {
+            case 1, 2 -> "; all ranks must give the same arguments and the same configuration";
+            case 3, 24 -> "; each communicator takes twice HCCL_BUFFSIZE megabytes of the device";
+            case Hccl.NOT_SUPPORT -> "; the device or the installed CANN has no such operation";
+            case 7 -> "; does the rank table give this rank another device?";
+            case TIMEOUT -> "; HCCL_CONNECT_TIMEOUT is how long HCCL waits for the other ranks";
+            case 10 -> "; can this process read the rank table?";
+            case 11, 12, 13, 14, 19 ->
+                    "; look at the network: HCCL_IF_IP, HCCL_SOCKET_IFNAME, HCCL_WHITELIST_DISABLE,"
+                            + " and hccn_tool for the devices' ports";
+            case 15, 16 -> "; does this thread have a device, and does npu-smi list it?";
+            default -> "";
+        };
+    }
+}

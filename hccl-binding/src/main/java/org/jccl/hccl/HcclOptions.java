@@ -1,0 +1,275 @@
+package org.jccl.hccl;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.jccl.BackendOptions;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/**
+ * Options of the HCCL backend; start from {@link #defaults()}. What is empty is left to HCCL's
+ * environment variables, before which these options go. All ranks must give the same, the rank
+ * table's path excepted.
+ *
+ * @param rankTable file that says where all ranks of the world are; empty to look at {@code
+ *     RANK_TABLE_FILE}, and without that to have the ranks meet through the store
+ * @param bufferMegabytes size of each of the two buffers that a communicator has on its device, at
+ *     least 1
+ * @param determinism whether results are the same bits at each run
+ * @param expansion where operations are turned into tasks
+ * @param trafficClass of the RDMA network, 0 to 252 in steps of 4
+ * @param serviceLevel of the RDMA network, 0 to 7
+ * @param executionTimeout how long a device waits for its peers, in whole seconds; 0 for ever
+ * @param algorithm in the words of {@code HCCL_ALGO}, at most 1599 characters
+ */
+public record HcclOptions(
+        Optional<Path> rankTable,
+        OptionalInt bufferMegabytes,
+        Optional<Determinism> determinism,
+        Optional<Expansion> expansion,
+        OptionalInt trafficClass,
+        OptionalInt serviceLevel,
+        Optional<Duration> executionTimeout,
+        Optional<String> algorithm)
+        implements BackendOptions {
+
+    private static final int LARGEST_TRAFFIC_CLASS = 252;
+    private static final int TRAFFIC_CLASS_STEP = 4;
+    private static final int LARGEST_SERVICE_LEVEL = 7;
+    private static final int LONGEST_ALGORITHM = 1599;
+
+    /** Whether results are the same bits at each run, in the order of HCCL's numbers. */
+    public enum Determinism {
+        /** The fastest order of additions. */
+        OFF,
+        /** One order of additions. */
+        ON,
+        /** One order of additions that keeps more bits; Atlas A2 only. */
+        STRICT
+    }
+
+    /** Where operations are turned into tasks, in the order of HCCL's numbers. */
+    public enum Expansion {
+        /** What suits the device. */
+        DEFAULT,
+        /** The host. */
+        HOST,
+        /** The device's AI CPU. */
+        AI_CPU,
+        /** Its vector cores where they can. */
+        AIV,
+        /** Its vector cores only. */
+        AIV_ONLY,
+        /** The collective unit, by memory semantics; Ascend 950 only. */
+        CCU_MS,
+        /** The collective unit, scheduled; Ascend 950 only. */
+        CCU_SCHED
+    }
+
+    /**
+     * Checks the arguments.
+     *
+     * @param rankTable see the class
+     * @param bufferMegabytes see the class
+     * @param determinism see the class
+     * @param expansion see the class
+     * @param trafficClass see the class
+     * @param serviceLevel see the class
+     * @param executionTimeout see the class
+     * @param algorithm see the class
+     * @throws UsageException when a number is out of its range
+     */
+    public HcclOptions {
+        if (bufferMegabytes.orElse(1) < 1) {
+            throw bad("bufferMegabytes must be at least 1", bufferMegabytes.getAsInt());
+        }
+        int traffic = trafficClass.orElse(0);
+        if (traffic < 0 || traffic > LARGEST_TRAFFIC_CLASS || traffic % TRAFFIC_CLASS_STEP != 0) {
+            throw bad("trafficClass must be from 0 to 252 in steps of 4", traffic);
+        }
+        int service = serviceLevel.orElse(0);
+        if (service < 0 || service > LARGEST_SERVICE_LEVEL) {
+            throw bad("serviceLevel must be from 0 to 7", service);
+        }
+        Duration execution = executionTimeout.orElse(Duration.ZERO);
+        if (execution.isNegative()
+                || execution.getNano() != 0
+                || execution.getSeconds() > Integer.MAX_VALUE) {
+            throw bad("executionTimeout must be whole seconds, at most 2147483647", execution);
+        }
+        String words = algorithm.orElse("");
+        if (words.length() > LONGEST_ALGORITHM || !words.chars().allMatch(c -> c > 0 && c < 128)) {
+            throw bad("algorithm must be at most 1599 ASCII characters", words);
+        }
+    }
+
+    private static UsageException bad(String rule, Object given) {
+        return new UsageException(FailureContext.NONE, "HCCL options: " + rule + ", got " + given);
+    }
+
+    /**
+     * Everything left to HCCL.
+     *
+     * @return the options
+     */
+    public static HcclOptions defaults() {
+        return new HcclOptions(
+                Optional.empty(),
+                OptionalInt.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /**
+     * These options with a rank table.
+     *
+     * @param file see {@code rankTable}
+     * @return the options
+     */
+    public HcclOptions withRankTable(Path file) {
+        return new HcclOptions(
+                Optional.of(file),
+                bufferMegabytes,
+                determinism,
+                expansion,
+                trafficClass,
+                serviceLevel,
+                executionTimeout,
+                algorithm);
+    }
+
+    /**
+     * These options with a size of buffers.
+     *
+     * @param megabytes see {@code bufferMegabytes}
+     * @return the options
+     * @throws UsageException when it is below 1
+     */
+    public HcclOptions withBufferMegabytes(int megabytes) {
+        return new HcclOptions(
+                rankTable,
+                OptionalInt.of(megabytes),
+                determinism,
+                expansion,
+                trafficClass,
+                serviceLevel,
+                executionTimeout,
+                algorithm);
+    }
+
+    /**
+     * These options with a determinism.
+     *
+     * @param value see {@code determinism}
+     * @return the options
+     */
+    public HcclOptions withDeterminism(Determinism value) {
+        return new HcclOptions(
+                rankTable,
+                bufferMegabytes,
+                Optional.of(value),
+                expansion,
+                trafficClass,
+                serviceLevel,
+                executionTimeout,
+                algorithm);
+    }
+
+    /**
+     * These options with an expansion.
+     *
+     * @param value see {@code expansion}
+     * @return the options
+     */
+    public HcclOptions withExpansion(Expansion value) {
+        return new HcclOptions(
+                rankTable,
+                bufferMegabytes,
+                determinism,
+                Optional.of(value),
+                trafficClass,
+                serviceLevel,
+                executionTimeout,
+                algorithm);
+    }
+
+    /**
+     * These options with classes of the RDMA network.
+     *
+     * @param traffic see {@code trafficClass}
+     * @param service see {@code serviceLevel}
+     * @return the options
+     * @throws UsageException when one is out of range
+     */
+    public HcclOptions withNetworkClasses(int traffic, int service) {
+        return new HcclOptions(
+                rankTable,
+                bufferMegabytes,
+                determinism,
+                expansion,
+                OptionalInt.of(traffic),
+                OptionalInt.of(service),
+                executionTimeout,
+                algorithm);
+    }
+
+    /**
+     * These options with an execution timeout.
+     *
+     * @param timeout see {@code executionTimeout}
+     * @return the options
+     * @throws UsageException when it is not in whole seconds
+     */
+    public HcclOptions withExecutionTimeout(Duration timeout) {
+        return new HcclOptions(
+                rankTable,
+                bufferMegabytes,
+                determinism,
+                expansion,
+                trafficClass,
+                serviceLevel,
+                Optional.of(timeout),
+                algorithm);
+    }
+
+    /**
+     * These options with an algorithm.
+     *
+     * @param words see {@code algorithm}
+     * @return the options
+     * @throws UsageException when it is too long
+     */
+    public HcclOptions withAlgorithm(String words) {
+        return new HcclOptions(
+                rankTable,
+                bufferMegabytes,
+                determinism,
+                expansion,
+                trafficClass,
+                serviceLevel,
+                executionTimeout,
+                Optional.of(words));
+    }
+
+    /** Whether anything but the rank table is wanted. */
+    boolean configures() {
+        return bufferMegabytes.isPresent()
+                || determinism.isPresent()
+                || expansion.isPresent()
+                || trafficClass.isPresent()
+                || serviceLevel.isPresent()
+                || executionTimeout.isPresent()
+                || algorithm.isPresent();
+    }
+
+    @Override
+    public String backend() {
+        return HcclProvider.NAME;
+    }
+}

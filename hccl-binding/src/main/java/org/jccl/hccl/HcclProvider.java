@@ -1,0 +1,68 @@
+package org.jccl.hccl;
+
+import java.util.Set;
+import org.jccl.Availability;
+import org.jccl.BackendUnavailableException;
+import org.jccl.FailureContext;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * HCCL, for tensors in the memory of Ascend devices. The jar carries no vendor code: ACL and HCCL
+ * are looked for on the host when {@link #availability()} is asked for the first time in a process.
+ */
+public final class HcclProvider implements BackendProvider {
+
+    static final String NAME = "hccl";
+
+    static final String DEVICE_TYPE = "npu";
+
+    /** Creates the provider; nothing is loaded yet. */
+    public HcclProvider() {}
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Set<String> deviceTypes() {
+        return Set.of(DEVICE_TYPE);
+    }
+
+    @Override
+    public Availability availability() {
+        return CannLibraries.get().availability();
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws BackendUnavailableException when the libraries can not be used
+     */
+    @Override
+    public DeviceRuntime deviceRuntime(String deviceType) {
+        return usable(FailureContext.NONE).runtime();
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws BackendUnavailableException when the libraries can not be used
+     */
+    @Override
+    public Communicator create(CommunicatorConfig config) {
+        CannLibraries libraries = usable(FailureContext.ofGroup(config.groupName(), config.rank()));
+        return HcclConnector.connect(config, libraries);
+    }
+
+    private static CannLibraries usable(FailureContext context) {
+        CannLibraries libraries = CannLibraries.get();
+        if (libraries.availability() instanceof Availability.Unavailable missing) {
+            throw new BackendUnavailableException(context, missing.reason());
+        }
+        return libraries;
+    }
+}

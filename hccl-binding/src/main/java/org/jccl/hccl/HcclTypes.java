@@ -1,0 +1,98 @@
+package org.jccl.hccl;
+
+import org.jccl.DataType;
+import org.jccl.ReduceOp;
+
+/** How element types and reduce ops are called in HCCL and in CANN's operators. */
+final class HcclTypes {
+
+    static final int SUM = 0;
+    static final int PRODUCT = 1;
+    static final int MAX = 2;
+    static final int MIN = 3;
+
+    private HcclTypes() {}
+
+    /**
+     * The type to move elements as. The numbers of 8-bit floats differ between versions, so those
+     * move as bytes, and so does bool, which HCCL lacks.
+     */
+    static int moved(DataType type) {
+        return switch (type) {
+            case INT8 -> 0;
+            case INT16 -> 1;
+            case INT32 -> 2;
+            case FLOAT16 -> 3;
+            case FLOAT32 -> 4;
+            case INT64 -> 5;
+            case UINT8, BOOL, FLOAT8_E4M3, FLOAT8_E5M2 -> 7;
+            case FLOAT64 -> 10;
+            case BFLOAT16 -> 11;
+        };
+    }
+
+    /** The type to reduce in: bool as int8, and uint8, which HCCL does not reduce, as int32. */
+    static DataType reduced(DataType type) {
+        return switch (type) {
+            case BOOL -> DataType.INT8;
+            case UINT8 -> DataType.INT32;
+            default -> type;
+        };
+    }
+
+    /**
+     * Whether reductions of a type with an operation are possible.
+     *
+     * @param operators whether CANN's operators are there, to scale and to convert
+     */
+    static boolean reduces(Chip chip, ReduceOp op, DataType type, boolean operators) {
+        if (!op.supports(type) || type == DataType.BOOL && op.kind() == ReduceOp.Kind.BXOR) {
+            return false;
+        }
+        boolean needsOperators = type == DataType.UINT8 || isScaled(op);
+        return (operators || !needsOperators) && chip.reduces(kind(op, type), reduced(type));
+    }
+
+    /** Whether elements are multiplied before or after a sum. */
+    static boolean isScaled(ReduceOp op) {
+        return op.kind() == ReduceOp.Kind.AVG || op.kind() == ReduceOp.Kind.PREMUL_SUM;
+    }
+
+    /** What HCCL is asked to do: for bool, "or" is max and "and" is min. */
+    static ReduceOp.Kind kind(ReduceOp op, DataType type) {
+        boolean bool = type == DataType.BOOL;
+        return switch (op.kind()) {
+            case SUM, AVG, PREMUL_SUM -> bool ? ReduceOp.Kind.MAX : ReduceOp.Kind.SUM;
+            case PRODUCT -> bool ? ReduceOp.Kind.MIN : ReduceOp.Kind.PRODUCT;
+            case BOR -> bool ? ReduceOp.Kind.MAX : ReduceOp.Kind.BOR;
+            case BAND -> bool ? ReduceOp.Kind.MIN : ReduceOp.Kind.BAND;
+            case MIN, MAX, BXOR -> op.kind();
+        };
+    }
+
+    /** The number of one of HCCL's operations. */
+    static int operation(ReduceOp.Kind kind) {
+        return switch (kind) {
+            case SUM -> SUM;
+            case PRODUCT -> PRODUCT;
+            case MAX -> MAX;
+            case MIN -> MIN;
+            case AVG, BAND, BOR, BXOR, PREMUL_SUM ->
+                    throw new IllegalArgumentException("HCCL has no " + kind);
+        };
+    }
+
+    /** The number of a type among those of CANN's operators, which are not HCCL's. */
+    static int operand(DataType type) {
+        return switch (type) {
+            case FLOAT32 -> 0;
+            case FLOAT16 -> 1;
+            case INT32 -> 3;
+            case UINT8 -> 4;
+            case FLOAT64 -> 11;
+            case BFLOAT16 -> 27;
+            case INT8, INT16, INT64, BOOL, FLOAT8_E4M3, FLOAT8_E5M2 ->
+                    throw new IllegalArgumentException("no operator takes " + type);
+        };
+    }
+}

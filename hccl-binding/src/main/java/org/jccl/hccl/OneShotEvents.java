@@ -1,0 +1,187 @@
+package org.jccl.hccl;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Events of CANN before 8.0.RC1, where recording one twice is not defined: a handle is a number,
+ * and each record makes a new native event for it. The event before is destroyed when it is
+ * complete and all that wait for it have seen that.
+ */
+final class OneShotEvents implements Events {
+
+    /** A native event, and whether a stream waits for it. */
+    private record Retired(long event, boolean awaited) {}
+
+    /** What a handle stands for; locked while it is used. */
+    private static final class Slot extends ReentrantLock {
+        private static final long serialVersionUID = 1;
+
+        final boolean timing;
+        long event;
+        boolean awaited;
+
+        Slot(boolean timing) {
+            this.timing = timing;
+        }
+    }
+
+    private final ThreadScratch scratch;
+    private final CurrentDevice device;
+
+    /** By handle minus one; replaced when it grows. */
+    private volatile Slot[] slots = new Slot[64];
+
+    private int[] free = new int[64];
+    private int freeCount;
+    private int used;
+
+    private final Map<Integer, ArrayDeque<Retired>> retiredByDevice = new HashMap<>();
+
+    OneShotEvents(ThreadScratch scratch, CurrentDevice device) {
+        this.scratch = scratch;
+        this.device = device;
+    }
+
+    @Override
+    public synchronized long create(boolean timing) {
+        int index = freeCount > 0 ? free[--freeCount] : used++;
+        if (index == slots.length) {
+            slots = Arrays.copyOf(slots, 2 * slots.length);
+        }
+        slots[index] = new Slot(timing);
+        return index + 1L;
+    }
+
+    private Slot slot(long handle) {
+        return slots[(int) handle - 1];
+    }
+
+    @Override
+    public void destroy(long handle) {
+        Slot slot = slot(handle);
+        slot.lock();
+        try {
+            retire(slot);
+        } finally {
+            slot.unlock();
+        }
+        synchronized (this) {
+            if (freeCount == free.length) {
+                free = Arrays.copyOf(free, 2 * freeCount);
+            }
+            free[freeCount++] = (int) handle - 1;
+        }
+    }
+
+    @Override
+    public void record(long handle, long stream) {
+        Slot slot = slot(handle);
+        slot.lock();
+        try {
+            retire(slot);
+            slot.event = createNative(slot.timing);
+            CannErrors.check(Acl.aclrtRecordEvent(slot.event, stream), "aclrtRecordEvent");
+        } finally {
+            slot.unlock();
+        }
+    }
+
+    private long createNative(boolean timing) {
+        int flag = timing ? Acl.EVENT_SYNC | Acl.EVENT_TIME_LINE : Acl.EVENT_SYNC;
+        CannErrors.check(
+                Acl.aclrtCreateEventWithFlag(scratch.address(), flag), "aclrtCreateEventWithFlag");
+        return scratch.getLong();
+    }
+
+    @Override
+    public void await(long stream, long handle) {
+        Slot slot = slot(handle);
+        slot.lock();
+        try {
+            slot.awaited = true;
+            CannErrors.check(Acl.aclrtStreamWaitEvent(stream, slot.event), "aclrtStreamWaitEvent");
+        } finally {
+            slot.unlock();
+        }
+    }
+
+    @Override
+    public boolean query(long handle) {
+        Slot slot = slot(handle);
+        if (!slot.tryLock()) {
+            // It is being recorded, which can take as long as the stream's queue is full.
+            return false;
+        }
+        try {
+            return slot.event == 0 || isRecorded(slot.event);
+        } finally {
+            slot.unlock();
+        }
+    }
+
+    private boolean isRecorded(long event) {
+        CannErrors.check(
+                Acl.aclrtQueryEventStatus(event, scratch.address()), "aclrtQueryEventStatus");
+        return scratch.getInt() == Acl.EVENT_RECORDED_COMPLETE;
+    }
+
+    @Override
+    public void synchronize(long handle) {
+        long event = nativeOf(handle);
+        if (event != 0) {
+            CannErrors.check(Acl.aclrtSynchronizeEvent(event), "aclrtSynchronizeEvent");
+        }
+    }
+
+    @Override
+    public double elapsedMillis(long start, long end) {
+        CannErrors.check(
+                Acl.aclrtEventElapsedTime(scratch.address(), nativeOf(start), nativeOf(end)),
+                "aclrtEventElapsedTime");
+        return scratch.getFloat();
+    }
+
+    private long nativeOf(long handle) {
+        Slot slot = slot(handle);
+        slot.lock();
+        try {
+            return slot.event;
+        } finally {
+            slot.unlock();
+        }
+    }
+
+    /** Takes a slot's native event away, and destroys those of this device that nobody needs. */
+    private void retire(Slot slot) {
+        Retired retired = new Retired(slot.event, slot.awaited);
+        slot.event = 0;
+        slot.awaited = false;
+        synchronized (retiredByDevice) {
+            ArrayDeque<Retired> queue =
+                    retiredByDevice.computeIfAbsent(device.get(), index -> new ArrayDeque<>());
+            if (retired.event != 0) {
+                queue.add(retired);
+            }
+            while (!queue.isEmpty() && isThrough(queue.peek())) {
+                CannErrors.check(Acl.aclrtDestroyEvent(queue.poll().event), "aclrtDestroyEvent");
+            }
+        }
+    }
+
+    private boolean isThrough(Retired retired) {
+        if (!isRecorded(retired.event)) {
+            return false;
+        }
+        if (!retired.awaited) {
+            return true;
+        }
+        CannErrors.check(
+                Acl.aclrtQueryEventWaitStatus(retired.event, scratch.address()),
+                "aclrtQueryEventWaitStatus");
+        return scratch.getInt() == Acl.STATUS_COMPLETE;
+    }
+}

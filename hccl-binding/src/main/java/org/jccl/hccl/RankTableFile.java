@@ -1,0 +1,94 @@
+package org.jccl.hccl;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.ranktable.RankTable;
+
+/**
+ * The rank table of a world, checked before HCCL reads it: HCCL answers a number where this says
+ * what is wrong, and a rank that fails alone has the others wait for it.
+ */
+final class RankTableFile {
+
+    private static final String SUFFIX = ".json";
+    private static final int LONGEST_PATH = 4095;
+
+    private RankTableFile() {}
+
+    /** The table that the options or the environment name. */
+    static Optional<Path> of(HcclOptions options, Map<String, String> environment) {
+        String named = environment.getOrDefault(RankTable.VARIABLE, "");
+        Optional<Path> file = options.rankTable();
+        return file.isPresent() || named.isBlank() ? file : Optional.of(Path.of(named));
+    }
+
+    /**
+     * Checks a table.
+     *
+     * @param given the file
+     * @param rank of this process
+     * @param size number of ranks in the world
+     * @param device this rank's, as this process numbers them
+     * @param libraries to ask which device that is on its node
+     * @return its absolute path
+     */
+    static Path check(Path given, int rank, int size, int device, CannLibraries libraries) {
+        Path file = given.toAbsolutePath();
+        require(Files.isReadable(file), file, "can not be read");
+        require(file.toString().endsWith(SUFFIX), file, "must end with .json, or HCCL refuses it");
+        require(
+                file.toString().getBytes(StandardCharsets.UTF_8).length <= LONGEST_PATH,
+                file,
+                "has a path that is too long for HCCL");
+        RankTable table = RankTable.read(file);
+        require(
+                table.size() == size,
+                file,
+                "has " + table.size() + " ranks, the world has " + size);
+        int physical = physical(device, libraries);
+        require(
+                physical < 0 || physical == table.device(rank),
+                file,
+                "gives rank "
+                        + rank
+                        + " the device "
+                        + table.device(rank)
+                        + " of its node, but npu:"
+                        + device
+                        + " is device "
+                        + physical);
+        return file;
+    }
+
+    private static void require(boolean right, Path file, String problem) {
+        if (!right) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "rank table "
+                            + file
+                            + " "
+                            + problem
+                            + " ("
+                            + RankTable.VARIABLE
+                            + ", HcclOptions.rankTable)");
+        }
+    }
+
+    /** The number of a device on its node, or -1 where CANN does not tell. */
+    private static int physical(int device, CannLibraries libraries) {
+        if (!libraries.has("aclrtGetPhyDevIdByLogicDevId")) {
+            return -1;
+        }
+        try (Memory out = new Memory(Integer.BYTES)) {
+            int code = Acl.aclrtGetPhyDevIdByLogicDevId(device, Pointer.nativeValue(out));
+            return code == Acl.SUCCESS ? out.getInt(0) : -1;
+        }
+    }
+}

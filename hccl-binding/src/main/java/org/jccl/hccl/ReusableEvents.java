@@ -1,0 +1,90 @@
+package org.jccl.hccl;
+
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Events of {@code aclrtCreateEventExWithFlag}, whose handles are the native ones: each record
+ * overwrites the one before, and waits that were enqueued before keep theirs.
+ *
+ * <p>Recording blocks while the stream's queue is full, and must not meet a query of the same event
+ * on another thread.
+ */
+final class ReusableEvents implements Events {
+
+    private static final int LOCKS = 64;
+
+    /** Handles are aligned, so their lowest bits say nothing. */
+    private static final int ALIGNMENT_BITS = 4;
+
+    private final ThreadScratch scratch;
+    private final ReentrantLock[] locks = new ReentrantLock[LOCKS];
+
+    ReusableEvents(ThreadScratch scratch) {
+        this.scratch = scratch;
+        for (int i = 0; i < LOCKS; i++) {
+            locks[i] = new ReentrantLock();
+        }
+    }
+
+    private ReentrantLock lock(long event) {
+        long bits = event >>> ALIGNMENT_BITS;
+        return locks[(int) (bits ^ bits >>> 6 ^ bits >>> 12) & LOCKS - 1];
+    }
+
+    @Override
+    public long create(boolean timing) {
+        long out = scratch.address();
+        int flags = timing ? Acl.EVENT_SYNC | Acl.EVENT_TIME_LINE : Acl.EVENT_SYNC;
+        CannErrors.check(Acl.aclrtCreateEventExWithFlag(out, flags), "aclrtCreateEventExWithFlag");
+        return scratch.getLong();
+    }
+
+    @Override
+    public void destroy(long event) {
+        CannErrors.check(Acl.aclrtDestroyEvent(event), "aclrtDestroyEvent");
+    }
+
+    @Override
+    public void record(long event, long stream) {
+        ReentrantLock lock = lock(event);
+        lock.lock();
+        try {
+            CannErrors.check(Acl.aclrtRecordEvent(event, stream), "aclrtRecordEvent");
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void await(long stream, long event) {
+        CannErrors.check(Acl.aclrtStreamWaitEvent(stream, event), "aclrtStreamWaitEvent");
+    }
+
+    @Override
+    public boolean query(long event) {
+        ReentrantLock lock = lock(event);
+        if (!lock.tryLock()) {
+            // Perhaps this one is being recorded, in which case it is not complete.
+            return false;
+        }
+        try {
+            CannErrors.check(
+                    Acl.aclrtQueryEventStatus(event, scratch.address()), "aclrtQueryEventStatus");
+            return scratch.getInt() == Acl.EVENT_RECORDED_COMPLETE;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void synchronize(long event) {
+        CannErrors.check(Acl.aclrtSynchronizeEvent(event), "aclrtSynchronizeEvent");
+    }
+
+    @Override
+    public double elapsedMillis(long start, long end) {
+        CannErrors.check(
+                Acl.aclrtEventElapsedTime(scratch.address(), start, end), "aclrtEventElapsedTime");
+        return scratch.getFloat();
+    }
+}

@@ -1,0 +1,2 @@
+/** HCCL on Ascend devices, through the CANN of the host. */
+package org.jccl.hccl;

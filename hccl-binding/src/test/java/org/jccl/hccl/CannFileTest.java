@@ -1,0 +1,79 @@
+package org.jccl.hccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class CannFileTest {
+
+    private static List<String> places(
+            CannFile file, Properties properties, Map<String, String> environment) {
+        return file.places(file.names.get(0), properties, environment).candidates().stream()
+                .map(Object::toString)
+                .toList();
+    }
+
+    @Test
+    void propertyThenVariableAreTheOnlyPlaceWhenSet() {
+        Properties properties = new Properties();
+        properties.setProperty("org.jccl.hccl.library", "/a/libhccl.so");
+        Map<String, String> environment =
+                Map.of("JCCL_HCCL_LIBRARY", "/b/libhccl.so", "ASCEND_HOME_PATH", "/c");
+        assertThat(places(CannFile.HCCL, properties, environment))
+                .containsExactly("/a/libhccl.so (system property org.jccl.hccl.library)");
+        assertThat(places(CannFile.HCCL, new Properties(), environment))
+                .containsExactly("/b/libhccl.so (environment variable JCCL_HCCL_LIBRARY)");
+    }
+
+    @Test
+    void otherPlacesAreTriedInTheDocumentedOrder() {
+        Map<String, String> environment =
+                Map.of(
+                        "ASCEND_HOME_PATH", "/home",
+                        "ASCEND_TOOLKIT_HOME", "/toolkit",
+                        "LD_LIBRARY_PATH", "/one:/two",
+                        "HOME", "/users/me");
+        assertThat(places(CannFile.ACL, new Properties(), environment))
+                .containsSubsequence(
+                        "/home/lib64/libascendcl.so (ASCEND_HOME_PATH)",
+                        "/toolkit/lib64/libascendcl.so (ASCEND_TOOLKIT_HOME)",
+                        "/one/libascendcl.so (LD_LIBRARY_PATH)",
+                        "/two/libascendcl.so (LD_LIBRARY_PATH)",
+                        "/usr/lib64/libascendcl.so (dynamic linker)",
+                        "/usr/local/Ascend/cann/lib64/libascendcl.so (default folder)",
+                        "/usr/local/Ascend/ascend-toolkit/latest/lib64/libascendcl.so"
+                                + " (default folder)",
+                        "/usr/local/Ascend/nnae/latest/lib64/libascendcl.so (default folder)",
+                        "/usr/local/Ascend/nnrt/latest/lib64/libascendcl.so (default folder)",
+                        "/users/me/Ascend/cann/lib64/libascendcl.so (default folder of a user)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"devlib", "aarch64-linux/devlib", "lib64/stub"})
+    void stubsForLinkingAreRefused(String below, @TempDir Path root) throws Exception {
+        Path folder = Files.createDirectories(root.resolve(below));
+        Path file = Files.createFile(folder.resolve("libhccl.so"));
+        assertThatThrownBy(() -> CannFile.refuseStub(file))
+                .isInstanceOf(UnsatisfiedLinkError.class)
+                .hasMessageContaining("stub");
+        Path link = Files.createSymbolicLink(root.resolve("libhccl.so"), file);
+        assertThatThrownBy(() -> CannFile.refuseStub(link))
+                .isInstanceOf(UnsatisfiedLinkError.class);
+    }
+
+    @Test
+    void otherFilesAreNoStubs(@TempDir Path root) throws Exception {
+        Path file = Files.createFile(root.resolve("libhccl.so"));
+        assertThatCode(() -> CannFile.refuseStub(file)).doesNotThrowAnyException();
+    }
+}

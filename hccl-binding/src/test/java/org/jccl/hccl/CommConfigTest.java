@@ -1,0 +1,150 @@
+package org.jccl.hccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import org.jccl.UsageException;
+import org.jccl.hccl.HcclOptions.Determinism;
+import org.jccl.hccl.HcclOptions.Expansion;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The bytes that HCCL reads, at the offsets of its headers. */
+final class CommConfigTest {
+
+    private static final int NEWEST = 12;
+
+    private static ByteBuffer bytes(HcclOptions options, int capability) {
+        return bytes(options, capability, Map.of());
+    }
+
+    private static ByteBuffer bytes(
+            HcclOptions options, int capability, Map<String, String> environment) {
+        CommConfig config = new CommConfig(options, "world/0,2", capability, environment);
+        return ByteBuffer.wrap(config.bytes()).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static String text(ByteBuffer bytes, int offset) {
+        StringBuilder text = new StringBuilder();
+        for (int i = offset; bytes.get(i) != 0; i++) {
+            text.append((char) bytes.get(i));
+        }
+        return text.toString();
+    }
+
+    private static void expectVersion(ByteBuffer bytes, int version, int size) {
+        assertThat(bytes.getLong(0)).as("size").isEqualTo(size);
+        assertThat(bytes.getInt(8)).as("magic").isEqualTo(0xF0F0F0F0);
+        assertThat(bytes.getInt(12)).as("version").isEqualTo(version);
+        assertThat(bytes.getLong(16)).as("reserved").isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 3, NEWEST})
+    void whatIsNotWantedIsNotSetUpToTheEndOfTheNewestVersion(int capability) {
+        ByteBuffer bytes = bytes(HcclOptions.defaults(), capability);
+        assertThat(bytes.capacity()).isEqualTo(2248);
+        assertThat(bytes.getInt(288)).as("expansion mode").isZero();
+        assertThat(bytes.getInt(292)).as("traffic class").isEqualTo(-1);
+        assertThat(bytes.getInt(296)).as("service level").isEqualTo(-1);
+        assertThat(bytes.getInt(300)).as("world rank").isZero();
+        assertThat(bytes.getLong(304)).as("job").isZero();
+        assertThat(bytes.get(312)).as("zero copy").isZero();
+        assertThat(bytes.getInt(316)).as("execution timeout").isEqualTo(-1);
+        assertThat(bytes.get(320)).as("algorithm").isZero();
+        assertThat(bytes.get(1920)).as("retry enable").isZero();
+        assertThat(bytes.get(1970)).as("retry parameters").isZero();
+        assertThat(bytes.get(2098)).as("buffer name").isZero();
+        assertThat(bytes.getInt(2228)).as("qos").isEqualTo(-1);
+        assertThat(bytes.getLong(2232)).as("symmetric window").isEqualTo(16);
+        assertThat(bytes.getInt(2240)).as("channel depth").isEqualTo(-1);
+    }
+
+    @Test
+    void libraryWithoutCapabilitiesGetsTheFirstVersionWithNumbers() {
+        ByteBuffer bytes = bytes(HcclOptions.defaults(), 0);
+        expectVersion(bytes, 1, 32);
+        assertThat(bytes.getInt(24)).as("buffer size").isEqualTo(200);
+        assertThat(bytes.getInt(28)).as("deterministic").isZero();
+        assertThat(bytes.get(160)).as("description").isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, 1", "TRUE, 1", "strict, 1", "false, 0", "'', 0"})
+    void environmentCountsWhereTheLibraryCanNotBeLeftToIt(String deterministic, int number) {
+        Map<String, String> environment =
+                Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", deterministic);
+        ByteBuffer bytes = bytes(HcclOptions.defaults(), 4, environment);
+        assertThat(bytes.getInt(24)).isEqualTo(64);
+        assertThat(bytes.getInt(28)).isEqualTo(number);
+        bytes = bytes(HcclOptions.defaults(), 5, environment);
+        assertThat(bytes.getInt(24)).isEqualTo(-1);
+        assertThat(bytes.getInt(28)).isEqualTo(-1);
+    }
+
+    @Test
+    void optionsGoBeforeTheEnvironment() {
+        HcclOptions options =
+                HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.STRICT);
+        ByteBuffer bytes =
+                bytes(options, 0, Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", "false"));
+        assertThat(bytes.getInt(24)).isEqualTo(20);
+        assertThat(bytes.getInt(28)).isEqualTo(2);
+    }
+
+    @Test
+    void groupIsDescribedWhereThatIsSafe() {
+        expectVersion(bytes(HcclOptions.defaults(), 3), 1, 32);
+        ByteBuffer bytes = bytes(HcclOptions.defaults(), 4);
+        expectVersion(bytes, 3, 288);
+        assertThat(text(bytes, 160)).isEqualTo("world/0,2");
+        assertThat(bytes.get(32)).as("name, which must be unique in a process").isZero();
+        CommConfig config = new CommConfig(HcclOptions.defaults(), "g".repeat(999), 4, Map.of());
+        assertThat(new String(config.bytes(), 160, 128, StandardCharsets.US_ASCII))
+                .isEqualTo("g".repeat(127) + "\0");
+    }
+
+    @Test
+    void oldestVersionThatHasWhatIsWantedIsAnnounced() {
+        HcclOptions options = HcclOptions.defaults().withExpansion(Expansion.AIV);
+        ByteBuffer bytes = bytes(options, NEWEST);
+        expectVersion(bytes, 4, 292);
+        assertThat(bytes.getInt(288)).isEqualTo(3);
+
+        bytes = bytes(options.withNetworkClasses(132, 4), NEWEST);
+        expectVersion(bytes, 5, 300);
+        assertThat(bytes.getInt(292)).isEqualTo(132);
+        assertThat(bytes.getInt(296)).isEqualTo(4);
+
+        bytes = bytes(options.withExecutionTimeout(Duration.ofMinutes(2)), NEWEST);
+        expectVersion(bytes, 8, 2104);
+        assertThat(bytes.getInt(316)).isEqualTo(120);
+
+        bytes = bytes(HcclOptions.defaults().withAlgorithm("level0:NA"), NEWEST);
+        expectVersion(bytes, 8, 2104);
+        assertThat(text(bytes, 320)).isEqualTo("level0:NA");
+    }
+
+    @Test
+    void optionThatTheLibraryLacksIsRefused() {
+        HcclOptions none = HcclOptions.defaults();
+        refused(none.withExpansion(Expansion.HOST), 3, "expansion");
+        refused(none.withNetworkClasses(0, 0), 4, "trafficClass");
+        refused(none.withExecutionTimeout(Duration.ofSeconds(1)), 8, "executionTimeout");
+        refused(none.withAlgorithm("x"), 9, "algorithm");
+    }
+
+    private static void refused(HcclOptions options, int capability, String name) {
+        assertThatThrownBy(() -> bytes(options, capability))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("too old for " + name);
+        bytes(options, capability + 1);
+    }
+}

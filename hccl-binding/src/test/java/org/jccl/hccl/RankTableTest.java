@@ -1,0 +1,79 @@
+package org.jccl.hccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Worlds that a rank table connects. */
+final class RankTableTest {
+
+    @TempDir private Path folder;
+
+    private Path table(String name, int... devices) throws Exception {
+        StringBuilder text =
+                new StringBuilder(
+                        "{ \"version\": \"1.0\", \"status\": \"completed\", \"server_count\": \"1\","
+                                + " \"server_list\": [ { \"server_id\": \"127.0.0.1\", \"device\": [");
+        for (int rank = 0; rank < devices.length; rank++) {
+            text.append(rank == 0 ? "" : ",")
+                    .append("{ \"device_id\": \"" + devices[rank] + "\",")
+                    .append(" \"device_ip\": \"192.168.40." + (10 + rank) + "\",")
+                    .append(" \"rank_id\": \"" + rank + "\" }");
+        }
+        return Files.writeString(folder.resolve(name), text + "] } ] }");
+    }
+
+    private static ProcessGroup join(Path table, int size) {
+        return World.join(
+                HashStore.create(World.TIMEOUT),
+                0,
+                size,
+                World.TIMEOUT,
+                HcclOptions.defaults().withRankTable(table));
+    }
+
+    @Test
+    void ranksMeetWithoutAWordInTheStore() throws Exception {
+        World.run(
+                3,
+                World.TIMEOUT,
+                HcclOptions.defaults().withRankTable(table("ranks.json", 0, 1, 2)),
+                (group, device) -> {
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1);
+                            ProcessGroup pair = group.split(group.rank() / 2, 0).orElseThrow()) {
+                        tensor.copyFrom(new float[] {group.rank() + 1});
+                        group.allReduce(tensor, ReduceOp.SUM).await();
+                        assertThat(tensor.copyTo(new float[1])).containsExactly(6);
+                        pair.allReduce(tensor, ReduceOp.SUM).await();
+                        assertThat(tensor.copyTo(new float[1])).containsExactly(6 * pair.size());
+                    }
+                });
+    }
+
+    @Test
+    void tableThatDoesNotFitIsRefusedBeforeHcclReadsIt() throws Exception {
+        refused(folder.resolve("none.json"), 1, "can not be read");
+        refused(table("ranks.txt", 0), 1, "must end with .json");
+        refused(table("long.json", 0, 1), 1, "has 2 ranks, the world has 1");
+        if (CannLibraries.get().has("aclrtGetPhyDevIdByLogicDevId")) {
+            refused(table("other.json", 3), 1, "gives rank 0 the device 3 of its node");
+        }
+    }
+
+    private static void refused(Path table, int size, String problem) {
+        assertThatThrownBy(() -> join(table, size))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining(table.toString())
+                .hasMessageContaining(problem);
+    }
+}

@@ -1,0 +1,75 @@
+package org.jccl.hccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.jna.NativeLibrary;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * CANN's trace library replaces signal handlers that the JVM lives by, unless it is told not to.
+ */
+final class SignalTest {
+
+    /** Has the JVM meet null pointers in compiled code, where it relies on SIGSEGV. */
+    static final class NullPointers {
+
+        private NullPointers() {}
+
+        public static void main(String[] arguments) {
+            System.out.println(new HcclProvider().availability());
+            long sum = 0;
+            // Compiled for texts only, a null faults.
+            for (int i = 0; i < 1_000_000; i++) {
+                sum += length("text");
+            }
+            System.gc();
+            try {
+                System.out.println(sum + length(null));
+            } catch (NullPointerException e) {
+                System.out.println("caught");
+            }
+        }
+
+        private static int length(String text) {
+            return text.length();
+        }
+    }
+
+    /** Loads the trace library before CANN is asked for. */
+    static final class LoadedBefore {
+
+        private LoadedBefore() {}
+
+        public static void main(String[] arguments) {
+            Path mocks = Path.of(System.getProperty(CannFile.ACL.property)).getParent();
+            NativeLibrary.getInstance(mocks.resolve("libascend_trace.so").toString());
+            System.out.println(new HcclProvider().availability());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "None", "none"})
+    void handlersStayTheJvmsWhateverTheVariableWas(String given) throws Exception {
+        Child.Result result =
+                Child.run(NullPointers.class, Map.of(CannLibraries.SIGNAL_VARIABLE, given));
+        assertThat(result.code()).as(result.output()).isZero();
+        assertThat(result.output()).contains("Available[version").contains("caught");
+        assertThat(result.output().contains("would have CANN replace"))
+                .isEqualTo(!given.equals("none"));
+    }
+
+    @Test
+    void libraryThatWasLoadedBeforeIsRefused() throws Exception {
+        Child.Result result = Child.run(LoadedBefore.class, Map.of());
+        assertThat(result.output())
+                .contains("Unavailable[")
+                .contains("start Java with ASCEND_COREDUMP_SIGNAL=none");
+        Child.Result allowed =
+                Child.run(LoadedBefore.class, Map.of(CannLibraries.SIGNAL_VARIABLE, "none"));
+        assertThat(allowed.output()).contains("Available[version");
+    }
+}

@@ -1,0 +1,265 @@
+package org.jccl.spi;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * The places where one library of the host may be, best first. A binding adds them in the order
+ * that its guide documents, then asks for {@link #candidates()} or has the first that works loaded
+ * by {@link #load}.
+ *
+ * <p>A system property or variable that names the file itself is the only place when it is set:
+ * whoever sets it wants no other. Not safe for use by several threads.
+ */
+public final class LibrarySearch {
+
+    private static final Path LINKER_CONFIGURATION = Path.of("/etc/ld.so.conf");
+    private static final int MOST_INCLUDES = 64;
+
+    /**
+     * One place to look.
+     *
+     * @param file absolute path
+     * @param reason which rule names it
+     */
+    public record Candidate(Path file, String reason) {
+        @Override
+        public String toString() {
+            return file + " (" + reason + ")";
+        }
+    }
+
+    private final String fileName;
+    private final Properties properties;
+    private final Map<String, String> environment;
+    private final List<Candidate> found = new ArrayList<>();
+    private boolean named;
+
+    /**
+     * Starts a search without places.
+     *
+     * @param fileName of the library, for instance {@code libx.so.1}
+     * @param properties the system's properties
+     * @param environment the process's environment
+     */
+    public LibrarySearch(String fileName, Properties properties, Map<String, String> environment) {
+        this.fileName = fileName;
+        this.properties = properties;
+        this.environment = environment;
+    }
+
+    /**
+     * Adds the file that a system property names.
+     *
+     * @param property its name
+     * @return this
+     */
+    public LibrarySearch property(String property) {
+        return file(properties.getProperty(property), "system property " + property);
+    }
+
+    /**
+     * Adds the file that an environment variable names.
+     *
+     * @param variable its name
+     * @return this
+     */
+    public LibrarySearch variable(String variable) {
+        return file(environment.get(variable), "environment variable " + variable);
+    }
+
+    private LibrarySearch file(String path, String reason) {
+        if (!named && path != null && !path.isEmpty()) {
+            named = true;
+            found.clear();
+            found.add(new Candidate(Path.of(path).toAbsolutePath(), reason));
+        }
+        return this;
+    }
+
+    /**
+     * Adds folders below the one that an environment variable names; nothing when it is not set.
+     *
+     * @param variable its name
+     * @param below relative paths, best first; empty for the folder itself
+     * @return this
+     */
+    public LibrarySearch home(String variable, String... below) {
+        String home = environment.get(variable);
+        if (home != null && !home.isEmpty()) {
+            for (String path : below) {
+                folder(Path.of(home, path), variable);
+            }
+        }
+        return this;
+    }
+
+    /**
+     * Adds the folders in {@code LD_LIBRARY_PATH}.
+     *
+     * @return this
+     */
+    public LibrarySearch loaderPath() {
+        for (String folder : environment.getOrDefault("LD_LIBRARY_PATH", "").split("[:;]")) {
+            if (!folder.isEmpty()) {
+                folder(Path.of(folder), "LD_LIBRARY_PATH");
+            }
+        }
+        return this;
+    }
+
+    /**
+     * Adds the dynamic linker's folders: {@code /etc/ld.so.conf} with what it includes, then its
+     * default ones.
+     *
+     * @return this
+     */
+    public LibrarySearch linker() {
+        for (String folder : linkerFolders()) {
+            folder(Path.of(folder), "dynamic linker");
+        }
+        return this;
+    }
+
+    /**
+     * Adds a folder of the packages that pip puts into the active Python, {@code VIRTUAL_ENV} then
+     * {@code CONDA_PREFIX}.
+     *
+     * @param below path below {@code site-packages}
+     * @return this
+     */
+    public LibrarySearch python(String below) {
+        for (String variable : List.of("VIRTUAL_ENV", "CONDA_PREFIX")) {
+            String prefix = environment.get(variable);
+            if (prefix != null && !prefix.isEmpty()) {
+                python(Path.of(prefix, "lib"), variable, below);
+            }
+        }
+        return this;
+    }
+
+    private void python(Path lib, String variable, String below) {
+        try (DirectoryStream<Path> versions = Files.newDirectoryStream(lib, "python3*")) {
+            for (Path version : versions) {
+                folder(
+                        version.resolve("site-packages").resolve(below),
+                        "pip package in " + variable);
+            }
+        } catch (IOException e) {
+            folder(lib, variable + ", which has no Python packages");
+        }
+    }
+
+    /**
+     * Adds a folder.
+     *
+     * @param folder where the file may be
+     * @param reason which rule names it
+     * @return this
+     */
+    public LibrarySearch folder(Path folder, String reason) {
+        if (!named) {
+            found.add(new Candidate(folder.toAbsolutePath().resolve(fileName), reason));
+        }
+        return this;
+    }
+
+    /**
+     * The places, whether there is a file or not.
+     *
+     * @return best first
+     */
+    public List<Candidate> candidates() {
+        return List.copyOf(found);
+    }
+
+    /**
+     * Loads the first candidate that can be.
+     *
+     * @param loader is given the absolute path; throws a {@link LinkageError} for a file that can
+     *     not be used, with the reason as its message
+     * @param tried is added a line for each place, as {@link org.jccl.Availability} wants them
+     * @return the file that was loaded, or empty
+     */
+    public Optional<Path> load(Consumer<Path> loader, List<String> tried) {
+        for (Candidate candidate : found) {
+            if (!Files.exists(candidate.file())) {
+                tried.add(candidate + ": no such file");
+                continue;
+            }
+            try {
+                loader.accept(candidate.file());
+                tried.add(candidate + ": loaded");
+                return Optional.of(candidate.file());
+            } catch (LinkageError e) {
+                tried.add(candidate + ": " + messages(e));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * An error's message and those of its causes, where the linker's own words often are.
+     *
+     * @param thrown the error
+     * @return the messages, outermost first
+     */
+    public static String messages(Throwable thrown) {
+        StringBuilder text = new StringBuilder(String.valueOf(thrown.getMessage()));
+        for (Throwable cause = thrown.getCause(); cause != null; cause = cause.getCause()) {
+            text.append("; ").append(cause.getMessage());
+        }
+        return text.toString();
+    }
+
+    private static List<String> linkerFolders() {
+        List<String> folders = new ArrayList<>();
+        List<Path> files = new ArrayList<>(List.of(LINKER_CONFIGURATION));
+        // The list grows while it is read; the bound ends a file that includes itself.
+        for (int i = 0; i < files.size() && i < MOST_INCLUDES; i++) {
+            readLinkerConfiguration(files.get(i), folders, files);
+        }
+        String arch = System.getProperty("os.arch").replace("amd64", "x86_64");
+        folders.add("/lib/" + arch + "-linux-gnu");
+        folders.add("/usr/lib/" + arch + "-linux-gnu");
+        folders.addAll(List.of("/lib64", "/usr/lib64", "/lib", "/usr/lib"));
+        return folders.stream().distinct().toList();
+    }
+
+    private static void readLinkerConfiguration(
+            Path file, List<String> folders, List<Path> included) {
+        try (Stream<String> lines = Files.lines(file)) {
+            for (String line : lines.map(String::strip).toList()) {
+                if (line.startsWith("include ")) {
+                    included.addAll(matching(line.substring("include ".length()).strip()));
+                } else if (line.startsWith(File.separator)) {
+                    folders.add(line);
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            // A missing or unreadable file says nothing about folders; the defaults still count.
+            return;
+        }
+    }
+
+    private static List<Path> matching(String pattern) throws IOException {
+        Path path = Path.of(pattern);
+        List<Path> files = new ArrayList<>();
+        try (DirectoryStream<Path> stream =
+                Files.newDirectoryStream(path.getParent(), path.getFileName().toString())) {
+            stream.forEach(files::add);
+        }
+        files.sort(null);
+        return files;
+    }
+}

@@ -1,0 +1,115 @@
+package org.jccl.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class LibrarySearchTest {
+
+    private static LibrarySearch search(Map<String, String> environment, String... property) {
+        Properties properties = new Properties();
+        for (int i = 0; i < property.length; i += 2) {
+            properties.setProperty(property[i], property[i + 1]);
+        }
+        return new LibrarySearch("libx.so", properties, environment);
+    }
+
+    private static List<String> places(LibrarySearch search) {
+        return search.candidates().stream().map(Object::toString).toList();
+    }
+
+    @Test
+    void aFileThatIsNamedIsTheOnlyPlace() {
+        Map<String, String> environment = Map.of("X_LIBRARY", "/b/liby.so", "X_HOME", "/c");
+        assertThat(
+                        places(
+                                search(environment, "x.library", "/a/liby.so")
+                                        .property("x.library")
+                                        .variable("X_LIBRARY")
+                                        .home("X_HOME", "lib")))
+                .containsExactly("/a/liby.so (system property x.library)");
+        assertThat(
+                        places(
+                                search(environment)
+                                        .property("x.library")
+                                        .variable("X_LIBRARY")
+                                        .home("X_HOME", "lib")))
+                .containsExactly("/b/liby.so (environment variable X_LIBRARY)");
+    }
+
+    @Test
+    void placesComeInTheOrderInWhichTheyWereAdded(@TempDir Path python) throws Exception {
+        Path packages = Files.createDirectories(python.resolve("lib/python3.12/site-packages"));
+        Map<String, String> environment =
+                Map.of(
+                        "X_HOME", "/home",
+                        "LD_LIBRARY_PATH", "/one::/two",
+                        "VIRTUAL_ENV", python.toString(),
+                        "CONDA_PREFIX", "/nowhere");
+        assertThat(
+                        places(
+                                search(environment)
+                                        .variable("X_LIBRARY")
+                                        .home("X_HOME", "lib64", "")
+                                        .home("X_OTHER", "lib")
+                                        .loaderPath()
+                                        .folder(Path.of("/opt/x"), "default")
+                                        .python("x/lib")))
+                .containsExactly(
+                        "/home/lib64/libx.so (X_HOME)",
+                        "/home/libx.so (X_HOME)",
+                        "/one/libx.so (LD_LIBRARY_PATH)",
+                        "/two/libx.so (LD_LIBRARY_PATH)",
+                        "/opt/x/libx.so (default)",
+                        packages + "/x/lib/libx.so (pip package in VIRTUAL_ENV)",
+                        "/nowhere/lib/libx.so (CONDA_PREFIX, which has no Python packages)");
+    }
+
+    @Test
+    void linkerHasItsDefaultFolders() {
+        assertThat(places(search(Map.of()).linker()))
+                .contains("/usr/lib/libx.so (dynamic linker)")
+                .doesNotHaveDuplicates();
+    }
+
+    @Test
+    void firstFileThatLoadsIsTakenAndAllThatWasTriedIsTold(@TempDir Path root) throws Exception {
+        LibrarySearch search = search(Map.of());
+        for (String folder : List.of("missing", "broken", "good", "later")) {
+            search.folder(root.resolve(folder), folder);
+        }
+        for (String folder : List.of("broken", "good", "later")) {
+            Files.createDirectories(root.resolve(folder));
+            Files.createFile(root.resolve(folder).resolve("libx.so"));
+        }
+        List<String> tried = new ArrayList<>();
+        assertThat(
+                        search.load(
+                                file -> {
+                                    if (file.getParent().endsWith("broken")) {
+                                        throw new LinkageError("not used", new Exception("magic"));
+                                    }
+                                },
+                                tried))
+                .contains(root.resolve("good/libx.so"));
+        assertThat(tried)
+                .containsExactly(
+                        root + "/missing/libx.so (missing): no such file",
+                        root + "/broken/libx.so (broken): not used; magic",
+                        root + "/good/libx.so (good): loaded");
+    }
+
+    @Test
+    void nothingIsLoadedWhereNothingIs() {
+        List<String> tried = new ArrayList<>();
+        assertThat(search(Map.of()).load(file -> {}, tried)).isEmpty();
+        assertThat(tried).isEmpty();
+    }
+}

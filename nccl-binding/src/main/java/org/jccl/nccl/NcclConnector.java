@@ -20,6 +20,7 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
@@ -181,7 +182,7 @@ final class NcclConnector {
                         calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
                     }
                 };
-        boolean done = Deadline.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
+        boolean done = BoundedCall.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
         if (!done) {
             parent.abort();
             throw timeout(SPLIT, parent.timeout());
@@ -197,7 +198,7 @@ final class NcclConnector {
      */
     private boolean form(Formation formation, long deadline) {
         boolean done =
-                Deadline.run(
+                BoundedCall.run(
                         "jccl-nccl-connect-" + config.groupName() + "-" + config.rank(),
                         () -> finish(formation, deadline),
                         Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
@@ -324,7 +325,7 @@ final class NcclConnector {
     private synchronized void abandon() {
         abandoned = true;
         if (communicator != null) {
-            Deadline.start("jccl-nccl-abort", () -> nccl.ncclCommAbort(communicator));
+            BoundedCall.start("jccl-nccl-abort", () -> nccl.ncclCommAbort(communicator));
         }
     }
 

@@ -1,7 +1,6 @@
 package org.jccl.nccl;
 
 import java.time.Duration;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -13,6 +12,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.spi.BoundedCall;
 
 /**
  * Lifetime of a native communicator: one thread inside at a time, ended exactly once, by an abort
@@ -51,7 +51,7 @@ final class NcclHandle {
     private final IntPointer settling = new IntPointer(1);
     private final IntPointer asynchronous = new IntPointer(1);
     private volatile State state = State.OPEN;
-    private FutureTask<Void> abort;
+    private BoundedCall abort;
 
     NcclHandle(ncclComm communicator, String name, int device, Duration timeout) {
         this.communicator = communicator;
@@ -145,7 +145,7 @@ final class NcclHandle {
     synchronized void abort() {
         if (state == State.OPEN) {
             state = State.ABORTED;
-            abort = Deadline.start("jccl-nccl-abort-" + name, this::abortNow);
+            abort = BoundedCall.start("jccl-nccl-abort-" + name, this::abortNow);
         }
     }
 
@@ -209,8 +209,9 @@ final class NcclHandle {
         try {
             boolean gone =
                     inOrder
-                            ? Deadline.run("jccl-nccl-close-" + name, this::destroy, CLOSE_PATIENCE)
-                            : abort == null || Deadline.await(abort, ABORT_PATIENCE);
+                            ? BoundedCall.run(
+                                    "jccl-nccl-close-" + name, this::destroy, CLOSE_PATIENCE)
+                            : abort == null || abort.await(ABORT_PATIENCE);
             if (gone) {
                 calls.free();
                 settling.close();
@@ -218,7 +219,7 @@ final class NcclHandle {
                 return true;
             }
             if (inOrder) {
-                Deadline.start("jccl-nccl-abort-" + name, this::abortNow);
+                BoundedCall.start("jccl-nccl-abort-" + name, this::abortNow);
             }
             LOG.log(
                     System.Logger.Level.WARNING,

@@ -1,14 +1,18 @@
 package org.jccl.nccl;
 
+import java.io.UncheckedIOException;
 import java.net.MalformedURLException;
 import java.net.URL;
-import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.javacpp.Loader;
 import org.jccl.Availability;
+import org.jccl.spi.LibrarySearch;
 
 /**
  * Loads the vendor's libraries by absolute path, before any class of the presets does: left alone,
@@ -37,7 +41,7 @@ final class NcclLibraries {
     /** The libraries of this process, loaded by the first call. Never throws. */
     static synchronized NcclLibraries get() {
         if (loaded == null) {
-            loaded = load(new LibrarySearch(System.getProperties(), System.getenv()));
+            loaded = load(System.getProperties(), System.getenv());
         }
         return loaded;
     }
@@ -67,7 +71,7 @@ final class NcclLibraries {
         return version / 10000 + "." + version / 100 % 100 + "." + version % 100;
     }
 
-    private static NcclLibraries load(LibrarySearch search) {
+    private static NcclLibraries load(Properties properties, Map<String, String> environment) {
         List<String> tried = new ArrayList<>();
         String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
         if (!platform.equals(PLATFORM)) {
@@ -75,7 +79,7 @@ final class NcclLibraries {
         }
         String path = "";
         for (VendorLibrary library : VendorLibrary.values()) {
-            path = load(library, search.candidates(library), tried);
+            path = load(library, library.search(properties, environment), tried);
             if (path == null) {
                 return unavailable(
                         library.fileName
@@ -91,7 +95,8 @@ final class NcclLibraries {
         try {
             return describe(path, tried);
         } catch (LinkageError | RuntimeException e) {
-            return unavailable("the libraries were found but not usable: " + causes(e), tried);
+            return unavailable(
+                    "the libraries were found but not usable: " + LibrarySearch.messages(e), tried);
         }
     }
 
@@ -103,35 +108,29 @@ final class NcclLibraries {
         };
     }
 
-    /** Loads the first candidate that can be, and returns its path, or null. */
-    private static String load(
-            VendorLibrary library, List<LibrarySearch.Candidate> candidates, List<String> tried) {
+    /** Loads the first file that can be, and returns its path, or null. */
+    private static String load(VendorLibrary library, LibrarySearch search, List<String> tried) {
         String before;
         try {
             before = Loader.getLoadedLibraries().get(library.loaderKey);
         } catch (LinkageError e) {
-            tried.add("JavaCPP: " + causes(e));
+            tried.add("JavaCPP: " + LibrarySearch.messages(e));
             return null;
         }
         if (before != null) {
             tried.add(before + " (loaded before by another user of JavaCPP): taken");
             return before;
         }
-        for (LibrarySearch.Candidate candidate : candidates) {
-            if (!Files.exists(candidate.file())) {
-                tried.add(candidate + ": no such file");
-                continue;
-            }
-            try {
-                URL[] file = {candidate.file().toUri().toURL()};
-                Loader.loadLibrary(Loader.class, file, library.loaderKey);
-                tried.add(candidate + ": loaded");
-                return candidate.file().toString();
-            } catch (LinkageError | MalformedURLException e) {
-                tried.add(candidate + ": " + causes(e));
-            }
+        return search.load(file -> load(library, file), tried).map(Path::toString).orElse(null);
+    }
+
+    private static void load(VendorLibrary library, Path file) {
+        try {
+            URL[] address = {file.toUri().toURL()};
+            Loader.loadLibrary(Loader.class, address, library.loaderKey);
+        } catch (MalformedURLException e) {
+            throw new UncheckedIOException(e);
         }
-        return null;
     }
 
     private static NcclLibraries describe(String path, List<String> tried) {
@@ -172,14 +171,5 @@ final class NcclLibraries {
 
     private static NcclLibraries unavailable(String reason, List<String> tried) {
         return new NcclLibraries(new Availability.Unavailable(reason, tried), 0, 0);
-    }
-
-    /** JavaCPP hides the linker's own words in a cause. */
-    private static String causes(Throwable thrown) {
-        StringBuilder text = new StringBuilder(String.valueOf(thrown.getMessage()));
-        for (Throwable cause = thrown.getCause(); cause != null; cause = cause.getCause()) {
-            text.append("; ").append(cause.getMessage());
-        }
-        return text.toString();
     }
 }

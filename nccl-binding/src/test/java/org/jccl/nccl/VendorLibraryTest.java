@@ -10,12 +10,13 @@ import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-final class LibrarySearchTest {
+final class VendorLibraryTest {
 
     private static List<String> found(
             Properties properties, Map<String, String> environment, VendorLibrary library) {
-        return new LibrarySearch(properties, environment)
-                .candidates(library).stream().map(Object::toString).toList();
+        return library.search(properties, environment).candidates().stream()
+                .map(Object::toString)
+                .toList();
     }
 
     @Test

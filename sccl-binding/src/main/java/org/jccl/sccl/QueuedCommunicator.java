@@ -61,6 +61,11 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
+    public boolean abandonsOperations() {
+        return direct.abandonsOperations();
+    }
+
+    @Override
     public boolean matchesTags() {
         return direct.matchesTags();
     }

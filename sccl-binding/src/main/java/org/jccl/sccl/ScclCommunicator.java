@@ -392,6 +392,12 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
         }
     }
 
+    /** What was enqueued may still run after an abort. */
+    @Override
+    public boolean abandonsOperations() {
+        return aborted;
+    }
+
     @Override
     public synchronized void close() {
         if (closed) {

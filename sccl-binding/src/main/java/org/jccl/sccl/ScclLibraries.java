@@ -231,7 +231,7 @@ final class ScclLibraries {
             Native.register(TpudnnSync.class, dnn);
         }
         runtime = new TpuRuntime(deviceCount, module);
-        String version = "of unknown version" + (chip.isEmpty() ? "" : " for " + chip);
+        String version = "unknown" + (chip.isEmpty() ? "" : " for " + chip);
         return new Availability.Available(version, path.toString());
     }
 

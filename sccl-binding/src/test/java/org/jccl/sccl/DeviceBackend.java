@@ -7,6 +7,7 @@ import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.store.Store;
 
@@ -37,6 +38,18 @@ final class DeviceBackend implements ConformanceBackend {
                 .device(device)
                 .timeout(timeout)
                 .build();
+    }
+
+    @Override
+    public boolean has(Capability capability) {
+        return switch (capability) {
+            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS -> false;
+        };
+    }
+
+    @Override
+    public String deviceType() {
+        return ScclProvider.DEVICE_TYPE;
     }
 
     @Override

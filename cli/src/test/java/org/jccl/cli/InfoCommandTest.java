@@ -19,17 +19,14 @@ final class InfoCommandTest {
                 .contains(System.getProperty("java.version"), System.getProperty("os.arch"))
                 .containsPattern("cache +/")
                 .containsPattern("gloo +available, version \\S+, devices cpu, /.*libgloo");
-        for (String planned : new String[] {"sccl"}) {
-            assertThat(info.out())
-                    .containsPattern(planned + " +not available yet: .*org\\.jccl:jccl-" + planned);
-        }
         assertThat(info.out())
                 .containsPattern("nccl +libcuda\\.so\\.1 was not found; install the NVIDIA driver")
                 .contains(
                         "/nowhere/libcuda.so.1 (system property org.jccl.nccl.driver): no such file")
                 .containsPattern("hccl +libascendcl\\.so was not found; install CANN")
                 .contains(
-                        "/nowhere/libascendcl.so (system property org.jccl.hccl.acl): no such file");
+                        "/nowhere/libascendcl.so (system property org.jccl.hccl.acl): no such file")
+                .containsPattern("sccl +libtpudnn was not found; install");
     }
 
     @Test

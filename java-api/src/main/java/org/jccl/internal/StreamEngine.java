@@ -259,12 +259,21 @@ public final class StreamEngine extends Engine {
             synchronousCalls.add(operation, caller);
         }
         if (barrier) {
-            runtime.synchronizeStream(caller.handle());
-            if (failure.isSet()) {
-                throw failure.get();
-            }
+            awaitBarrier(caller);
         }
         return source;
+    }
+
+    private void awaitBarrier(Stream caller) {
+        try {
+            runtime.synchronizeStream(caller.handle());
+        } catch (JcclException e) {
+            // Of a device that can not let go of what was aborted: the first cause says more.
+            fail(e.at(context));
+        }
+        if (failure.isSet()) {
+            throw failure.get();
+        }
     }
 
     /** Makes the calling thread's current stream wait for a work. */

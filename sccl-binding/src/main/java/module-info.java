@@ -1,0 +1,18 @@
+/**
+ * The SCCL backend: collectives on Sophgo TPUs, on TPU streams.
+ *
+ * @provides org.jccl.spi.BackendProvider SCCL
+ */
+@SuppressWarnings("requires-automatic") // JNA's jar with a descriptor is another artifact.
+module org.jccl.sccl {
+    requires com.sun.jna;
+    requires transitive org.jccl.api;
+
+    exports org.jccl.sccl;
+    // JNA reads the fields of structures.
+    exports org.jccl.sccl.abi to
+            com.sun.jna;
+
+    provides org.jccl.spi.BackendProvider with
+            org.jccl.sccl.ScclProvider;
+}

@@ -1,0 +1,128 @@
+package org.jccl.sccl;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
+import org.jccl.UsageException;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.Store;
+import org.jccl.store.StoreTimeoutException;
+
+/** The TPU of each rank of a group, which the library wants to know. */
+final class ChipMap {
+
+    /** The same in all containers of a host, unlike its name. */
+    private static final Path HOST_ID = Path.of("/proc/sys/kernel/random/boot_id");
+
+    private ChipMap() {}
+
+    /**
+     * The map of a group: its part of the parent's, else what the user or the environment gives,
+     * else what the ranks tell each other.
+     */
+    static int[] of(
+            CommunicatorConfig config, ScclOptions options, Map<String, String> environment) {
+        if (config.parent().isPresent() && config.parent().get() instanceof HasChipMap parent) {
+            return config.parentRanks().stream().mapToInt(rank -> parent.chipMap()[rank]).toArray();
+        }
+        List<Integer> given = options.chipMap();
+        if (given.isEmpty()) {
+            given = ScclOptions.from(environment).chipMap();
+        }
+        if (given.isEmpty()) {
+            return gather(config);
+        }
+        if (given.size() < config.size()) {
+            throw usage(
+                    "the chip map "
+                            + given
+                            + " has "
+                            + given.size()
+                            + " TPUs for "
+                            + config.size()
+                            + " ranks");
+        }
+        int mine = given.get(config.rank());
+        if (mine != config.device().index()) {
+            throw usage(
+                    "the chip map "
+                            + given
+                            + " gives rank "
+                            + config.rank()
+                            + " the TPU "
+                            + mine
+                            + ", but this rank's device is "
+                            + config.device()
+                            + "; build the group with"
+                            + " device(ScclOptions.fromEnvironment().device(rank)), or without a chip"
+                            + " map");
+        }
+        return given.stream().limit(config.size()).mapToInt(Integer::intValue).toArray();
+    }
+
+    /** A communicator whose map its sub-groups use. */
+    interface HasChipMap {
+        int[] chipMap();
+    }
+
+    private static int[] gather(CommunicatorConfig config) {
+        Store store = config.store().orElseThrow(() -> usage("SCCL needs a store to join ranks"));
+        String mine = config.device().index() + " " + hostId();
+        store.set(key(config.rank()), mine.getBytes(StandardCharsets.UTF_8));
+        List<String> keys = IntStream.range(0, config.size()).mapToObj(ChipMap::key).toList();
+        try {
+            store.await(keys, config.timeout());
+        } catch (StoreTimeoutException e) {
+            throw new OperationTimeoutException(
+                    FailureContext.NONE, "not all ranks told which TPU they use: " + e.reason(), e);
+        }
+        int[] chips = new int[config.size()];
+        Map<String, Integer> ranks = new HashMap<>();
+        for (int rank = 0; rank < chips.length; rank++) {
+            String told = new String(store.get(keys.get(rank)), StandardCharsets.UTF_8);
+            String[] parts = told.split(" ", 2);
+            chips[rank] = Integer.parseInt(parts[0]);
+            if (!parts[1].equals(hostId())) {
+                throw usage(
+                        "rank " + rank + " is on another host; SCCL joins the TPUs of one host");
+            }
+            Integer other = ranks.put(told, rank);
+            if (other != null) {
+                throw usage(
+                        "ranks "
+                                + other
+                                + " and "
+                                + rank
+                                + " both use TPU "
+                                + chips[rank]
+                                + "; give each rank its own with device(new Device(\"tpu\", i)): "
+                                + Arrays.toString(chips));
+            }
+        }
+        return chips;
+    }
+
+    private static String key(int rank) {
+        return "chip/" + rank;
+    }
+
+    private static String hostId() {
+        try {
+            return Files.readString(HOST_ID).strip();
+        } catch (IOException e) {
+            return "unknown";
+        }
+    }
+
+    private static UsageException usage(String problem) {
+        return new UsageException(FailureContext.NONE, problem);
+    }
+}

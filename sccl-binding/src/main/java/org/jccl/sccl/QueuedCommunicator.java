@@ -1,0 +1,216 @@
+package org.jccl.sccl;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.spi.Communicator;
+
+/** Has a device's thread run the operations of a communicator, in order, each to its end. */
+final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
+
+    private static final System.Logger LOG = System.getLogger(QueuedCommunicator.class.getName());
+
+    private static final long ENQUEUED = 0;
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long PARK_NANOS = 1_000_000;
+
+    private final ScclCommunicator direct;
+    private final ThreadQueue thread;
+    private volatile JcclException failure;
+    private volatile boolean aborted;
+
+    QueuedCommunicator(ScclCommunicator direct, ThreadQueue thread) {
+        this.direct = direct;
+        this.thread = thread;
+    }
+
+    @Override
+    public int[] chipMap() {
+        return direct.chipMap();
+    }
+
+    private long enqueue(Runnable call) {
+        if (aborted) {
+            throw new GroupAbortedException(
+                    FailureContext.NONE, "the SCCL communicator was aborted or closed");
+        }
+        thread.submit(() -> run(call));
+        return ENQUEUED;
+    }
+
+    /** A call that failed is not past before its group has failed, or it would count as done. */
+    private void run(Runnable call) {
+        try {
+            call.run();
+        } catch (JcclException e) {
+            failure = e;
+            long end = System.nanoTime() + PATIENCE_NANOS;
+            while (!aborted && System.nanoTime() - end < 0) {
+                LockSupport.parkNanos(PARK_NANOS);
+            }
+        }
+    }
+
+    @Override
+    public JcclException asynchronousError() {
+        return failure;
+    }
+
+    @Override
+    public boolean abandonsOperations() {
+        return direct.abandonsOperations();
+    }
+
+    @Override
+    public boolean matchesTags() {
+        return direct.matchesTags();
+    }
+
+    @Override
+    public boolean receivesFromAnySource() {
+        return direct.receivesFromAnySource();
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return direct.reduces(op, type);
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        return enqueue(() -> direct.broadcast(address, count, type, root, stream));
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return enqueue(() -> direct.allReduce(input, output, count, type, op, stream));
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        return enqueue(() -> direct.reduce(input, output, count, type, op, root, stream));
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        return enqueue(() -> direct.allGather(input, output, count, type, stream));
+    }
+
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        return enqueue(() -> direct.allGatherV(input, output, counts, type, stream));
+    }
+
+    @Override
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+        return enqueue(() -> direct.gather(input, output, count, type, root, stream));
+    }
+
+    @Override
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+        return enqueue(() -> direct.scatter(input, output, count, type, root, stream));
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        return enqueue(() -> direct.reduceScatter(input, output, count, type, op, stream));
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        return enqueue(() -> direct.reduceScatterV(input, output, counts, type, op, stream));
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        return enqueue(() -> direct.allToAll(input, output, count, type, stream));
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        return enqueue(
+                () -> direct.allToAllV(input, output, inputCounts, outputCounts, type, stream));
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        direct.requireMessages();
+        return enqueue(() -> direct.send(address, count, type, peer, tag, stream));
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        direct.requireMessages();
+        return enqueue(() -> direct.recv(address, count, type, peer, tag, stream));
+    }
+
+    @Override
+    public long barrier(long stream) {
+        return enqueue(() -> direct.barrier(stream));
+    }
+
+    /** Operations answer 0, so there is never a request to ask for. */
+    @Override
+    public boolean test(long request) {
+        return true;
+    }
+
+    /** Operations answer 0, so there is never a request to wait for. */
+    @Override
+    public int await(long request) {
+        return -1;
+    }
+
+    @Override
+    public void batchStart() {
+        enqueue(direct::batchStart);
+    }
+
+    @Override
+    public void batchEnd() {
+        enqueue(direct::batchEnd);
+    }
+
+    @Override
+    public void abort() {
+        aborted = true;
+        direct.abort();
+    }
+
+    @Override
+    public void close() {
+        aborted = true;
+        long mark = thread.submit(direct::close);
+        long end = System.nanoTime() + PATIENCE_NANOS;
+        while (!thread.reached(mark)) {
+            if (System.nanoTime() - end > 0) {
+                LOG.log(
+                        System.Logger.Level.WARNING,
+                        "an SCCL communicator on tpu:{0} was left behind: the device is stuck",
+                        thread.device);
+                return;
+            }
+            LockSupport.parkNanos(PARK_NANOS);
+        }
+    }
+}

@@ -1,0 +1,431 @@
+package org.jccl.sccl;
+
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+
+/**
+ * One rank's scclComm_t. Every operation is enqueued with the handle of the given stream and
+ * answers 0.
+ *
+ * <p>What SCCL lacks is built from what it has: reduce-scatter of reductions to each rank, parts of
+ * different sizes of broadcasts, reductions or messages. A group of one rank needs no library.
+ */
+final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
+
+    private static final System.Logger LOG = System.getLogger(ScclCommunicator.class.getName());
+
+    private static final long ENQUEUED = 0;
+
+    private final ScclCalls calls;
+    private final TpuRuntime runtime;
+    private final int rank;
+    private final int size;
+    private final int device;
+    private final int[] chipMap;
+    private final Scratch scratch;
+    private final Averages averages;
+    private final MessageBatch exchange;
+    private final MessageBatch batch;
+    private final long barrierMemory;
+    private boolean batching;
+    private TpuQueue batchQueue;
+    private volatile boolean aborted;
+    private boolean closed;
+
+    /**
+     * Takes a communicator over; its device must be current.
+     *
+     * @param calls on an initialised communicator, or on none in a group of one
+     * @param runtime drives the device
+     * @param config what it was formed from
+     * @param chipMap the TPU of each rank
+     */
+    ScclCommunicator(
+            ScclCalls calls, TpuRuntime runtime, CommunicatorConfig config, int[] chipMap) {
+        this.calls = calls;
+        this.runtime = runtime;
+        this.rank = config.rank();
+        this.size = config.size();
+        this.device = config.device().index();
+        this.chipMap = chipMap;
+        this.scratch = new Scratch(runtime);
+        this.averages = new Averages(calls, rank, runtime, scratch);
+        this.exchange = new MessageBatch(calls, rank);
+        this.batch = new MessageBatch(calls, rank);
+        this.barrierMemory = runtime.allocate(Float.BYTES);
+    }
+
+    @Override
+    public int[] chipMap() {
+        return chipMap;
+    }
+
+    private TpuQueue queue(long stream) {
+        if (aborted) {
+            throw new GroupAbortedException(
+                    FailureContext.NONE, "the SCCL communicator was aborted or closed");
+        }
+        return runtime.queue(device, stream);
+    }
+
+    @Override
+    public boolean matchesTags() {
+        return false;
+    }
+
+    @Override
+    public boolean receivesFromAnySource() {
+        return false;
+    }
+
+    @Override
+    public boolean reduces(ReduceOp op, DataType type) {
+        return ScclTypes.reduces(op, type);
+    }
+
+    @Override
+    public long broadcast(long address, long count, DataType type, int root, long stream) {
+        TpuQueue queue = queue(stream);
+        if (size > 1) {
+            synchronized (queue.calls) {
+                calls.broadcast(queue, address, count, type, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allReduce(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            if (size == 1) {
+                copy(queue, input, output, count * type.size());
+                return ENQUEUED;
+            }
+            calls.allReduce(queue, input, output, count, type, ScclTypes.op(op));
+            if (op.kind() == ReduceOp.Kind.AVG) {
+                averages.divideOnAll(queue, output, count, type);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduce(
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root,
+            long stream) {
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            if (size == 1) {
+                copy(queue, input, output, count * type.size());
+            } else {
+                reduceTo(queue, input, output, count, type, op, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    private void reduceTo(
+            TpuQueue queue,
+            long input,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root) {
+        long to = rank == root ? output : scratch.reserve(queue, count * type.size());
+        calls.reduce(queue, input, to, count, type, ScclTypes.op(op), root);
+        if (op.kind() == ReduceOp.Kind.AVG) {
+            averages.divideOnRoot(queue, output, count, type, root);
+        }
+    }
+
+    @Override
+    public long allGather(long input, long output, long count, DataType type, long stream) {
+        TpuQueue queue = queue(stream);
+        long bytes = count * type.size();
+        synchronized (queue.calls) {
+            if (size == 1) {
+                copy(queue, input, output, bytes);
+            } else {
+                long from = apart(queue, input, output + rank * bytes, bytes);
+                calls.allGather(queue, from, output, count, type);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            long part = output;
+            for (int root = 0; root < size; root++) {
+                long bytes = counts[root] * type.size();
+                if (root == rank) {
+                    copy(queue, input, part, bytes);
+                }
+                if (size > 1) {
+                    calls.broadcast(queue, part, counts[root], type, root);
+                }
+                part += bytes;
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+        TpuQueue queue = queue(stream);
+        long bytes = count * type.size();
+        synchronized (queue.calls) {
+            if (size == 1) {
+                copy(queue, input, output, bytes);
+            } else if (rank == root) {
+                long from = apart(queue, input, output + rank * bytes, bytes);
+                calls.gather(queue, from, output, count, type, root);
+            } else {
+                calls.gather(queue, input, scratch.reserve(queue, bytes), count, type, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+        TpuQueue queue = queue(stream);
+        long bytes = count * type.size();
+        synchronized (queue.calls) {
+            if (size == 1) {
+                copy(queue, input, output, bytes);
+            } else {
+                long from = rank == root ? input : scratch.reserve(queue, bytes);
+                calls.scatter(queue, from, output, count, type, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduceScatter(
+            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            for (int root = 0; root < size; root++) {
+                long part = input + root * count * type.size();
+                reducePart(queue, part, output, count, type, op, root);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long reduceScatterV(
+            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            long part = input;
+            for (int root = 0; root < size; root++) {
+                reducePart(queue, part, output, counts[root], type, op, root);
+                part += counts[root] * type.size();
+            }
+        }
+        return ENQUEUED;
+    }
+
+    private void reducePart(
+            TpuQueue queue,
+            long part,
+            long output,
+            long count,
+            DataType type,
+            ReduceOp op,
+            int root) {
+        if (size == 1) {
+            copy(queue, part, output, count * type.size());
+        } else {
+            reduceTo(queue, part, output, count, type, op, root);
+        }
+    }
+
+    @Override
+    public long allToAll(long input, long output, long count, DataType type, long stream) {
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            if (size == 1) {
+                copy(queue, input, output, count * type.size());
+            } else {
+                calls.allToAll(queue, input, output, count, type);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long allToAllV(
+            long input,
+            long output,
+            long[] inputCounts,
+            long[] outputCounts,
+            DataType type,
+            long stream) {
+        if (size > 1) {
+            requireMessages();
+        }
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            long from = input;
+            long to = output;
+            for (int peer = 0; peer < size; peer++) {
+                if (peer == rank) {
+                    copy(queue, from, to, inputCounts[peer] * type.size());
+                } else {
+                    exchange.send(from, inputCounts[peer], type, peer);
+                    exchange.receive(to, outputCounts[peer], type, peer);
+                }
+                from += inputCounts[peer] * type.size();
+                to += outputCounts[peer] * type.size();
+            }
+            exchange.issue(queue);
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+        requireMessages();
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            if (batching) {
+                batch.send(address, count, type, peer);
+                batchQueue = queue;
+            } else {
+                calls.send(queue, address, count, type, peer);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    @Override
+    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        requireMessages();
+        TpuQueue queue = queue(stream);
+        synchronized (queue.calls) {
+            if (batching) {
+                batch.receive(address, count, type, peer);
+                batchQueue = queue;
+            } else {
+                calls.receive(queue, address, count, type, peer);
+            }
+        }
+        return ENQUEUED;
+    }
+
+    /** Refuses what needs messages where the library has none. */
+    void requireMessages() {
+        if (!calls.messages) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "this libsccl has no scclSend and scclRecv, which messages and allToAll with"
+                            + " splits or lists need; install a newer one");
+        }
+    }
+
+    @Override
+    public long barrier(long stream) {
+        if (size == 1) {
+            return ENQUEUED;
+        }
+        return allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
+    }
+
+    /** Operations answer 0, so there is never a request to ask for. */
+    @Override
+    public boolean test(long request) {
+        return true;
+    }
+
+    /** Operations answer 0, so there is never a request to wait for. */
+    @Override
+    public int await(long request) {
+        return -1;
+    }
+
+    /** Holds messages back until {@link #batchEnd()}; collectives are issued as they come. */
+    @Override
+    public void batchStart() {
+        batching = true;
+    }
+
+    @Override
+    public void batchEnd() {
+        batching = false;
+        if (batchQueue != null) {
+            TpuQueue queue = batchQueue;
+            batchQueue = null;
+            synchronized (queue.calls) {
+                batch.issue(queue);
+            }
+        }
+    }
+
+    /** SCCL can end nothing that was enqueued; later calls are refused. */
+    @Override
+    public void abort() {
+        aborted = true;
+        try {
+            runtime.queue(device, 0).abort();
+        } catch (JcclException e) {
+            LOG.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
+        }
+    }
+
+    /** What was enqueued may still run after an abort. */
+    @Override
+    public boolean abandonsOperations() {
+        return aborted;
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        aborted = true;
+        averages.free();
+        scratch.free();
+        runtime.free(barrierMemory);
+        if (calls.communicator != 0) {
+            TpuErrors.checkSccl(Sccl.scclCommDestroy(calls.communicator), "scclCommDestroy");
+        }
+    }
+
+    /** Where a library's in-place form is not documented: the input, or a copy of it. */
+    private long apart(TpuQueue queue, long input, long own, long bytes) {
+        if (input != own || bytes == 0) {
+            return input;
+        }
+        long copy = scratch.reserve(queue, bytes);
+        copy(queue, input, copy, bytes);
+        return copy;
+    }
+
+    private static void copy(TpuQueue queue, long from, long to, long bytes) {
+        if (from != to && bytes > 0) {
+            queue.copyBetweenCalls(TpuRuntime.raw(to), TpuRuntime.raw(from), bytes);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+package org.jccl.sccl;
+
+import com.sun.jna.Function;
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.BackendOptions;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.NativeException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.UsageException;
+import org.jccl.sccl.abi.UniqueId;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.Store;
+import org.jccl.store.StoreTimeoutException;
+
+/**
+ * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and
+ * initialises SCCL with both, which does not talk to the other ranks.
+ */
+final class ScclConnector {
+
+    private static final System.Logger LOG = System.getLogger(ScclConnector.class.getName());
+
+    /** The library writes one TPU a rank into an array of this length, and checks nothing. */
+    static final int MOST_RANKS = 16;
+
+    /** Rings of so many TPUs follow their links; with two there is but one. */
+    private static final int SMALLEST_RING = 4;
+
+    /** As in the vendor's plugin for PyTorch. */
+    private static final String ID_KEY = "ProcessGroupSCCL";
+
+    private static final String ID_VARIABLE = "TPU_GROUP_IDX";
+
+    private final ScclLibraries libraries;
+    private final CommunicatorConfig config;
+    private final ScclOptions options;
+    private final int device;
+
+    ScclConnector(ScclLibraries libraries, CommunicatorConfig config) {
+        this.libraries = libraries;
+        this.config = config;
+        this.options = options(config);
+        this.device = config.device().index();
+    }
+
+    private static ScclOptions options(CommunicatorConfig config) {
+        BackendOptions given = config.options().orElseGet(ScclOptions::defaults);
+        if (given instanceof ScclOptions mine) {
+            return mine;
+        }
+        throw usage(
+                "options of backend sccl must be ScclOptions, got " + given.getClass().getName());
+    }
+
+    Communicator connect() {
+        if (config.size() > MOST_RANKS) {
+            throw usage(
+                    "SCCL takes at most "
+                            + MOST_RANKS
+                            + " ranks, this group has "
+                            + config.size()
+                            + "; make groups of up to "
+                            + MOST_RANKS
+                            + " ranks with newGroup on another backend's world");
+        }
+        if (device >= libraries.deviceCount()) {
+            throw usage(
+                    "there is no "
+                            + config.device()
+                            + "; this host has "
+                            + libraries.deviceCount());
+        }
+        int[] chips = {device};
+        long communicator = 0;
+        if (config.size() > 1) {
+            chips = ChipMap.of(config, options, System.getenv());
+            communicator = initialise(shareId(chips), chips);
+        }
+        TpuRuntime runtime = libraries.runtime();
+        runtime.setDevice(device);
+        ScclCalls calls = new ScclCalls(communicator, config.size(), libraries.hasMessages());
+        ScclCommunicator direct = new ScclCommunicator(calls, runtime, config, chips);
+        return runtime.queue(device, 0) instanceof ThreadQueue thread
+                ? new QueuedCommunicator(direct, thread)
+                : direct;
+    }
+
+    private byte[] shareId(int[] chips) {
+        Store store = config.store().orElseThrow(() -> usage("SCCL needs a store to join ranks"));
+        String key = ID_KEY + System.getenv().getOrDefault(ID_VARIABLE, "");
+        if (config.rank() != 0) {
+            return fetchId(store, key);
+        }
+        byte[][] id = new byte[1][];
+        // Nothing says that these calls end.
+        boolean done =
+                BoundedCall.run(
+                        "jccl-sccl-connect-" + config.groupName(),
+                        () -> id[0] = createId(chips),
+                        config.timeout());
+        if (!done) {
+            throw new OperationTimeoutException(
+                    FailureContext.NONE,
+                    "setting up the links between the TPUs did not end in " + config.timeout());
+        }
+        store.set(key, id[0]);
+        return id[0];
+    }
+
+    private byte[] fetchId(Store store, String key) {
+        try {
+            store.await(List.of(key), config.timeout());
+        } catch (StoreTimeoutException e) {
+            throw new OperationTimeoutException(
+                    FailureContext.NONE,
+                    "rank 0 put no SCCL id into the store in " + config.timeout(),
+                    e);
+        }
+        byte[] id = store.get(key);
+        if (id.length != UniqueId.BYTES) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "the SCCL id in the store has "
+                            + id.length
+                            + " bytes instead of "
+                            + UniqueId.BYTES
+                            + "; is the store used by another job?");
+        }
+        return id;
+    }
+
+    /** On a thread of its own. */
+    private byte[] createId(int[] chips) {
+        TpuRuntime runtime = libraries.runtime();
+        runtime.setDevice(device);
+        TpuQueue queue = runtime.queue(device, 0);
+        if (queue instanceof ThreadQueue thread) {
+            byte[][] id = new byte[1][];
+            long mark = thread.submit(() -> id[0] = createId(chips, queue));
+            queue.await(mark);
+            return id[0];
+        }
+        synchronized (queue.calls) {
+            return createId(chips, queue);
+        }
+    }
+
+    private byte[] createId(int[] chips, TpuQueue queue) {
+        if (config.parent().isEmpty()) {
+            setUpTopology(queue.handle());
+            checkRing(chips);
+        }
+        try (Memory id = new Memory(UniqueId.BYTES)) {
+            id.clear();
+            long address = Pointer.nativeValue(id);
+            // Libraries without this function can have an older form of scclGetUniqueId too.
+            if (libraries.scclFunction("scclDestoryHandle").isPresent()) {
+                TpuErrors.checkSccl(
+                        Sccl.scclGetUniqueId(queue.handle(), address), "scclGetUniqueId");
+            } else {
+                TpuErrors.checkDnn(
+                        Tpudnn.tpudnnGetUniqueId(queue.handle(), address), "tpudnnGetUniqueId");
+            }
+            return id.getByteArray(0, UniqueId.BYTES);
+        }
+    }
+
+    /**
+     * Once a job, by one rank. Until 2025 the function took a handle; it is given one either way,
+     * which a function without parameters does not notice. A failure is no reason to give up: the
+     * vendor's own plugin does not even look.
+     */
+    private void setUpTopology(long handle) {
+        Function setup =
+                libraries
+                        .scclFunction("scclSetupC2CTopology")
+                        .orElseThrow(
+                                () ->
+                                        new NativeException(
+                                                FailureContext.NONE,
+                                                "libsccl",
+                                                0,
+                                                "it has no scclSetupC2CTopology: it is too old"));
+        int code = setup.invokeInt(new Object[] {handle});
+        if (code != 0) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "scclSetupC2CTopology failed with code {0}; collectives may fail, look at the"
+                            + " driver''s log",
+                    code);
+        }
+    }
+
+    /** Says so when the ranks do not follow a ring of links, which the library does not notice. */
+    private void checkRing(int[] chips) {
+        Optional<Function> check = libraries.dnnFunction("tpudnnCheckChipMap");
+        if (chips.length < SMALLEST_RING || check.isEmpty()) {
+            return;
+        }
+        if (check.get().invokeInt(new Object[] {chips.length, chips.clone()}) == 0) {
+            return;
+        }
+        int[] ring = new int[chips.length];
+        boolean known =
+                libraries
+                        .dnnFunction("tpudnnGetC2CRing")
+                        .map(get -> get.invokeInt(new Object[] {ring.length, ring}) == 0)
+                        .orElse(false);
+        LOG.log(
+                System.Logger.Level.WARNING,
+                "the TPUs "
+                        + Arrays.toString(chips)
+                        + " are no ring of links in this order, so collectives may fail or be slow"
+                        + (known ? "; a ring is " + Arrays.toString(ring) : ""));
+    }
+
+    private long initialise(byte[] id, int[] chips) {
+        try (Memory communicator = new Memory(Long.BYTES);
+                Memory map = new Memory((long) Integer.BYTES * chips.length)) {
+            map.write(0, chips, 0, chips.length);
+            TpuErrors.checkSccl(
+                    Sccl.scclCommInitRank(
+                            Pointer.nativeValue(communicator),
+                            config.size(),
+                            new UniqueId.ByValue(id),
+                            config.rank(),
+                            Pointer.nativeValue(map)),
+                    "scclCommInitRank");
+            return communicator.getLong(0);
+        }
+    }
+
+    private static UsageException usage(String problem) {
+        return new UsageException(FailureContext.NONE, problem);
+    }
+}

@@ -1,0 +1,251 @@
+package org.jccl.sccl;
+
+import com.sun.jna.Function;
+import com.sun.jna.Memory;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jccl.Availability;
+import org.jccl.spi.LibrarySearch;
+
+/**
+ * The vendor's three libraries, loaded by absolute path and in order: libsccl needs {@code
+ * libtpudnn.so}, which exists as a soname only, of the file that is named after the chip.
+ */
+final class ScclLibraries {
+
+    private static final List<String> CHIPS = List.of("sg2260", "sg2260e", "bm1684x", "bm1686");
+    private static final Pattern CHIP_IN_NAME = Pattern.compile("libtpudnn[.](\\w+)[.]so");
+    private static final String WHEEL = "torch_tpu/lib";
+    private static final String MODULE_PROPERTY = "org.jccl.sccl.module";
+    private static final String MODULE_VARIABLE = "TPUKERNEL_FIRMWARE_PATH";
+
+    /** A process can load these libraries once, and has to remember a failure. */
+    private static ScclLibraries loaded;
+
+    private final Properties properties;
+    private final Map<String, String> environment;
+    private final List<String> tried = new ArrayList<>();
+    private Availability availability;
+    private NativeLibrary dnn;
+    private NativeLibrary sccl;
+    private Optional<Path> module = Optional.empty();
+    private int deviceCount;
+    private boolean messages;
+    private TpuRuntime runtime;
+
+    private ScclLibraries(Properties properties, Map<String, String> environment) {
+        this.properties = properties;
+        this.environment = environment;
+    }
+
+    /** The libraries of this process, loaded by the first call. Never throws. */
+    static synchronized ScclLibraries get() {
+        if (loaded == null) {
+            loaded = new ScclLibraries(System.getProperties(), System.getenv());
+            loaded.availability = loaded.load();
+        }
+        return loaded;
+    }
+
+    Availability availability() {
+        return availability;
+    }
+
+    int deviceCount() {
+        return deviceCount;
+    }
+
+    /** Whether libsccl has scclSend and scclRecv. */
+    boolean hasMessages() {
+        return messages;
+    }
+
+    /** The one runtime of this process, once the libraries are available. */
+    TpuRuntime runtime() {
+        return runtime;
+    }
+
+    /** A function that not every version of libsccl has. */
+    Optional<Function> scclFunction(String name) {
+        return find(sccl, name);
+    }
+
+    /** A function that not every version of libtpudnn has. */
+    Optional<Function> dnnFunction(String name) {
+        return find(dnn, name);
+    }
+
+    private static Optional<Function> find(NativeLibrary library, String name) {
+        try {
+            return Optional.of(library.getFunction(name));
+        } catch (UnsatisfiedLinkError e) {
+            return Optional.empty();
+        }
+    }
+
+    private Availability load() {
+        if (!System.getProperty("os.name").equals("Linux")) {
+            return unavailable("SCCL needs Linux, this is " + System.getProperty("os.name"));
+        }
+        try {
+            Optional<Path> dnnFile = loadDnn();
+            if (dnnFile.isEmpty()) {
+                return missing("libtpudnn", "tpudnn");
+            }
+            Path folder = dnnFile.get().getParent();
+            Matcher named = CHIP_IN_NAME.matcher(dnnFile.get().getFileName().toString());
+            String chip = named.matches() ? named.group(1) : "";
+            String runtimeName = chip.isEmpty() ? "libtpurt.so" : "libtpurt." + chip + ".so";
+            NativeLibrary[] runtimeLibrary = new NativeLibrary[1];
+            Optional<Path> runtimeFile = load(search(runtimeName, "tpurt", folder), runtimeLibrary);
+            if (runtimeFile.isEmpty()) {
+                return missing(runtimeName, "tpurt");
+            }
+            NativeLibrary[] scclLibrary = new NativeLibrary[1];
+            Optional<Path> scclFile = load(search("libsccl.so", "library", folder), scclLibrary);
+            if (scclFile.isEmpty()) {
+                return missing("libsccl.so", "library");
+            }
+            sccl = scclLibrary[0];
+            Native.register(Tpudnn.class, dnn);
+            Native.register(Tpurt.class, runtimeLibrary[0]);
+            Native.register(Sccl.class, sccl);
+            messages = scclFunction("scclSend").isPresent() && scclFunction("scclRecv").isPresent();
+            if (messages) {
+                Native.register(ScclMessages.class, sccl);
+            }
+            module = findModule(folder);
+            return start(scclFile.get(), chip);
+        } catch (LinkageError | RuntimeException e) {
+            return unavailable("the libraries do not work: " + LibrarySearch.messages(e));
+        }
+    }
+
+    /** Tries the chips in turn, as the vendor's plugin does, unless CHIP_ARCH names one. */
+    private Optional<Path> loadDnn() {
+        String chosen = environment.getOrDefault("CHIP_ARCH", "");
+        List<String> names = new ArrayList<>();
+        for (String chip : chosen.isEmpty() ? CHIPS : List.of(chosen)) {
+            names.add("libtpudnn." + chip + ".so");
+        }
+        names.add("libtpudnn.so");
+        NativeLibrary[] library = new NativeLibrary[1];
+        for (String name : names) {
+            LibrarySearch search = search(name, "tpudnn", null);
+            Optional<Path> file = load(search, library);
+            if (file.isPresent()) {
+                dnn = library[0];
+                return file;
+            }
+            if (search.candidates().size() == 1 && property("tpudnn").isPresent()) {
+                break;
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<String> property(String suffix) {
+        return Optional.ofNullable(properties.getProperty("org.jccl.sccl." + suffix))
+                .or(() -> Optional.ofNullable(environment.get(variable(suffix))))
+                .filter(value -> !value.isEmpty());
+    }
+
+    private static String variable(String suffix) {
+        return "JCCL_SCCL_" + suffix.toUpperCase(java.util.Locale.ROOT);
+    }
+
+    private LibrarySearch search(String fileName, String suffix, Path beside) {
+        LibrarySearch search =
+                new LibrarySearch(fileName, properties, environment)
+                        .property("org.jccl.sccl." + suffix)
+                        .variable(variable(suffix));
+        if (beside != null) {
+            search.folder(beside, "beside libtpudnn");
+        }
+        search.loaderPath().python(WHEEL);
+        return fileName.split("[.]").length > 2 ? search : search.linker();
+    }
+
+    /** JNA's default flags are RTLD_LAZY and RTLD_GLOBAL, which libsccl needs of the other two. */
+    private Optional<Path> load(LibrarySearch search, NativeLibrary[] library) {
+        return search.load(file -> library[0] = NativeLibrary.getInstance(file.toString()), tried);
+    }
+
+    /**
+     * The file of kernels that a handle on a stream needs: the one that is named, else the only one
+     * beside the libraries.
+     */
+    private Optional<Path> findModule(Path folder) {
+        String named = properties.getProperty(MODULE_PROPERTY, environment.get(MODULE_VARIABLE));
+        if (named != null) {
+            return named.isEmpty() ? Optional.empty() : Optional.of(Path.of(named));
+        }
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "*kernel_module*.so")) {
+            files.forEach(found::add);
+        } catch (IOException e) {
+            tried.add(folder + ": its kernel modules can not be listed: " + e);
+        }
+        return found.size() == 1 ? Optional.of(found.get(0)) : Optional.empty();
+    }
+
+    private Availability start(Path path, String chip) {
+        int code = Tpurt.tpuInit();
+        if (code != 0) {
+            return unavailable("tpuInit failed: " + TpuErrors.runtimeText(code));
+        }
+        try (Memory count = new Memory(Integer.BYTES)) {
+            code = Tpurt.tpuGetDeviceCount(com.sun.jna.Pointer.nativeValue(count));
+            if (code != 0) {
+                return unavailable("tpuGetDeviceCount failed: " + TpuErrors.runtimeText(code));
+            }
+            deviceCount = count.getInt(0);
+        }
+        if (deviceCount == 0 && environment.containsKey("TPU_EMULATOR_PATH")) {
+            // The emulator has no device files to count; the vendor's plugin does the same.
+            deviceCount =
+                    Integer.parseInt(environment.getOrDefault("LOCAL_WORLD_SIZE", "1").strip());
+        }
+        if (deviceCount == 0) {
+            return unavailable("the libraries work, but there is no TPU; is the driver loaded?");
+        }
+        if (module.isEmpty()) {
+            if (dnnFunction("tpudnnSync").isEmpty()) {
+                return unavailable(
+                        "this libtpudnn has no tpudnnSync, and there is no kernel module: name its"
+                                + " file in "
+                                + MODULE_VARIABLE
+                                + ", or install a newer tpuDNN");
+            }
+            Native.register(TpudnnSync.class, dnn);
+        }
+        runtime = new TpuRuntime(deviceCount, module);
+        String version = "unknown" + (chip.isEmpty() ? "" : " for " + chip);
+        return new Availability.Available(version, path.toString());
+    }
+
+    private Availability missing(String name, String suffix) {
+        return unavailable(
+                name
+                        + " was not found; install Sophgo's torch_tpu or TPU SDK, set LD_LIBRARY_PATH,"
+                        + " or name the file in -Dorg.jccl.sccl."
+                        + suffix
+                        + " or in "
+                        + variable(suffix));
+    }
+
+    private Availability unavailable(String reason) {
+        return new Availability.Unavailable(reason, tried);
+    }
+}

@@ -1,0 +1,129 @@
+package org.jccl.sccl;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableException;
+
+/**
+ * Options of the SCCL backend. Groups that are made from a world take their part of its map.
+ *
+ * @param chipMap for each rank of the world the index of its TPU on this host. Empty to have it
+ *     taken from the file that {@code RANK_TABLE_FILE} names, else from {@code CHIP_MAP}, else from
+ *     the devices that the ranks were built with.
+ */
+public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
+
+    private static final String CHIP_MAP = "CHIP_MAP";
+
+    /**
+     * Checks and copies the map.
+     *
+     * @param chipMap see the class
+     * @throws UsageException when a TPU is negative or is there twice
+     */
+    public ScclOptions {
+        chipMap = List.copyOf(chipMap);
+        if (new HashSet<>(chipMap).size() != chipMap.size()) {
+            throw usage("the chip map " + chipMap + " has a TPU twice; each rank needs its own");
+        }
+        for (int chip : chipMap) {
+            if (chip < 0) {
+                throw usage("the chip map " + chipMap + " has a negative TPU");
+            }
+        }
+    }
+
+    /**
+     * No map.
+     *
+     * @return the options
+     */
+    public static ScclOptions defaults() {
+        return new ScclOptions(List.of());
+    }
+
+    /**
+     * A given map.
+     *
+     * @param chips for each rank of the world its TPU
+     * @return the options
+     * @throws UsageException when a TPU is negative or is there twice
+     */
+    public static ScclOptions ofChips(int... chips) {
+        return new ScclOptions(Arrays.stream(chips).boxed().toList());
+    }
+
+    /**
+     * The map of the file that {@code RANK_TABLE_FILE} names, else of {@code CHIP_MAP}, else none.
+     *
+     * @return the options
+     * @throws RankTableException when the file can not be read or is not valid
+     * @throws UsageException when the file tells of several nodes, or {@code CHIP_MAP} is no list
+     *     of different numbers
+     */
+    public static ScclOptions fromEnvironment() {
+        return from(System.getenv());
+    }
+
+    static ScclOptions from(Map<String, String> environment) {
+        return RankTable.fromEnvironment(environment)
+                .map(ScclOptions::from)
+                .orElseGet(() -> from(environment.getOrDefault(CHIP_MAP, "")));
+    }
+
+    private static ScclOptions from(RankTable table) {
+        if (table.nodeCount() != 1) {
+            throw usage(
+                    "the rank table has "
+                            + table.nodeCount()
+                            + " nodes; SCCL joins the TPUs of one host");
+        }
+        return ofChips(table.chipMap());
+    }
+
+    private static ScclOptions from(String list) {
+        List<Integer> chips = new ArrayList<>();
+        try {
+            for (String chip : list.isBlank() ? new String[0] : list.split(",", -1)) {
+                chips.add(Integer.parseInt(chip.strip()));
+            }
+        } catch (NumberFormatException e) {
+            throw usage(CHIP_MAP + " must be a list like 0,1,2,3, got '" + list + "'");
+        }
+        return new ScclOptions(chips);
+    }
+
+    /**
+     * The TPU of a rank.
+     *
+     * @param rank rank in the world
+     * @return its device
+     * @throws UsageException when the map has no such rank
+     */
+    public Device device(int rank) {
+        if (rank < 0 || rank >= chipMap.size()) {
+            throw usage(
+                    chipMap.isEmpty()
+                            ? "there is no chip map; set RANK_TABLE_FILE or CHIP_MAP"
+                            : "the chip map " + chipMap + " has no rank " + rank);
+        }
+        return new Device(ScclProvider.DEVICE_TYPE, chipMap.get(rank));
+    }
+
+    private static UsageException usage(String problem) {
+        return new UsageException(FailureContext.NONE, problem);
+    }
+
+    @Override
+    public String backend() {
+        return ScclProvider.NAME;
+    }
+}

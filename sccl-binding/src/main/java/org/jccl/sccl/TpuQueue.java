@@ -1,0 +1,115 @@
+package org.jccl.sccl;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * Work that a device does in order, with the handle by which SCCL joins it, and how far it has
+ * come. Places in it are numbers, see {@link #mark}.
+ */
+abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
+
+    private static final System.Logger LOG = System.getLogger(TpuQueue.class.getName());
+
+    private static final int SPINS = 200;
+    private static final long PARK_NANOS = 20_000;
+
+    /** How long a queue may take over what was aborted, before it counts as stuck. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    final int device;
+
+    /** Held around the calls with the handle; nothing says that it may serve two threads. */
+    final Object calls = new Object();
+
+    private volatile boolean aborted;
+    private volatile long abortedAt;
+    private volatile long abortedMark;
+
+    TpuQueue(int device) {
+        this.device = device;
+    }
+
+    /** The handle that SCCL's calls on this queue take. */
+    abstract long handle();
+
+    /** Has what was called with the handle begin, now that it is complete. */
+    abstract void push();
+
+    /** A place behind everything that was enqueued. */
+    abstract long mark();
+
+    /** Whether the queue has come to a place; never blocks. */
+    abstract boolean reached(long mark);
+
+    /** Whether the queue has come to its end; never blocks. */
+    boolean isIdle() {
+        return reached(mark());
+    }
+
+    /** Enqueues a copy. */
+    abstract void copy(long to, long from, long bytes, DeviceRuntime.Copy direction);
+
+    /** A copy on the device, in order with the calls with the handle. */
+    abstract void copyBetweenCalls(long to, long from, long bytes);
+
+    /** Throws what a copy failed with, if the queue knows of it only afterwards. */
+    abstract void throwFailure();
+
+    /** Notes when the queue comes to this place; the event is made for timing. */
+    abstract void stamp(TpuEvent event);
+
+    /** Milliseconds between two stamps of this queue that it has passed. */
+    abstract double elapsedMillis(TpuEvent start, TpuEvent end);
+
+    /** Forgets an event's stamp. */
+    abstract void dropStamp(TpuEvent event);
+
+    /** Blocks until the queue has come to a place. */
+    final void await(long mark) {
+        for (int i = 0; !reached(mark); i++) {
+            requireMoving();
+            if (i < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(PARK_NANOS);
+            }
+        }
+        throwFailure();
+    }
+
+    /**
+     * An operation that was enqueued may never end, since the library has no abort. Who waits for
+     * this queue then fails instead of waiting for good.
+     */
+    final void abort() {
+        try {
+            TpuRuntime.enter(device);
+            abortedMark = mark();
+            abortedAt = System.nanoTime();
+            aborted = true;
+        } catch (JcclException e) {
+            LOG.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
+        }
+    }
+
+    private void requireMoving() {
+        if (!aborted || System.nanoTime() - abortedAt < PATIENCE_NANOS) {
+            return;
+        }
+        if (reached(abortedMark)) {
+            aborted = false;
+            return;
+        }
+        throw new GroupAbortedException(
+                FailureContext.NONE,
+                "tpu:"
+                        + device
+                        + " is stuck in an operation of a group that was aborted: SCCL can not end"
+                        + " it; start this process again");
+    }
+}

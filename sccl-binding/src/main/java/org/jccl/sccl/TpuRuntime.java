@@ -1,0 +1,274 @@
+package org.jccl.sccl;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * Streams, events and memory of TPUs. Safe for use by any thread.
+ *
+ * <p>Each device has one stream, as in the vendor's own plugin, where several were seen to hang: it
+ * is the default stream, and every stream that is created is this one. Whether one stream can wait
+ * for another on the device is not known, so where another library's stream is involved the host
+ * waits. Events are numbers of ours, see {@link TpuEvent}.
+ */
+final class TpuRuntime implements DeviceRuntime {
+
+    /** The plugin for PyTorch marks its addresses with the device, above the bits that count. */
+    private static final long ADDRESS = (1L << 58) - 1;
+
+    /** Index in it, below 0 when unset. */
+    private final ThreadLocal<int[]> current = ThreadLocal.withInitial(() -> new int[] {-1});
+
+    private final TpuQueue[] own;
+    private final Optional<Path> module;
+    private volatile StreamQueue[] others = {};
+    private TpuEvent[] events = new TpuEvent[64];
+    private int[] freeEvents = new int[64];
+    private int freeCount;
+    private int eventCount;
+
+    /**
+     * Creates the runtime of this process.
+     *
+     * @param deviceCount number of devices
+     * @param module kernels to tie handles to streams with; without, threads stand in for streams
+     */
+    TpuRuntime(int deviceCount, Optional<Path> module) {
+        this.own = new TpuQueue[deviceCount];
+        this.module = module;
+    }
+
+    /** The address that the runtime knows. */
+    static long raw(long address) {
+        return address & ADDRESS;
+    }
+
+    static void enter(int device) {
+        TpuErrors.checkRuntime(Tpurt.tpuSetDevice(device), "tpuSetDevice");
+    }
+
+    /** The queue behind a stream; the device must be current. */
+    TpuQueue queue(int device, long stream) {
+        if (stream != 0) {
+            for (StreamQueue other : others) {
+                if (other.stream == stream && other.device == device) {
+                    return other;
+                }
+            }
+            return share(device, stream);
+        }
+        TpuQueue queue;
+        synchronized (own) {
+            queue = own[device];
+            if (queue == null) {
+                queue =
+                        module.isPresent()
+                                ? StreamQueue.create(device, module.get())
+                                : new ThreadQueue(device);
+                own[device] = queue;
+            }
+        }
+        return queue;
+    }
+
+    private TpuQueue share(int device, long stream) {
+        Path kernels =
+                module.orElseThrow(
+                        () ->
+                                new UsageException(
+                                        FailureContext.NONE,
+                                        "another library's stream can only be used with a kernel"
+                                                + " module; name its file in"
+                                                + " TPUKERNEL_FIRMWARE_PATH"));
+        synchronized (own) {
+            StreamQueue shared = StreamQueue.share(device, stream, kernels);
+            StreamQueue[] longer = Arrays.copyOf(others, others.length + 1);
+            longer[others.length] = shared;
+            others = longer;
+            return shared;
+        }
+    }
+
+    private TpuQueue queue(long stream) {
+        return queue(currentDevice(), stream);
+    }
+
+    private int currentDevice() {
+        int device = current.get()[0];
+        if (device < 0) {
+            throw new UsageException(
+                    FailureContext.NONE, "no TPU is current in this thread; name the device");
+        }
+        return device;
+    }
+
+    @Override
+    public int deviceCount() {
+        return own.length;
+    }
+
+    @Override
+    public void setDevice(int device) {
+        enter(device);
+        current.get()[0] = device;
+    }
+
+    /** The device's one stream. There are no priorities. */
+    @Override
+    public long createStream(boolean highPriority) {
+        return 0;
+    }
+
+    @Override
+    public void destroyStream(long stream) {
+        // The device's one stream lives as long as the process.
+    }
+
+    @Override
+    public boolean queryStream(long stream) {
+        return queue(stream).isIdle();
+    }
+
+    @Override
+    public void synchronizeStream(long stream) {
+        // Not tpuStreamSynchronize, which nothing wakes when a peer never comes.
+        TpuQueue queue = queue(stream);
+        queue.await(queue.mark());
+    }
+
+    @Override
+    public synchronized long createEvent(boolean timing) {
+        int index = freeCount > 0 ? freeEvents[--freeCount] : eventCount++;
+        if (index == events.length) {
+            events = Arrays.copyOf(events, 2 * index);
+        }
+        events[index] = new TpuEvent(timing);
+        return index + 1;
+    }
+
+    @Override
+    public synchronized void destroyEvent(long event) {
+        TpuEvent destroyed = find(event);
+        drop(destroyed);
+        int index = (int) event - 1;
+        events[index] = null;
+        if (freeCount == freeEvents.length) {
+            freeEvents = Arrays.copyOf(freeEvents, 2 * freeCount);
+        }
+        freeEvents[freeCount++] = index;
+    }
+
+    private static void drop(TpuEvent event) {
+        if (event.stamp != 0) {
+            event.queue.dropStamp(event);
+        }
+    }
+
+    private synchronized TpuEvent find(long event) {
+        TpuEvent found = event > 0 && event <= eventCount ? events[(int) event - 1] : null;
+        if (found == null) {
+            throw new UsageException(FailureContext.NONE, "there is no TPU event " + event);
+        }
+        return found;
+    }
+
+    private TpuEvent recorded(long event) {
+        TpuEvent found = find(event);
+        if (found.queue == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "TPU event " + event + " was never recorded");
+        }
+        return found;
+    }
+
+    @Override
+    public void recordEvent(long event, long stream) {
+        TpuEvent recorded = find(event);
+        TpuQueue queue = queue(stream);
+        synchronized (recorded) {
+            if (recorded.timing) {
+                drop(recorded);
+                recorded.queue = queue;
+                queue.stamp(recorded);
+            }
+            recorded.mark = queue.mark();
+            recorded.queue = queue;
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Between streams the host waits. An event of the stream itself has passed by the time that
+     * anything later runs.
+     */
+    @Override
+    public void waitEvent(long stream, long event) {
+        TpuEvent awaited = recorded(event);
+        TpuQueue queue = awaited.queue;
+        if (queue != queue(stream)) {
+            queue.await(awaited.mark);
+        }
+    }
+
+    @Override
+    public boolean queryEvent(long event) {
+        TpuEvent asked = recorded(event);
+        return asked.queue.reached(asked.mark);
+    }
+
+    @Override
+    public void synchronizeEvent(long event) {
+        TpuEvent awaited = recorded(event);
+        awaited.queue.await(awaited.mark);
+    }
+
+    @Override
+    public double elapsedMillis(long start, long end) {
+        TpuEvent from = recorded(start);
+        TpuEvent to = recorded(end);
+        if (from.queue != to.queue) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "only events of one stream have a time between them on a TPU");
+        }
+        return from.queue.elapsedMillis(from, to);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws OutOfMemoryError when the device has no such memory left
+     */
+    @Override
+    public long allocate(long bytes) {
+        try (Memory address = new Memory(Long.BYTES)) {
+            int code = Tpurt.tpuMalloc(Pointer.nativeValue(address), bytes);
+            if (TpuErrors.isOutOfMemory(code)) {
+                throw new OutOfMemoryError(
+                        "tpuMalloc: the device has no " + bytes + " bytes of memory left");
+            }
+            TpuErrors.checkRuntime(code, "tpuMalloc");
+            return address.getLong(0);
+        }
+    }
+
+    @Override
+    public void free(long address) {
+        TpuErrors.checkRuntime(Tpurt.tpuFree(raw(address)), "tpuFree");
+    }
+
+    @Override
+    public void copy(long to, long from, long bytes, Copy direction, long stream) {
+        TpuQueue queue = queue(stream);
+        long target = direction == Copy.DEVICE_TO_HOST ? to : raw(to);
+        long source = direction == Copy.HOST_TO_DEVICE ? from : raw(from);
+        queue.copy(target, source, bytes, direction);
+    }
+}

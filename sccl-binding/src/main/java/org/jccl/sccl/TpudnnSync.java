@@ -1,0 +1,9 @@
+package org.jccl.sccl;
+
+/** What libtpudnn has since 2025. */
+final class TpudnnSync {
+
+    private TpudnnSync() {}
+
+    static native int tpudnnSync(long handle);
+}

@@ -1,0 +1,2 @@
+/** Structures of the vendor, which JNA reads by reflection. */
+package org.jccl.sccl.abi;

@@ -1,0 +1,2 @@
+/** SCCL through JNA; see {@link org.jccl.sccl.ScclProvider}. */
+package org.jccl.sccl;

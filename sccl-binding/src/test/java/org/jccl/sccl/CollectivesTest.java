@@ -1,0 +1,180 @@
+package org.jccl.sccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.Arrays;
+import java.util.List;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.Work;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is particular to SCCL; the suite tests what all backends do. */
+final class CollectivesTest {
+
+    private static Tensor floats(Device device, float... values) {
+        return Tensor.allocate(device, DataType.FLOAT32, values.length).copyFrom(values);
+    }
+
+    private static float[] read(Tensor tensor) {
+        return tensor.copyTo(new float[Math.toIntExact(tensor.count())]);
+    }
+
+    /** The vendor's own plugin says that a work is complete when it has only begun. */
+    @Test
+    void aWorkIsNotCompleteBeforeTheLastRankComes() throws Exception {
+        Store signals = HashStore.create(World.TIMEOUT);
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Tensor tensor = floats(device, 1, 2)) {
+                        if (group.rank() == 1) {
+                            signals.await(List.of("asked"), World.TIMEOUT);
+                        }
+                        Work work = group.allReduce(tensor, ReduceOp.SUM);
+                        if (group.rank() == 0) {
+                            for (int i = 0; i < 50; i++) {
+                                assertThat(work.isCompleted()).isFalse();
+                                Thread.sleep(1);
+                            }
+                            signals.set("asked", new byte[0]);
+                        }
+                        work.synchronize();
+                        assertThat(work.isCompleted()).isTrue();
+                        assertThat(read(tensor)).containsExactly(2, 4);
+                    }
+                });
+    }
+
+    @Test
+    void averagesAreOfAllElementsAlsoInSeveralChunks() throws Exception {
+        int count = (1 << 18) + 77;
+        World.run(
+                3,
+                (group, device) -> {
+                    float[] mine = new float[count];
+                    for (int i = 0; i < count; i++) {
+                        mine[i] = i % 1000 + group.rank();
+                    }
+                    try (Tensor tensor = floats(device, mine);
+                            Tensor again = floats(device, mine)) {
+                        group.allReduce(tensor, ReduceOp.AVG).await();
+                        group.reduce(again, 2, ReduceOp.AVG).await();
+                        float[] found = read(tensor);
+                        float[] foundAgain = read(again);
+                        for (int i = 0; i < count; i++) {
+                            assertThat(found[i]).isCloseTo(i % 1000 + 1, within(1e-3f));
+                        }
+                        assertThat(foundAgain).isEqualTo(group.rank() == 2 ? found : mine);
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void inputsInsideTheirOutputAreGathered(int size) throws Exception {
+        World.run(
+                size,
+                (group, device) -> {
+                    float[] start = new float[3 * size];
+                    Arrays.fill(start, -1);
+                    Arrays.fill(start, 3 * group.rank(), 3 * group.rank() + 3, group.rank());
+                    try (Tensor all = floats(device, start)) {
+                        Tensor mine = all.slice(3L * group.rank(), 3);
+                        group.allGatherSingle(all, mine).await();
+                        float[] found = read(all);
+                        for (int i = 0; i < found.length; i++) {
+                            assertThat(found[i]).isEqualTo(i / 3);
+                        }
+                    }
+                });
+    }
+
+    @Test
+    void groupsTakeTheirPartOfTheChipMap() throws Exception {
+        World.run(
+                4,
+                World.TIMEOUT,
+                ScclOptions.ofChips(2, 6, 7, 3),
+                (group, device) -> {
+                    List<Integer> members = List.of(3, 1);
+                    if (!members.contains(group.rank())) {
+                        assertThat(group.newGroup(members)).isEmpty();
+                        return;
+                    }
+                    try (ProcessGroup two = group.newGroup(members).orElseThrow();
+                            Tensor tensor = floats(device, device.index())) {
+                        two.allReduce(tensor, ReduceOp.SUM).await();
+                        assertThat(read(tensor)).containsExactly(6 + 3);
+                    }
+                });
+    }
+
+    @Test
+    void moreRanksThanTheLibraryHasRoomForAreRefused() {
+        try (Store store = HashStore.create(World.TIMEOUT)) {
+            assertThatThrownBy(
+                            () ->
+                                    World.join(
+                                            store,
+                                            0,
+                                            17,
+                                            World.TIMEOUT,
+                                            ScclOptions.defaults(),
+                                            World.tpu(0)))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("at most 16 ranks, this group has 17");
+        }
+    }
+
+    @Test
+    void aDeviceThatIsNotThereIsRefused() {
+        try (Store store = HashStore.create(World.TIMEOUT)) {
+            assertThatThrownBy(
+                            () ->
+                                    World.join(
+                                            store,
+                                            0,
+                                            2,
+                                            World.TIMEOUT,
+                                            ScclOptions.defaults(),
+                                            World.tpu(5000)))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("there is no tpu:5000");
+        }
+    }
+
+    /** Any of these makes the library throw through C, which would end this process. */
+    @Test
+    void whatTheLibraryWouldThrowForIsRefusedHere() throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    for (DataType type : List.of(DataType.FLOAT64, DataType.INT8, DataType.BOOL)) {
+                        try (Tensor tensor = Tensor.allocate(device, type, 2)) {
+                            assertThatThrownBy(() -> group.allReduce(tensor, ReduceOp.SUM))
+                                    .isInstanceOf(UsageException.class)
+                                    .hasMessageContaining("this backend has no SUM of " + type);
+                        }
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.INT32, 2)) {
+                        assertThatThrownBy(() -> group.allReduce(tensor, ReduceOp.BXOR))
+                                .isInstanceOf(UsageException.class);
+                    }
+                    try (Tensor tensor = floats(device, 1)) {
+                        group.allReduce(tensor, ReduceOp.SUM).await();
+                        assertThat(read(tensor)).containsExactly(2);
+                    }
+                });
+    }
+}

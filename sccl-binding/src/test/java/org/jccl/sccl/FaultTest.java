@@ -1,0 +1,179 @@
+package org.jccl.sccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+import org.jccl.DataType;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Failures of the vendor's libraries, and libraries of other times. */
+final class FaultTest {
+
+    private static final String THREADS = "-Dorg.jccl.sccl.module=";
+
+    /** Reduces three times on two ranks; prints what failed and what a later call says. */
+    static final class ReduceOften {
+
+        private static final int TIMES = 3;
+
+        private ReduceOften() {}
+
+        public static void main(String[] arguments) throws Exception {
+            World.run(
+                    2,
+                    Duration.ofSeconds(3),
+                    ScclOptions.defaults(),
+                    (group, device) -> {
+                        // Not closed: the device may still use it.
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        reduce(group, tensor);
+                    });
+        }
+
+        private static void reduce(ProcessGroup group, Tensor tensor) {
+            for (int i = 0; i < TIMES; i++) {
+                try {
+                    tensor.copyFrom(new float[] {1, 2, 3, 4});
+                    group.allReduce(tensor, ReduceOp.SUM).synchronize();
+                    System.out.println("sum " + tensor.copyTo(new float[4])[3]);
+                } catch (JcclException e) {
+                    System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
+                }
+            }
+            System.out.println("rank " + group.rank() + " is through");
+        }
+    }
+
+    private static String reduceOften(Map<String, String> environment, String... properties)
+            throws Exception {
+        Child.Result result = Child.run(ReduceOften.class, environment, properties);
+        assertThat(result.code()).as(result.output()).isZero();
+        assertThat(result.output()).contains("rank 0 is through", "rank 1 is through");
+        return result.output();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void withoutFaultsNothingIsReported(boolean threads) throws Exception {
+        String output = threads ? reduceOften(Map.of(), THREADS) : reduceOften(Map.of());
+        assertThat(output.split("sum 8.0", -1)).as(output).hasSize(1 + 2 * ReduceOften.TIMES);
+        assertThat(output).doesNotContain("Exception");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "2:1, false, libsccl failed with code 1: scclAllReduce: scclKernelError",
+        "2:2, false, libsccl failed with code 2: scclAllReduce: scclInvalidArgument",
+        "2:1, true, libsccl failed with code 1: scclAllReduce: scclKernelError",
+    })
+    void aFailedCallPoisonsTheGroupWithItsCause(String fault, boolean threads, String text)
+            throws Exception {
+        Map<String, String> environment = Map.of("MOCK_SCCL_FAIL_AT", fault);
+        String output = threads ? reduceOften(environment, THREADS) : reduceOften(environment);
+        assertThat(output)
+                .contains(text)
+                .contains("GroupAbortedException")
+                .contains("the group failed before");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aHangIsEndedByTheDeadlineAndTheDeviceIsSaidToBeStuck(boolean threads) throws Exception {
+        Map<String, String> environment = Map.of("MOCK_SCCL_HANG_AT", "2");
+        String output = threads ? reduceOften(environment, THREADS) : reduceOften(environment);
+        assertThat(output)
+                .contains("OperationTimeoutException")
+                .contains("not complete after PT3S")
+                .contains("is stuck in an operation of a group that was aborted");
+    }
+
+    @Test
+    void aSlowRankIsWaitedFor() throws Exception {
+        String output = reduceOften(Map.of("MOCK_SCCL_SLOW_RANK", "1:300000"));
+        assertThat(output).contains("sum 8.0").doesNotContain("Exception");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4, 6, 8})
+    void aFailureOnTheDeviceIsNamedWhereverItHappens(int operation) throws Exception {
+        String output =
+                reduceOften(Map.of("MOCK_RUNTIME_FAIL_AT", operation + ":3", "MOCK_DELAY_US", "0"));
+        assertThat(output)
+                .containsAnyOf(
+                        "libtpurt failed with code 3: ",
+                        "libtpudnn failed with code 1: tpudnnFlush");
+    }
+
+    /** Sums on four ranks of the given devices. */
+    static final class SumOnChips {
+
+        private SumOnChips() {}
+
+        public static void main(String[] arguments) throws Exception {
+            int[] map =
+                    Arrays.stream(System.getenv("MAP").split(","))
+                            .mapToInt(Integer::parseInt)
+                            .toArray();
+            World.run(
+                    map.length,
+                    World.TIMEOUT,
+                    ScclOptions.ofChips(map),
+                    (group, device) -> {
+                        try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
+                            tensor.copyFrom(new float[] {1});
+                            group.allReduce(tensor, ReduceOp.SUM).await();
+                            System.out.println("sum " + tensor.copyTo(new float[1])[0]);
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void ranksThatFollowNoRingOfLinksAreWarnedWithOneThatDoes() throws Exception {
+        Map<String, String> environment = Map.of("MAP", "0,1,2,3", "MOCK_DEVICES", "8");
+        assertThat(Child.run(SumOnChips.class, environment).output())
+                .contains("[0, 1, 2, 3] are no ring of links")
+                .contains("a ring is [0, 1, 3, 2]")
+                .contains("sum 4.0");
+    }
+
+    @Test
+    void ranksThatFollowARingAreNot() throws Exception {
+        Map<String, String> environment =
+                Map.of("MAP", "7,6,2,3", "MOCK_DEVICES", "8", "MOCK_SCCL_RING", "1");
+        assertThat(Child.run(SumOnChips.class, environment).output())
+                .contains("sum 4.0")
+                .doesNotContain("no ring");
+    }
+
+    /** One that has no scclDestoryHandle, messages, or tpudnnSync. */
+    @Test
+    void librariesOf2024Work() throws Exception {
+        Path folder =
+                Path.of(System.getProperty("org.jccl.sccl.library"))
+                        .getParent()
+                        .resolve("../../sccl-2024-11")
+                        .normalize();
+        String[] old = {
+            "-Dorg.jccl.sccl.tpudnn=" + folder.resolve("libtpudnn.so"),
+            "-Dorg.jccl.sccl.tpurt=" + folder.resolve("libtpurt.so"),
+            "-Dorg.jccl.sccl.library=" + folder.resolve("libsccl.so")
+        };
+        assertThat(reduceOften(Map.of(), old)).contains("sum 8.0").doesNotContain("Exception");
+        String[] withoutModule = Arrays.copyOf(old, old.length + 1);
+        withoutModule[old.length] = THREADS;
+        Child.Result withoutKernels = Child.run(NoTpuTest.Ask.class, Map.of(), withoutModule);
+        assertThat(withoutKernels.output())
+                .contains("this libtpudnn has no tpudnnSync, and there is no kernel module");
+    }
+}

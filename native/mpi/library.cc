@@ -51,11 +51,6 @@ void jccl_mpi_library_prepare() noexcept {
   setenv("UCX_ERROR_SIGNALS", "", 0);
   setenv("IPATH_NO_BACKTRACE", "1", 0);
   setenv("HFI_NO_BACKTRACE", "1", 0);
-  // Open MPI 4.1 writes past the end of a receive buffer when the message is longer, if it was fetched or put straight
-  // into memory. Without that it copies what fits and tells of the rest.
-  setenv("OMPI_MCA_btl_vader_flags", "send,inplace", 0);
-  setenv("OMPI_MCA_btl_sm_flags", "send,inplace", 0);
-  setenv("OMPI_MCA_btl_tcp_flags", "send,inplace", 0);
 }
 
 int jccl_mpi_library_open(const char* name) noexcept {

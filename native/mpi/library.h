@@ -3,8 +3,8 @@
 
 #define JCCL_MPI_LIBRARY_CALL extern "C" __attribute__((visibility("hidden")))
 
-// Switches off the signal handlers that UCX and PSM install when they are loaded, and transfers of Open MPI that are not
-// safe; the user's own settings win. Call it before anything else.
+// Switches off the signal handlers that UCX and PSM install when they are loaded; the user's own settings win. Call it
+// before anything else.
 JCCL_MPI_LIBRARY_CALL void jccl_mpi_library_prepare() noexcept;
 
 // Opens a library, or with an empty name looks for an MPI that the process already has. Its symbols become visible to

@@ -19,6 +19,8 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "mpi/jccl_mpi.h",
                             "common/reduce.cc",
                             "mpi/types.cc",
+                            "mpi/operation.cc",
+                            "mpi/deferred.cc",
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
                             "mpi/collectives.cc",

@@ -20,7 +20,6 @@ import org.jccl.store.Store;
 /** One rank of a job; the first argument says what it does. It prints what a test looks for. */
 final class JobMain {
 
-    private static final int FEW = 100;
     private static final int MANY = 100_000;
 
     private JobMain() {}
@@ -34,7 +33,7 @@ final class JobMain {
             case "truncated" -> truncate();
             case "killed" -> die();
             case "threads" -> joinTwice();
-            case "counts" -> disagreeAboutCounts();
+            case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
@@ -100,9 +99,9 @@ final class JobMain {
      * Operations in which rank 0 expects less than rank 1 sends. What lies behind rank 0's elements
      * must stay as it is.
      */
-    private static void disagreeAboutCounts() {
+    private static void disagreeAboutCounts(int few) {
         try (ProcessGroup world = join(MpiOptions.DEFAULT, Duration.ofSeconds(5))) {
-            int count = world.rank() == 0 ? FEW : MANY;
+            int count = world.rank() == 0 ? few : MANY;
             Tensor in = ints(2 * MANY, 1);
             Tensor out = ints(2 * MANY, 1);
             List<BiConsumer<ProcessGroup, Tensor>> operations =

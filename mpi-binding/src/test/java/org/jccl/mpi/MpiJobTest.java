@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -89,13 +90,14 @@ class MpiJobTest {
     }
 
     /**
-     * Open MPI 4.1 writes past the end of the shorter side's memory, unless it is told how not to.
+     * Open MPI 4.1 by itself writes past the end of the shorter side's memory. Of 400 bytes ranks
+     * do not compare what they do, of 8000 they do.
      */
     @ParameterizedTest
-    @EnumSource
-    void ranksThatDisagreeAboutCountsHarmNoMemory(Mpirun mpirun) {
+    @CsvSource({"OPEN_MPI, 100", "OPEN_MPI, 2000", "MPICH, 100", "MPICH, 2000"})
+    void ranksThatDisagreeAboutCountsHarmNoMemory(Mpirun mpirun, String few) {
         mpirun.assumeInstalled();
-        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts");
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts", few);
         assertThat(outcome.output())
                 .contains(
                         "rank 0: org.jccl.MismatchException: group 'world/0,1', rank 0, operation 0")

@@ -76,6 +76,7 @@ Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode
 }
 
 Communicator::~Communicator() {
+  delete spare_.load();
   for (Operation* operation : idle_) {
     delete operation;
   }
@@ -229,6 +230,9 @@ bool Communicator::comparisonIsOver(Operation& o) {
 
 Operation* Communicator::take() {
   underWay++;
+  if (Operation* spare = spare_.exchange(nullptr)) {
+    return spare;
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   if (idle_.empty()) {
     return new Operation();
@@ -247,9 +251,9 @@ void Communicator::giveBack(Operation* operation) {
   operation->expected = -1;
   operation->sum = nullptr;
   operation->failure.reset();
-  {
+  if (Operation* other = spare_.exchange(operation)) {
     std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(operation);
+    idle_.push_back(other);
   }
   underWay--;
 }

@@ -140,6 +140,8 @@ class Communicator {
   // Ranks were found to disagree: what was issued after it is not started any more.
   std::atomic<bool> disagreed_{false};
   std::atomic<bool> abandoned_{false};
+  // One more of the idle ones, to be had without the lock.
+  std::atomic<Operation*> spare_{nullptr};
   std::mutex mutex_;
   std::vector<Operation*> idle_;
 };

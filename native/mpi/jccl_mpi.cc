@@ -13,6 +13,7 @@
 
 #include "communicator.h"
 #include "process_state.h"
+#include "progress.h"
 
 namespace {
 
@@ -161,12 +162,25 @@ int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_mil
   });
 }
 
+int jccl_mpi_start_progress() noexcept {
+  return guarded<int>([] {
+    if (!initialisedHere) {
+      throw Failure(
+          jccl::kInvalid, "MPI was initialised by another part of this process, which may finalise it at any time, so"
+                          " there can be no progress thread");
+    }
+    jccl::startProgress();
+    return jccl::kOk;
+  });
+}
+
 void jccl_mpi_exit() noexcept {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (!initialisedHere || finalized) {
     return;
   }
+  jccl::stopProgress();
   if (jccl::operationsUnderWay() > 0) {
     MPI_Abort(MPI_COMM_WORLD, 1);
     return;

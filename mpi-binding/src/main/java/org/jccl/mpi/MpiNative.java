@@ -24,6 +24,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
                             "mpi/collectives.cc",
+                            "mpi/progress.cc",
                             "mpi/jccl_mpi.cc"
                         }))
 @NoException
@@ -58,6 +59,9 @@ final class MpiNative {
 
     @Name("jccl_mpi_world_broadcast")
     static native int worldBroadcast(byte[] bytes, int length, long timeoutMillis);
+
+    @Name("jccl_mpi_start_progress")
+    static native int startProgress();
 
     @Name("jccl_mpi_exit")
     static native void exit();

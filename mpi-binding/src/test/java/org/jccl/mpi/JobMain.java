@@ -5,15 +5,21 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 
@@ -21,6 +27,7 @@ import org.jccl.store.Store;
 final class JobMain {
 
     private static final int MANY = 100_000;
+    private static final int OVERLAPPED = 4_000_000;
 
     private JobMain() {}
 
@@ -34,6 +41,7 @@ final class JobMain {
             case "killed" -> die();
             case "threads" -> joinTwice();
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
+            case "overlap" -> overlap();
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
@@ -68,6 +76,51 @@ final class JobMain {
             group.sync().allReduce(tensor, ReduceOp.SUM);
             print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
         }
+    }
+
+    /**
+     * Nobody calls MPI while the sum is made: not this thread, and there is no engine with a
+     * watchdog.
+     */
+    private static void overlap() {
+        MpiOptions options = MpiOptions.DEFAULT.withProgressThread();
+        MpiProvider provider = new MpiProvider();
+        World world = provider.world(Optional.of(options)).orElseThrow();
+        CommunicatorConfig config =
+                new CommunicatorConfig(
+                        "world",
+                        world.rank(),
+                        world.size(),
+                        Optional.empty(),
+                        Duration.ofSeconds(20),
+                        Device.CPU,
+                        Interop.NONE,
+                        Optional.of(options),
+                        Optional.empty(),
+                        List.of());
+        try (Communicator communicator = provider.create(config);
+                Tensor tensor = Tensor.allocate(Device.CPU, DataType.INT32, OVERLAPPED)) {
+            tensor.copyFrom(IntStream.generate(() -> 1).limit(OVERLAPPED).toArray());
+            long request =
+                    communicator.allReduce(
+                            tensor.address(),
+                            tensor.address(),
+                            OVERLAPPED,
+                            DataType.INT32,
+                            ReduceOp.SUM,
+                            Communicator.NONBLOCKING);
+            int[] found = new int[OVERLAPPED];
+            for (int i = 0; i < 600 && !allAre(found, world.size()); i++) {
+                LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
+                tensor.copyTo(found);
+            }
+            print("rank " + world.rank() + ": moved " + allAre(found, world.size()));
+            communicator.await(request);
+        }
+    }
+
+    private static boolean allAre(int[] values, int expected) {
+        return Arrays.stream(values).allMatch(value -> value == expected);
     }
 
     private static void dereferenceNull() {

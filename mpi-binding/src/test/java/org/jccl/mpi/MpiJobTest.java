@@ -73,6 +73,15 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void aProgressThreadMovesDataWhileNobodyCallsMpi(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "overlap");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0: moved true", "rank 1: moved true");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void aNullDereferenceStaysAnException(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "null");

@@ -17,6 +17,7 @@ import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.Work;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -42,6 +43,7 @@ final class JobMain {
             case "threads" -> joinTwice();
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
             case "overlap" -> overlap();
+            case "asynchronous" -> issueWithoutWaiting();
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
@@ -75,6 +77,39 @@ final class JobMain {
             Tensor tensor = ints(1, group.rank() + 1);
             group.sync().allReduce(tensor, ReduceOp.SUM);
             print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
+        }
+    }
+
+    /**
+     * Rank 1 comes to the collectives only after rank 0 has issued them and gone on, and needs rank
+     * 0's part of them while rank 0 waits in another group.
+     */
+    private static void issueWithoutWaiting() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT);
+                ProcessGroup other = world.newGroup(List.of(0, 1)).orElseThrow()) {
+            Tensor many = ints(MANY, 1);
+            Tensor few = ints(1, 1);
+            Tensor first = ints(1, 0);
+            Tensor second = ints(1, 0);
+            if (world.rank() == 0) {
+                Work large = world.allReduce(many, ReduceOp.SUM);
+                Work small = world.allReduce(few, ReduceOp.SUM);
+                Work one = world.recv(first, 1);
+                Work two = world.recv(second, 1);
+                world.sync().send(ints(1, 5), 1);
+                other.sync().barrier();
+                List.of(two, one, small, large).forEach(Work::await);
+                print("messages " + value(first) + " " + value(second));
+            } else {
+                world.sync().recv(first, 0);
+                world.sync().send(ints(1, 11), 0);
+                world.sync().send(ints(1, 12), 0);
+                world.allReduce(many, ReduceOp.SUM).await();
+                world.allReduce(few, ReduceOp.SUM).await();
+                other.sync().barrier();
+            }
+            int last = value(many.slice(MANY - 1, 1));
+            print("rank " + world.rank() + ": sums " + last + " " + value(few));
         }
     }
 

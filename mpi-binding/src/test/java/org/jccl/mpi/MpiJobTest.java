@@ -73,6 +73,16 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void whatIsIssuedWaitsForNobody(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "asynchronous");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output())
+                .contains("messages 11 12", "rank 0: sums 2 2", "rank 1: sums 2 2");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void aProgressThreadMovesDataWhileNobodyCallsMpi(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "overlap");

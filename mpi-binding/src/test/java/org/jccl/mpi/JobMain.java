@@ -191,7 +191,8 @@ final class JobMain {
         try (ProcessGroup world = join(MpiOptions.DEFAULT, Duration.ofSeconds(5))) {
             int count = world.rank() == 0 ? few : MANY;
             Tensor in = ints(2 * MANY, 1);
-            Tensor out = ints(2 * MANY, 1);
+            int mine = 1 + world.rank();
+            Tensor out = ints(2 * MANY, mine);
             List<BiConsumer<ProcessGroup, Tensor>> operations =
                     List.of(
                             (group, to) -> message(group, to),
@@ -211,7 +212,7 @@ final class JobMain {
                 }
                 int[] found = new int[2 * MANY];
                 out.copyTo(found);
-                if (Arrays.stream(found, count, found.length).anyMatch(value -> value != 1)) {
+                if (Arrays.stream(found, count, found.length).anyMatch(value -> value != mine)) {
                     print("OVERWRITTEN on rank " + world.rank());
                 }
                 churnTheHeap();

@@ -34,37 +34,6 @@ void fill(std::vector<int>& to, std::vector<int>& places, const int64_t* counts,
 
 }  // namespace
 
-void Communicator::compare(int64_t signature) {
-  Operation* o = take();
-  // The largest signature and the largest of the negated ones: equal when all are.
-  o->scratch.resize(2 * sizeof(int64_t));
-  auto* values = reinterpret_cast<int64_t*>(o->scratch.data());
-  values[0] = signature;
-  values[1] = -signature;
-  o->blocking = false;
-  try {
-    issue(
-        *o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, static_cast<void*>(values), 2, MPI_INT64_T,
-        MPI_MAX);
-  } catch (...) {
-    giveUp(o);
-    throw;
-  }
-  await(o);
-  // Given back, but its memory is as it was: operations of one rank are issued one after another.
-  if (values[0] != -values[1]) {
-    throw Failure(kMismatch, "the ranks do not issue the same operation with the same arguments");
-  }
-}
-
-void Communicator::compareSplits(int64_t signature, const int64_t* inCounts, const int64_t* outCounts) {
-  compare(signature);
-  const auto ranks = static_cast<size_t>(size_);
-  std::vector<int64_t> sent(ranks);
-  check(MPI_Alltoall(inCounts, 1, MPI_INT64_T, sent.data(), 1, MPI_INT64_T, comm_), "MPI_Alltoall");
-  compare(std::equal(sent.begin(), sent.end(), outCounts) ? 0 : rank_ + 1);
-}
-
 // Messages of another type do not match where that is checked.
 int Communicator::tagOf(int tag, int type) const { return mode_.checked ? tag * kCheckedTags + type : tag; }
 
@@ -248,26 +217,76 @@ void Communicator::allToAllV(
       o.sendTypes.data(), out, o.receiveCounts.data(), o.receivePlaces.data(), o.receiveTypes.data());
 }
 
-void Communicator::send(Operation& o, void* data, int64_t count, int type, int peer, int tag) {
+void Communicator::startSend(Operation& o, void* data, int64_t count, int type, int peer, int tag) {
   const auto e = elements(o, count, type);
   // A checked send is not over before the receive began, so that a pair that does not match is seen on both sides.
   if (mode_.checked) {
-    issue(o, "MPI_Ssend", MPI_Ssend, MPI_Issend, data, e.count, e.type, peer, tagOf(tag, type));
+    issue(o, "MPI_Ssend", MPI_Ssend, MPI_Issend, data, e.count, e.type, peer, tag);
   } else {
     issue(o, "MPI_Send", MPI_Send, MPI_Isend, data, e.count, e.type, peer, tag);
   }
-  traffic_.sent();
 }
 
-void Communicator::receive(Operation& o, void* data, int64_t count, int type, int peer, int tag) {
-  const auto e = elements(o, count, type);
-  o.blocking = false;  // a receive is waited for with a deadline; its status tells sender and size
-  o.expected = count;
-  o.type = type;
-  const int code = MPI_Irecv(data, e.count, e.type, peer < 0 ? MPI_ANY_SOURCE : peer, tagOf(tag, type), comm_, o.next());
+void Communicator::startReceive(Operation& o) {
+  const auto e = elements(o, o.expected, o.type);
+  const int code = MPI_Irecv(o.data, e.count, e.type, o.peer, o.tag, comm_, o.next());
   if (code != MPI_SUCCESS) {
     o.requests.pop_back();
     check(code, "MPI_Irecv");
+  }
+}
+
+// Returns false when no message is there. One that is too long goes elsewhere, so that its sender gets rid of it; that it
+// is too long is told when it is complete.
+bool Communicator::startMatchedReceive(Operation& o) {
+  int there = 0;
+  MPI_Message message;
+  MPI_Status status;
+  check(MPI_Improbe(o.peer, o.tag, comm_, &there, &message, &status), "MPI_Improbe");
+  if (!there) {
+    return false;
+  }
+  MPI_Count bytes = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  const bool fits = bytes <= o.expected * static_cast<int64_t>(elementSizeOf(o.type));
+  if (!fits) {
+    o.scratch.resize(static_cast<size_t>(bytes));
+  }
+  const auto e = fits ? elements(o, o.expected, o.type) : elements(o, bytes, kInt8);
+  const int code = MPI_Imrecv(fits ? o.data : o.scratch.data(), e.count, e.type, &message, o.next());
+  if (code != MPI_SUCCESS) {
+    o.requests.pop_back();
+    check(code, "MPI_Imrecv");
+  }
+  return true;
+}
+
+void Communicator::issueCollective(Operation& o, const Call& c) {
+  switch (c.what) {
+    case kBarrier:
+      return barrier(o);
+    case kBroadcast:
+      return broadcast(o, c.out, c.count, c.type, c.root);
+    case kAllReduce:
+      return allReduce(o, c.in, c.out, c.count, c.type, c.kind, c.factor);
+    case kReduce:
+      return reduce(o, c.in, c.out, c.count, c.type, c.kind, c.factor, c.root);
+    case kAllGather:
+      return allGather(o, c.in, c.out, c.count, c.type);
+    case kAllGatherV:
+      return allGatherV(o, c.in, c.out, c.outCounts, c.type);
+    case kGather:
+      return gather(o, c.in, c.out, c.count, c.type, c.root);
+    case kScatter:
+      return scatter(o, c.in, c.out, c.count, c.type, c.root);
+    case kReduceScatter:
+      return reduceScatter(o, c.in, c.out, c.count, c.type, c.kind, c.factor);
+    case kReduceScatterV:
+      return reduceScatterV(o, c.in, c.out, c.inCounts, c.type, c.kind, c.factor);
+    case kAllToAll:
+      return allToAll(o, c.in, c.out, c.count, c.type);
+    case kAllToAllV:
+      return allToAllV(o, c.in, c.out, c.inCounts, c.outCounts, c.type);
   }
 }
 

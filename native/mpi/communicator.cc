@@ -1,10 +1,13 @@
 #include "communicator.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+
+#include "deferred.h"
 
 namespace jccl {
 
@@ -21,17 +24,25 @@ std::atomic<bool> worldIsSpoilt{false};
 class Pause {
  public:
   void operator()() {
-    if (polls_ < kPolls) {
+    if (!crowded && polls_ < kPolls) {
       polls_++;
-    } else if (!crowded || polls_ < kPolls + kYields) {
+    } else if (!crowded || polls_ < kYields) {
       polls_++;
       sched_yield();
     } else {
-      usleep(kSleepMicros);
+      sleep();
     }
   }
 
  private:
+  // By default Linux makes it 50 microseconds longer.
+  static void sleep() {
+    const int slack = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, 1);
+    usleep(kSleepMicros);
+    prctl(PR_SET_TIMERSLACK, slack);
+  }
+
   static constexpr int64_t kPolls = 50;
   static constexpr int64_t kYields = 150;
   static constexpr int kSleepMicros = 20;
@@ -58,18 +69,23 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
   underWay--;
 }
 
-Communicator::Communicator(MPI_Comm comm, bool owned, Mode mode) : comm_(comm), owned_(owned), mode_(mode) {
+Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode)
+    : comm_(comm), comparisons_(comparisons), owned_(owned), mode_(mode) {
   if (!owned && worldIsSpoilt) {
     throw Failure(
         kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"
                   " so start the job again");
   }
   check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  if (comparisons != MPI_COMM_NULL) {
+    check(MPI_Comm_set_errhandler(comparisons, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
 }
 
 Communicator::~Communicator() {
+  delete spare_.load();
   for (Operation* operation : idle_) {
     delete operation;
   }
@@ -83,7 +99,7 @@ void Communicator::close() {
   }
   // One that was aborted is kept: operations that were given up would reach the next group with its identity.
   if (owned_ && !aborted_) {
-    retire(comm_, traffic_);
+    retire(comm_, comparisons_, traffic_);
   }
   if (!owned_ && aborted_) {
     worldIsSpoilt = true;
@@ -96,8 +112,136 @@ void Communicator::requireNotAborted() const {
   }
 }
 
+template <typename IsOver>
+void Communicator::waitFor(IsOver&& isOver) {
+  for (Pause pause; !isOver(); pause()) {
+    requireNotAborted();
+  }
+}
+
+template <typename Start>
+int64_t Communicator::run(int64_t stream, Start&& start) {
+  requireNotAborted();
+  Operation* operation = take();
+  operation->blocking = mode_.blocking && stream == kBlocking;
+  try {
+    start(*operation);
+  } catch (...) {
+    giveUp(operation);
+    throw;
+  }
+  if (stream == kNonblocking) {
+    return reinterpret_cast<int64_t>(operation);
+  }
+  await(operation);
+  return 0;
+}
+
+int64_t Communicator::collective(int64_t stream, const Call& call) {
+  traffic_.collective(signatureOf(call, size_));
+  const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
+  const bool compared = comparisons_ != MPI_COMM_NULL && (mode_.checked || largestMessageOf(call, size_) > kSentEagerly);
+  return run(stream, [&](Operation& o) {
+    if (compared || Deferred::ofProcess().holdsCollectiveOf(*this)) {
+      defer(o, call, compared, splits);
+      if (!o.blocking) {
+        return;
+      }
+      waitFor([&] {
+        Deferred::ofProcess().advance();
+        return !o.deferred;
+      });
+      if (o.failure != nullptr) {
+        throw Failure(*o.failure);
+      }
+    }
+    issueCollective(o, call);
+  });
+}
+
+void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t splits) {
+  o.call = call;
+  const auto keep = [this](std::vector<int64_t>& to, const int64_t*& counts) {
+    if (counts != nullptr) {
+      to.assign(counts, counts + size_);
+      counts = to.data();
+    }
+  };
+  keep(o.inCounts, o.call.inCounts);
+  keep(o.outCounts, o.call.outCounts);
+  if (compared) {
+    // What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.
+    o.mine[0] = traffic_.collectives();
+    o.mine[1] = splits;
+    check(
+        MPI_Iallreduce(o.mine, o.sums, 2, MPI_UINT64_T, MPI_SUM, comparisons_, &o.comparison), "MPI_Iallreduce");
+  }
+  Deferred::ofProcess().add(*this, o);
+}
+
+int64_t Communicator::send(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
+  return run(stream, [&](Operation& o) {
+    startSend(o, data, count, type, peer, tagOf(tag, type));
+    traffic_.sent();
+  });
+}
+
+int64_t Communicator::receive(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
+  return run(stream, [&](Operation& o) {
+    o.blocking = false;  // it is waited for with a deadline; its status tells sender and size
+    o.expected = count;
+    o.type = type;
+    o.data = data;
+    o.peer = peer < 0 ? MPI_ANY_SOURCE : peer;
+    o.tag = tagOf(tag, type);
+    if (kOverruns) {
+      Deferred::ofProcess().add(*this, o);
+      Deferred::ofProcess().advance();
+    } else {
+      startReceive(o);
+    }
+  });
+}
+
+bool Communicator::issueIfReady(Operation& operation) {
+  if (aborted_ || disagreed_) {
+    return false;
+  }
+  try {
+    if (operation.expected >= 0) {
+      return startMatchedReceive(operation);
+    }
+    if (!comparisonIsOver(operation)) {
+      return false;
+    }
+    if (!operation.blocking) {
+      issueCollective(operation, operation.call);
+    }
+  } catch (const Failure& failure) {
+    operation.failure = std::make_unique<Failure>(failure);
+  }
+  return true;
+}
+
+bool Communicator::comparisonIsOver(Operation& o) {
+  if (o.comparison == MPI_REQUEST_NULL) {
+    return true;
+  }
+  int done = 0;
+  check(MPI_Test(&o.comparison, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  if (done && (o.sums[0] != o.mine[0] * static_cast<uint64_t>(size_) || o.sums[1] != 0)) {
+    disagreed_ = true;
+    throw Failure(
+        kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
+  }
+  return done != 0;
+}
+
 Operation* Communicator::take() {
   underWay++;
+  if (Operation* spare = spare_.exchange(nullptr)) {
+    return spare;
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   if (idle_.empty()) {
     return new Operation();
@@ -116,15 +260,16 @@ void Communicator::giveBack(Operation* operation) {
   operation->expected = -1;
   operation->sum = nullptr;
   operation->failure.reset();
-  {
+  if (Operation* other = spare_.exchange(operation)) {
     std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(operation);
+    idle_.push_back(other);
   }
   underWay--;
 }
 
 // After a failure. What the library may still use is never freed; a receive can be taken back.
 void Communicator::giveUp(Operation* operation) {
+  Deferred::ofProcess().remove(*operation);
   if (operation->expected >= 0) {
     takeBack(*operation);
   }
@@ -153,6 +298,16 @@ void Communicator::takeBack(Operation& receive) {
 }
 
 bool Communicator::poll(Operation& operation) {
+  Deferred::ofProcess().advance();
+  if (operation.deferred) {
+    return false;
+  }
+  if (operation.failure != nullptr) {
+    throw Failure(*operation.failure);
+  }
+  if (isComplete(operation)) {
+    return true;
+  }
   int done = 0;
   if (operation.requests.size() == 1) {
     check(MPI_Test(&operation.requests[0], &done, &operation.status), "MPI_Test");
@@ -168,7 +323,7 @@ bool Communicator::test(Operation* operation) {
     return true;
   }
   try {
-    return isComplete(*operation) || poll(*operation);
+    return poll(*operation);
   } catch (const Failure& failure) {
     operation->failure = std::make_unique<Failure>(failure);
     return true;
@@ -177,22 +332,16 @@ bool Communicator::test(Operation* operation) {
 
 // MPI sets completed requests to null, and has no status for them afterwards.
 bool Communicator::isComplete(const Operation& operation) {
-  return std::all_of(operation.requests.begin(), operation.requests.end(), [](const MPI_Request& request) {
-    return request == MPI_REQUEST_NULL;
-  });
+  return operation.comparison == MPI_REQUEST_NULL &&
+         std::all_of(operation.requests.begin(), operation.requests.end(), [](const MPI_Request& request) {
+           return request == MPI_REQUEST_NULL;
+         });
 }
 
 int Communicator::await(Operation* operation) {
   int source = -1;
   try {
-    Pause pause;
-    if (operation->failure != nullptr) {
-      throw *operation->failure;
-    }
-    while (!isComplete(*operation) && !poll(*operation)) {
-      requireNotAborted();
-      pause();
-    }
+    waitFor([&] { return poll(*operation); });
     source = finish(*operation);
   } catch (...) {
     giveUp(operation);

@@ -5,53 +5,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "operation.h"
 #include "retired.h"
-#include "types.h"
 
 namespace jccl {
-
-// An operation in the library's hands, with all that must live as long. Reused, so that vectors keep their memory.
-struct Operation {
-  std::vector<MPI_Request> requests;
-  std::vector<MPI_Datatype> ownTypes;
-  std::vector<char> scratch;
-  // Of the forms with parts of different sizes: counts and places of what is sent and received.
-  std::vector<int> sendCounts;
-  std::vector<int> sendPlaces;
-  std::vector<int> receiveCounts;
-  std::vector<int> receivePlaces;
-  std::vector<MPI_Datatype> sendTypes;
-  std::vector<MPI_Datatype> receiveTypes;
-
-  // Whether to use MPI's blocking call.
-  bool blocking = false;
-
-  // A receive: how many elements must come, else -1.
-  int64_t expected = -1;
-  int type = 0;
-  MPI_Status status;
-
-  // Why it failed, where that was noticed by a test.
-  std::unique_ptr<Failure> failure;
-
-  // An average: what is left to divide.
-  void* sum = nullptr;
-  int64_t sumCount = 0;
-
-  MPI_Request* next() {
-    requests.push_back(MPI_REQUEST_NULL);
-    return &requests.back();
-  }
-
-  MPI_Datatype own(MPI_Datatype made) {
-    ownTypes.push_back(made);
-    return made;
-  }
-};
 
 // How calls are made, see org.jccl.mpi.MpiOptions.
 struct Mode {
@@ -61,10 +21,20 @@ struct Mode {
   bool checked;
 };
 
+// Whether the library writes what is too long past the end of a receiver's memory, see deferred.h.
+#ifdef OPEN_MPI
+constexpr bool kOverruns = true;
+#else
+constexpr bool kOverruns = false;
+#endif
+
+// Bytes of a message that no transport of such a library fetches or puts: 4 KB with its header, on shared memory.
+constexpr int64_t kSentEagerly = 3 * 1024;
+
 class Communicator {
  public:
-  // An owned communicator is retired on close.
-  Communicator(MPI_Comm comm, bool owned, Mode mode);
+  // Owned ones are retired on close; the one for comparisons is MPI_COMM_NULL where ranks do not compare.
+  Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode);
   ~Communicator();
 
   Communicator(const Communicator&) = delete;
@@ -73,54 +43,14 @@ class Communicator {
   // In the order of the constants of org.jccl.spi.Communicator.
   enum Stream : int64_t { kBlocking, kNonblocking };
 
-  // Throws on every rank unless all have the same signature of the collective that comes next.
-  void compare(int64_t signature);
+  // Each returns a request, or 0 when it is complete.
+  int64_t collective(int64_t stream, const Call& call);
+  int64_t send(int64_t stream, void* data, int64_t count, int type, int peer, int tag);
+  int64_t receive(int64_t stream, void* data, int64_t count, int type, int peer, int tag);
 
-  // Throws on every rank unless what each sends is what the others receive.
-  void compareSplits(int64_t signature, const int64_t* inCounts, const int64_t* outCounts);
-
-  // Notes a collective that is about to be issued.
-  void note(int64_t signature) { traffic_.collective(signature); }
-  void noteSplits(const int64_t* inCounts, const int64_t* outCounts) {
-    traffic_.splits(rank_, size_, inCounts, outCounts);
-  }
-
-  bool checked() const { return mode_.checked; }
-  int size() const { return size_; }
-
-  // Lets start(operation) issue it. Returns a request, or 0 when it is complete.
-  template <typename Start>
-  int64_t run(int64_t stream, Start&& start) {
-    requireNotAborted();
-    Operation* operation = take();
-    operation->blocking = mode_.blocking && stream == kBlocking;
-    try {
-      start(*operation);
-    } catch (...) {
-      giveUp(operation);
-      throw;
-    }
-    if (stream == kNonblocking) {
-      return reinterpret_cast<int64_t>(operation);
-    }
-    await(operation);
-    return 0;
-  }
-
-  void barrier(Operation& o);
-  void broadcast(Operation& o, void* data, int64_t count, int type, int root);
-  void allReduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor);
-  void reduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor, int root);
-  void allGather(Operation& o, void* in, void* out, int64_t count, int type);
-  void allGatherV(Operation& o, void* in, void* out, const int64_t* counts, int type);
-  void gather(Operation& o, void* in, void* out, int64_t count, int type, int root);
-  void scatter(Operation& o, void* in, void* out, int64_t count, int type, int root);
-  void reduceScatter(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor);
-  void reduceScatterV(Operation& o, void* in, void* out, const int64_t* counts, int type, int kind, double factor);
-  void allToAll(Operation& o, void* in, void* out, int64_t count, int type);
-  void allToAllV(Operation& o, void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type);
-  void send(Operation& o, void* data, int64_t count, int type, int peer, int tag);
-  void receive(Operation& o, void* data, int64_t count, int type, int peer, int tag);
+  // Gives a deferred operation to the library if that may be done now, or notes why it failed. Returns whether it is not
+  // to be deferred any longer.
+  bool issueIfReady(Operation& operation);
 
   bool test(Operation* operation);
 
@@ -155,6 +85,32 @@ class Communicator {
     }
   }
 
+  template <typename Start>
+  int64_t run(int64_t stream, Start&& start);
+
+  template <typename IsOver>
+  void waitFor(IsOver&& isOver);
+
+  void defer(Operation& o, const Call& call, bool compared, uint64_t splits);
+  bool comparisonIsOver(Operation& o);
+  void startSend(Operation& o, void* data, int64_t count, int type, int peer, int tag);
+  void startReceive(Operation& o);
+  bool startMatchedReceive(Operation& o);
+
+  void issueCollective(Operation& o, const Call& call);
+  void barrier(Operation& o);
+  void broadcast(Operation& o, void* data, int64_t count, int type, int root);
+  void allReduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor);
+  void reduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor, int root);
+  void allGather(Operation& o, void* in, void* out, int64_t count, int type);
+  void allGatherV(Operation& o, void* in, void* out, const int64_t* counts, int type);
+  void gather(Operation& o, void* in, void* out, int64_t count, int type, int root);
+  void scatter(Operation& o, void* in, void* out, int64_t count, int type, int root);
+  void reduceScatter(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor);
+  void reduceScatterV(Operation& o, void* in, void* out, const int64_t* counts, int type, int kind, double factor);
+  void allToAll(Operation& o, void* in, void* out, int64_t count, int type);
+  void allToAllV(Operation& o, void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type);
+
   Elements elements(Operation& o, int64_t count, int type);
   const void* premultiplied(Operation& o, const void* in, int64_t count, int type, int kind, double factor);
   void averageLater(Operation& o, void* sum, int64_t count, int type, int kind);
@@ -174,13 +130,18 @@ class Communicator {
   int finish(Operation& operation);
 
   const MPI_Comm comm_;
+  const MPI_Comm comparisons_;
   const bool owned_;
   const Mode mode_;
   int rank_;
   int size_;
   Traffic traffic_;
   std::atomic<bool> aborted_{false};
+  // Ranks were found to disagree: what was issued after it is not started any more.
+  std::atomic<bool> disagreed_{false};
   std::atomic<bool> abandoned_{false};
+  // One more of the idle ones, to be had without the lock.
+  std::atomic<Operation*> spare_{nullptr};
   std::mutex mutex_;
   std::vector<Operation*> idle_;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,9 +13,11 @@
 
 #include "communicator.h"
 #include "process_state.h"
+#include "progress.h"
 
 namespace {
 
+using jccl::Call;
 using jccl::Communicator;
 using jccl::Failure;
 using jccl::Operation;
@@ -50,65 +51,11 @@ Result guarded(Call&& call) noexcept {
 
 Communicator& communicator(int64_t handle) { return *reinterpret_cast<Communicator*>(handle); }
 
-template <typename Start>
-int64_t run(int64_t handle, int64_t stream, Start&& start) noexcept {
-  return guarded<int64_t>([&] {
-    Communicator& c = communicator(handle);
-    return c.run(stream, [&](Operation& operation) { start(c, operation); });
-  });
-}
-
-// Names a collective with what must be equal on all ranks; at least 1, and small enough to be negated.
-int64_t signature(std::initializer_list<int64_t> parts, const int64_t* counts = nullptr, int ranks = 0) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a, over numbers
-  const auto add = [&hash](int64_t part) { hash = (hash ^ static_cast<uint64_t>(part)) * 1099511628211u; };
-  for (const int64_t part : parts) {
-    add(part);
-  }
-  for (int i = 0; i < ranks; i++) {
-    add(counts[i]);
-  }
-  return static_cast<int64_t>(hash >> 2) + 1;
-}
-
-int64_t bits(double value) {
-  int64_t result;
-  std::memcpy(&result, &value, sizeof(result));
-  return result;
-}
-
-// Numbers of the collectives, for signatures.
-enum Collective : int64_t {
-  kBarrier,
-  kBroadcast,
-  kAllReduce,
-  kReduce,
-  kAllGather,
-  kAllGatherV,
-  kGather,
-  kScatter,
-  kReduceScatter,
-  kReduceScatterV,
-  kAllToAll,
-  kAllToAllV
-};
-
-template <typename Start>
-int64_t collective(
-    int64_t handle, int64_t stream, std::initializer_list<int64_t> parts, Start&& start,
-    const int64_t* counts = nullptr) noexcept {
-  return guarded<int64_t>([&] {
-    Communicator& c = communicator(handle);
-    const int64_t mine = signature(parts, counts, counts == nullptr ? 0 : c.size());
-    c.note(mine);
-    if (c.checked()) {
-      c.compare(mine);
-    }
-    return c.run(stream, [&](Operation& operation) { start(c, operation); });
-  });
-}
-
 void* memory(int64_t address) { return reinterpret_cast<void*>(address); }
+
+int64_t collective(int64_t handle, int64_t stream, const Call& call) noexcept {
+  return guarded<int64_t>([&] { return communicator(handle).collective(stream, call); });
+}
 
 // Returns whether MPI was not initialised before.
 bool init() {
@@ -162,7 +109,11 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
   const int created = MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm);
   MPI_Group_free(&members);
   jccl::check(created, "MPI_Comm_create_group");
-  return reinterpret_cast<int64_t>(new Communicator(comm, true, mode));
+  MPI_Comm comparisons = MPI_COMM_NULL;
+  if (size > 1 && (jccl::kOverruns || mode.checked)) {
+    jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
+  }
+  return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, mode));
 }
 
 }  // namespace
@@ -211,12 +162,25 @@ int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_mil
   });
 }
 
+int jccl_mpi_start_progress() noexcept {
+  return guarded<int>([] {
+    if (!initialisedHere) {
+      throw Failure(
+          jccl::kInvalid, "MPI was initialised by another part of this process, which may finalise it at any time, so"
+                          " there can be no progress thread");
+    }
+    jccl::startProgress();
+    return jccl::kOk;
+  });
+}
+
 void jccl_mpi_exit() noexcept {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (!initialisedHere || finalized) {
     return;
   }
+  jccl::stopProgress();
   if (jccl::operationsUnderWay() > 0) {
     MPI_Abort(MPI_COMM_WORLD, 1);
     return;
@@ -237,112 +201,83 @@ int64_t jccl_mpi_create(const int* world_ranks, int size, int tag, int blocking,
 
 int64_t jccl_mpi_shared_world() noexcept {
   return guarded<int64_t>([&] {
-    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, false, {true, false}));
+    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, MPI_COMM_NULL, false, {true, false}));
   });
 }
 
-int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept {
-  return collective(handle, stream, {kBarrier}, [](Communicator& c, Operation& o) { c.barrier(o); });
-}
+int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept { return collective(handle, stream, {jccl::kBarrier}); }
 
 int64_t jccl_mpi_broadcast(
     int64_t handle, int64_t data, int64_t count, int type, int root, int64_t stream) noexcept {
-  return collective(handle, stream, {kBroadcast, count, type, root}, [&](Communicator& c, Operation& o) { c.broadcast(o, memory(data), count, type, root); });
+  return collective(handle, stream, {jccl::kBroadcast, nullptr, memory(data), count, type, 0, 0, root});
 }
 
 int64_t jccl_mpi_all_reduce(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
     int64_t stream) noexcept {
-  return collective(handle, stream, {kAllReduce, count, type, kind, bits(factor)}, [&](Communicator& c, Operation& o) {
-    c.allReduce(o, memory(in), memory(out), count, type, kind, factor);
-  });
+  return collective(handle, stream, {jccl::kAllReduce, memory(in), memory(out), count, type, kind, factor});
 }
 
 int64_t jccl_mpi_reduce(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
     int64_t stream) noexcept {
-  return collective(handle, stream, {kReduce, count, type, kind, bits(factor), root}, [&](Communicator& c, Operation& o) {
-    c.reduce(o, memory(in), memory(out), count, type, kind, factor, root);
-  });
+  return collective(handle, stream, {jccl::kReduce, memory(in), memory(out), count, type, kind, factor, root});
 }
 
 int64_t jccl_mpi_all_gather(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept {
-  return collective(handle, stream, {kAllGather, count, type}, [&](Communicator& c, Operation& o) {
-    c.allGather(o, memory(in), memory(out), count, type);
-  });
+  return collective(handle, stream, {jccl::kAllGather, memory(in), memory(out), count, type});
 }
 
 int64_t jccl_mpi_all_gather_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t stream) noexcept {
-  return collective(handle, stream, {kAllGatherV, type}, [&](Communicator& c, Operation& o) {
-    c.allGatherV(o, memory(in), memory(out), counts, type);
-  }, counts);
+  return collective(
+      handle, stream, {jccl::kAllGatherV, memory(in), memory(out), 0, type, 0, 0, 0, nullptr, counts});
 }
 
 int64_t jccl_mpi_gather(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept {
-  return collective(handle, stream, {kGather, count, type, root}, [&](Communicator& c, Operation& o) {
-    c.gather(o, memory(in), memory(out), count, type, root);
-  });
+  return collective(handle, stream, {jccl::kGather, memory(in), memory(out), count, type, 0, 0, root});
 }
 
 int64_t jccl_mpi_scatter(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept {
-  return collective(handle, stream, {kScatter, count, type, root}, [&](Communicator& c, Operation& o) {
-    c.scatter(o, memory(in), memory(out), count, type, root);
-  });
+  return collective(handle, stream, {jccl::kScatter, memory(in), memory(out), count, type, 0, 0, root});
 }
 
 int64_t jccl_mpi_reduce_scatter(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
     int64_t stream) noexcept {
-  return collective(handle, stream, {kReduceScatter, count, type, kind, bits(factor)}, [&](Communicator& c, Operation& o) {
-    c.reduceScatter(o, memory(in), memory(out), count, type, kind, factor);
-  });
+  return collective(handle, stream, {jccl::kReduceScatter, memory(in), memory(out), count, type, kind, factor});
 }
 
 int64_t jccl_mpi_reduce_scatter_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
     int64_t stream) noexcept {
-  return collective(handle, stream, {kReduceScatterV, type, kind, bits(factor)}, [&](Communicator& c, Operation& o) {
-    c.reduceScatterV(o, memory(in), memory(out), counts, type, kind, factor);
-  }, counts);
+  return collective(
+      handle, stream, {jccl::kReduceScatterV, memory(in), memory(out), 0, type, kind, factor, 0, counts, nullptr});
 }
 
 int64_t jccl_mpi_all_to_all(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept {
-  return collective(handle, stream, {kAllToAll, count, type}, [&](Communicator& c, Operation& o) {
-    c.allToAll(o, memory(in), memory(out), count, type);
-  });
+  return collective(handle, stream, {jccl::kAllToAll, memory(in), memory(out), count, type});
 }
 
 int64_t jccl_mpi_all_to_all_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
     int64_t stream) noexcept {
-  return run(handle, stream, [&](Communicator& c, Operation& o) {
-    const int64_t mine = signature({kAllToAllV, type});
-    c.note(mine);
-    c.noteSplits(in_counts, out_counts);
-    if (c.checked()) {
-      c.compareSplits(mine, in_counts, out_counts);
-    }
-    c.allToAllV(o, memory(in), memory(out), in_counts, out_counts, type);
-  });
+  return collective(
+      handle, stream, {jccl::kAllToAllV, memory(in), memory(out), 0, type, 0, 0, 0, in_counts, out_counts});
 }
 
 int64_t jccl_mpi_send(
     int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept {
-  return run(handle, stream, [&](Communicator& c, Operation& o) {
-    c.send(o, memory(data), count, type, peer, tag);
-  });
+  return guarded<int64_t>([&] { return communicator(handle).send(stream, memory(data), count, type, peer, tag); });
 }
 
 int64_t jccl_mpi_recv(
     int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept {
-  return run(handle, stream, [&](Communicator& c, Operation& o) {
-    c.receive(o, memory(data), count, type, peer, tag);
-  });
+  return guarded<int64_t>([&] { return communicator(handle).receive(stream, memory(data), count, type, peer, tag); });
 }
 
 int jccl_mpi_test(int64_t handle, int64_t request) noexcept {

@@ -21,6 +21,10 @@ JCCL_MPI_CALL int jccl_mpi_world_size() noexcept;
 // Copies rank 0's bytes to every process of MPI_COMM_WORLD.
 JCCL_MPI_CALL int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_millis) noexcept;
 
+// Starts the thread that moves what is under way, once in a process. Refused where somebody else initialised MPI, and so
+// may finalise it at any time.
+JCCL_MPI_CALL int jccl_mpi_start_progress() noexcept;
+
 // MPI_Finalize where jccl_mpi_init initialised; MPI_Abort where operations are still in the library's hands.
 JCCL_MPI_CALL void jccl_mpi_exit() noexcept;
 

@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <string>
@@ -13,6 +14,10 @@ namespace {
 enum Family : int { kNone, kOpenMpi, kMpich, kStandardAbi };
 
 thread_local std::string text;
+
+constexpr size_t kHugePage = 2 << 20;
+
+size_t wholePages(int64_t bytes) { return (static_cast<size_t>(bytes) + kHugePage - 1) / kHugePage * kHugePage; }
 
 // Asked without headers: the constants of the families differ, these signatures do not.
 Family familyOf(void* library) {
@@ -51,11 +56,6 @@ void jccl_mpi_library_prepare() noexcept {
   setenv("UCX_ERROR_SIGNALS", "", 0);
   setenv("IPATH_NO_BACKTRACE", "1", 0);
   setenv("HFI_NO_BACKTRACE", "1", 0);
-  // Open MPI 4.1 writes past the end of a receive buffer when the message is longer, if it was fetched or put straight
-  // into memory. Without that it copies what fits and tells of the rest.
-  setenv("OMPI_MCA_btl_vader_flags", "send,inplace", 0);
-  setenv("OMPI_MCA_btl_sm_flags", "send,inplace", 0);
-  setenv("OMPI_MCA_btl_tcp_flags", "send,inplace", 0);
 }
 
 int jccl_mpi_library_open(const char* name) noexcept {
@@ -64,6 +64,28 @@ int jccl_mpi_library_open(const char* name) noexcept {
   } catch (...) {
     return kNone;  // out of memory while a message was made
   }
+}
+
+int64_t jccl_mpi_library_allocate(int64_t bytes) noexcept {
+  const auto size = wholePages(bytes);
+  void* mapped =
+      mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) {
+    return 0;
+  }
+  char* begin = static_cast<char*>(mapped);
+  const auto before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+  if (before > 0) {
+    munmap(begin, before);
+  }
+  munmap(begin + before + size, kHugePage - before);
+  // Where huge pages are switched off the memory is as good as any.
+  madvise(begin + before, size, MADV_HUGEPAGE);
+  return reinterpret_cast<int64_t>(begin + before);
+}
+
+void jccl_mpi_library_free(int64_t address, int64_t bytes) noexcept {
+  munmap(reinterpret_cast<void*>(address), wholePages(bytes));
 }
 
 const char* jccl_mpi_library_text() noexcept { return text.c_str(); }

@@ -14,13 +14,14 @@ namespace jccl {
 class Traffic {
  public:
   // The same on all members, in the same order.
-  void collective(int64_t signature) { collectives_ = (collectives_ ^ static_cast<uint64_t>(signature)) * kPrime; }
+  void collective(uint64_t signature) { collectives_ = (collectives_ ^ signature) * kPrime; }
 
   void sent() { balance_.fetch_add(1, std::memory_order_relaxed); }
   void received() { balance_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // Of an all_to_all whose members know only their own counts.
-  void splits(int rank, int size, const int64_t* in, const int64_t* out);
+  // Of an all_to_all whose members know only their own counts. Returns a number whose sum over all members is 0 when
+  // each part that is sent is as large as the one that is received.
+  uint64_t splits(int rank, int size, const int64_t* in, const int64_t* out);
 
   uint64_t collectives() const { return collectives_; }
 
@@ -34,8 +35,9 @@ class Traffic {
   std::atomic<uint64_t> balance_{0};
 };
 
-// Takes a communicator that this member will not use again, with nothing under way. Does not wait for the others.
-void retire(MPI_Comm comm, const Traffic& traffic);
+// Takes a communicator that this member will not use again, with nothing under way, and the one for comparisons that
+// belongs to it, or MPI_COMM_NULL. Does not wait for the others.
+void retire(MPI_Comm comm, MPI_Comm comparisons, const Traffic& traffic);
 
 // Frees what all members have retired. Returns whether none is left that waits for others.
 bool reapRetired();

@@ -3,6 +3,7 @@
  * libraries that are found at run time.
  *
  * @uses org.jccl.spi.BackendProvider the bindings
+ * @uses org.jccl.spi.HostAllocator memory for large tensors
  */
 module org.jccl.api {
     requires jdk.unsupported;
@@ -15,4 +16,5 @@ module org.jccl.api {
     exports org.jccl.store;
 
     uses org.jccl.spi.BackendProvider;
+    uses org.jccl.spi.HostAllocator;
 }

@@ -2,6 +2,7 @@
  * The MPI backend: collectives on host memory over the Open MPI or MPICH of the system.
  *
  * @provides org.jccl.spi.BackendProvider MPI
+ * @provides org.jccl.spi.HostAllocator huge pages
  */
 module org.jccl.mpi {
     requires org.bytedeco.javacpp;
@@ -11,4 +12,6 @@ module org.jccl.mpi {
 
     provides org.jccl.spi.BackendProvider with
             org.jccl.mpi.MpiProvider;
+    provides org.jccl.spi.HostAllocator with
+            org.jccl.mpi.HugePages;
 }

@@ -208,7 +208,9 @@ public final class Tensor implements AutoCloseable {
     }
 
     /**
-     * Allocates memory, zeroed on the CPU. Close the tensor to free it.
+     * Allocates memory, zeroed on the CPU. Close the tensor to free it. Host memory of 1 MB and
+     * more is in huge pages where a binding is present that can ask for them and the system has
+     * some.
      *
      * @param device where
      * @param dataType element type

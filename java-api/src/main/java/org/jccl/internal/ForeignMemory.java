@@ -107,7 +107,7 @@ final class ForeignMemory extends HostMemory {
     }
 
     @Override
-    public Allocation allocate(long bytes) {
+    Allocation allocateHere(long bytes) {
         try {
             Object arena = (Object) openArena.invokeExact();
             Object segment = (Object) allocateInArena.invokeExact(arena, bytes, ALIGNMENT);

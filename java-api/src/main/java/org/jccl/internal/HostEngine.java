@@ -290,16 +290,10 @@ public final class HostEngine extends Engine {
     private int runCollective(Operation operation) {
         turn.lock();
         try {
-            boolean mine = false;
-            while (!mine) {
-                drain(null);
-                synchronized (queue) {
-                    requireUsable(operation);
-                    if (queue.isEmpty()) {
-                        operation.sequence = collectives++;
-                        mine = true;
-                    }
-                }
+            HostWork earlier = earlierOrNumber(operation);
+            while (earlier != null) {
+                runQueued(earlier);
+                earlier = earlierOrNumber(operation);
             }
             running.begin(operation);
             try {
@@ -315,6 +309,18 @@ public final class HostEngine extends Engine {
             return -1;
         } finally {
             turn.unlock();
+        }
+    }
+
+    /** The head of the queue, or null when there is none: then the operation has its number. */
+    private HostWork earlierOrNumber(Operation operation) {
+        synchronized (queue) {
+            HostWork head = queue.poll();
+            if (head == null) {
+                requireUsable(operation);
+                operation.sequence = collectives++;
+            }
+            return head;
         }
     }
 

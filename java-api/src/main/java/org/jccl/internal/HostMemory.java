@@ -1,6 +1,9 @@
 package org.jccl.internal;
 
 import java.nio.Buffer;
+import java.util.List;
+import java.util.ServiceLoader;
+import org.jccl.spi.HostAllocator;
 
 /**
  * Host memory by address: the one place that depends on the Java version.
@@ -10,6 +13,17 @@ import java.nio.Buffer;
  * without warnings.
  */
 public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
+
+    /** From here on pages are worth asking for. */
+    private static final long LARGE = 1 << 20;
+
+    /** Apart, since not all programs have large tensors. */
+    private static final class Allocators {
+        static final List<HostAllocator> PRESENT =
+                ServiceLoader.load(HostAllocator.class).stream()
+                        .map(ServiceLoader.Provider::get)
+                        .toList();
+    }
 
     private static final class Holder {
         static final HostMemory INSTANCE = create();
@@ -41,12 +55,26 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
     public abstract long address(Buffer buffer);
 
     /**
-     * Allocates zeroed memory, aligned to at least 64 bytes.
+     * Allocates zeroed memory, aligned to at least 64 bytes; 1 MB and more in huge pages where a
+     * binding is present that can.
      *
      * @param bytes size, not 0
      * @return the memory; close it to free
      */
-    public abstract Allocation allocate(long bytes);
+    public final Allocation allocate(long bytes) {
+        if (bytes >= LARGE) {
+            for (HostAllocator allocator : Allocators.PRESENT) {
+                long address = allocator.allocate(bytes);
+                if (address != 0) {
+                    return new Allocation(address, () -> allocator.free(address, bytes));
+                }
+            }
+        }
+        return allocateHere(bytes);
+    }
+
+    /** Allocates from the JVM. */
+    abstract Allocation allocateHere(long bytes);
 
     /**
      * Copies between addresses. The ranges may overlap.

@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.spi.Communicator;
@@ -15,7 +16,14 @@ final class RunningOperations {
 
     private final List<Operation> running = new ArrayList<>();
     private final ArrayDeque<Operation> pool = new ArrayDeque<>();
+
+    /** One more of the pool, for callers that come one after another: to be had without a lock. */
+    private final AtomicReference<Operation> spare = new AtomicReference<>();
+
     private final MessageCounters messages = new MessageCounters();
+
+    /** Threads in {@link #awaitEnd}: waking nobody costs a call into the virtual machine. */
+    private int waiting;
 
     /** Null unless recording was asked for. */
     private FlightRecorder recorder;
@@ -34,9 +42,11 @@ final class RunningOperations {
 
     /** An empty operation, reused where possible. */
     Operation borrow() {
-        Operation operation;
-        synchronized (this) {
-            operation = pool.poll();
+        Operation operation = spare.getAndSet(null);
+        if (operation == null) {
+            synchronized (this) {
+                operation = pool.poll();
+            }
         }
         if (operation == null) {
             operation = new Operation();
@@ -45,8 +55,13 @@ final class RunningOperations {
         return operation;
     }
 
-    synchronized void giveBack(Operation operation) {
-        pool.push(operation);
+    void giveBack(Operation operation) {
+        Operation other = spare.getAndSet(operation);
+        if (other != null) {
+            synchronized (this) {
+                pool.push(other);
+            }
+        }
     }
 
     /**
@@ -87,7 +102,9 @@ final class RunningOperations {
                 running.set(operation.runningIndex, last);
                 last.runningIndex = operation.runningIndex;
             }
-            notifyAll();
+            if (waiting > 0) {
+                notifyAll();
+            }
         }
         if (recorder != null) {
             recorder.end(operation);
@@ -106,7 +123,12 @@ final class RunningOperations {
     /** Blocks until an operation ends or the time is over. */
     synchronized void awaitEnd(long millis) throws InterruptedException {
         if (!running.isEmpty()) {
-            wait(millis);
+            waiting++;
+            try {
+                wait(millis);
+            } finally {
+                waiting--;
+            }
         }
     }
 

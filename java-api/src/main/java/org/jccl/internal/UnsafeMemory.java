@@ -94,7 +94,7 @@ final class UnsafeMemory extends HostMemory {
     }
 
     @Override
-    public Allocation allocate(long bytes) {
+    Allocation allocateHere(long bytes) {
         try {
             long block = (long) allocateMemory.invokeExact(bytes + ALIGNMENT);
             long address = (block + ALIGNMENT - 1) & -ALIGNMENT;

@@ -90,6 +90,15 @@ class HostEngineTest {
         return thread.get(20, TimeUnit.SECONDS);
     }
 
+    private static void awaitStart(Work work) throws InterruptedException {
+        HostWork started = (HostWork) work;
+        synchronized (started) {
+            while (started.request() == 0) {
+                started.wait();
+            }
+        }
+    }
+
     /** A tick of the watchdog, later by this much. */
     private static void watchAfter(HostEngine engine, Duration later) {
         engine.watch(System.nanoTime() + later.toNanos());
@@ -169,11 +178,15 @@ class HostEngineTest {
     }
 
     @Test
-    void aBarrierIsCompleteAfterTheCollectivesStartedBefore() {
+    void aBarrierIsCompleteAfterTheCollectivesStartedBefore() throws Exception {
         library.startsCollectives = true;
         HostEngine engine = engine();
         Work sum = submit(engine, OperationKind.ALL_REDUCE);
         Work barrier = submit(engine, OperationKind.BARRIER);
+        // The worker may be the one that starts them, later; a work that waits for it is not
+        // complete.
+        awaitStart(sum);
+        awaitStart(barrier);
         library.complete(2);
         assertThat(barrier.isCompleted()).isFalse();
         library.complete(1);

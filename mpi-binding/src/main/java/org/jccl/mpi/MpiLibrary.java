@@ -51,13 +51,13 @@ final class MpiLibrary {
 
     /** Loads everything; never throws. */
     static Availability load() {
-        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
-        if (!platform.equals("Linux-amd64")) {
+        if (!isPlatform()) {
             return new Availability.Unavailable(
-                    "the MPI shims are built for Linux on x86_64, this is " + platform, List.of());
+                    "the MPI shims are built for Linux on x86_64, this is " + platform(),
+                    List.of());
         }
         try {
-            loadShim(MpiLibraryNative.LIBRARY);
+            loadOpener();
             MpiLibraryNative.prepare();
             return new MpiLibrary().find(System.getenv());
         } catch (BackendUnavailableException e) {
@@ -65,6 +65,19 @@ final class MpiLibrary {
                     e.getMessage(),
                     Arrays.stream(e.getSuppressed()).map(Throwable::getMessage).toList());
         }
+    }
+
+    private static String platform() {
+        return System.getProperty("os.name") + "-" + System.getProperty("os.arch");
+    }
+
+    static boolean isPlatform() {
+        return platform().equals("Linux-amd64");
+    }
+
+    /** Loads what needs no MPI library. */
+    static void loadOpener() {
+        loadShim(MpiLibraryNative.LIBRARY);
     }
 
     private static void loadShim(String name) {

@@ -32,4 +32,10 @@ final class MpiLibraryNative {
 
     @Name("jccl_mpi_library_text")
     static native String text();
+
+    @Name("jccl_mpi_library_allocate")
+    static native long allocate(long bytes);
+
+    @Name("jccl_mpi_library_free")
+    static native void free(long address, long bytes);
 }

@@ -19,9 +19,12 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "mpi/jccl_mpi.h",
                             "common/reduce.cc",
                             "mpi/types.cc",
+                            "mpi/operation.cc",
+                            "mpi/deferred.cc",
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
                             "mpi/collectives.cc",
+                            "mpi/progress.cc",
                             "mpi/jccl_mpi.cc"
                         }))
 @NoException
@@ -56,6 +59,9 @@ final class MpiNative {
 
     @Name("jccl_mpi_world_broadcast")
     static native int worldBroadcast(byte[] bytes, int length, long timeoutMillis);
+
+    @Name("jccl_mpi_start_progress")
+    static native int startProgress();
 
     @Name("jccl_mpi_exit")
     static native void exit();

@@ -17,12 +17,16 @@ import org.jccl.BackendOptions;
  *     messages match in type: MPI itself does not notice most differences, and may end in wrong
  *     data or hang; costs about one small all_reduce a call. Sends then complete when they are
  *     received
+ * @param progressThread whether a thread of the process moves what is under way while the program
+ *     computes; without it that happens inside calls only. It polls every few dozen microseconds
+ *     while there is something, so it takes a part of a core, and makes other calls a little slower
  */
-public record MpiOptions(boolean blockingCalls, boolean sharedWorld, boolean checks)
+public record MpiOptions(
+        boolean blockingCalls, boolean sharedWorld, boolean checks, boolean progressThread)
         implements BackendOptions {
 
     /** What holds without options: calls with deadlines, in a world of Java ranks. */
-    public static final MpiOptions DEFAULT = new MpiOptions(false, false, false);
+    public static final MpiOptions DEFAULT = new MpiOptions(false, false, false, false);
 
     /**
      * Runs {@code group.sync()} on MPI's blocking calls.
@@ -30,7 +34,7 @@ public record MpiOptions(boolean blockingCalls, boolean sharedWorld, boolean che
      * @return these options, with that
      */
     public MpiOptions withBlockingCalls() {
-        return new MpiOptions(true, sharedWorld, checks);
+        return new MpiOptions(true, sharedWorld, checks, progressThread);
     }
 
     /**
@@ -39,7 +43,7 @@ public record MpiOptions(boolean blockingCalls, boolean sharedWorld, boolean che
      * @return these options, with that
      */
     public MpiOptions withSharedWorld() {
-        return new MpiOptions(blockingCalls, true, checks);
+        return new MpiOptions(blockingCalls, true, checks, progressThread);
     }
 
     /**
@@ -48,7 +52,17 @@ public record MpiOptions(boolean blockingCalls, boolean sharedWorld, boolean che
      * @return these options, with that
      */
     public MpiOptions withChecks() {
-        return new MpiOptions(blockingCalls, sharedWorld, true);
+        return new MpiOptions(blockingCalls, sharedWorld, true, progressThread);
+    }
+
+    /**
+     * Lets asynchronous operations move while the program computes. One thread serves the process,
+     * from the first group with this option on.
+     *
+     * @return these options, with that
+     */
+    public MpiOptions withProgressThread() {
+        return new MpiOptions(blockingCalls, sharedWorld, checks, true);
     }
 
     @Override

@@ -165,6 +165,13 @@ public final class MpiProvider implements BackendProvider {
     public Communicator create(CommunicatorConfig config) {
         FailureContext context = FailureContext.ofGroup(config.groupName(), config.rank());
         initialise();
-        return MpiCommunicator.connect(config, optionsOf(config.options(), context), context);
+        MpiOptions options = optionsOf(config.options(), context);
+        if (options.progressThread()) {
+            int status = MpiNative.startProgress();
+            if (status < 0) {
+                throw MpiFailures.of(-status);
+            }
+        }
+        return MpiCommunicator.connect(config, options, context);
     }
 }

@@ -5,23 +5,30 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 
 /** One rank of a job; the first argument says what it does. It prints what a test looks for. */
 final class JobMain {
 
-    private static final int FEW = 100;
     private static final int MANY = 100_000;
+    private static final int OVERLAPPED = 4_000_000;
 
     private JobMain() {}
 
@@ -34,7 +41,9 @@ final class JobMain {
             case "truncated" -> truncate();
             case "killed" -> die();
             case "threads" -> joinTwice();
-            case "counts" -> disagreeAboutCounts();
+            case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
+            case "overlap" -> overlap();
+            case "asynchronous" -> issueWithoutWaiting();
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
@@ -71,6 +80,84 @@ final class JobMain {
         }
     }
 
+    /**
+     * Rank 1 comes to the collectives only after rank 0 has issued them and gone on, and needs rank
+     * 0's part of them while rank 0 waits in another group.
+     */
+    private static void issueWithoutWaiting() {
+        try (ProcessGroup world = join(MpiOptions.DEFAULT);
+                ProcessGroup other = world.newGroup(List.of(0, 1)).orElseThrow()) {
+            Tensor many = ints(MANY, 1);
+            Tensor few = ints(1, 1);
+            Tensor first = ints(1, 0);
+            Tensor second = ints(1, 0);
+            if (world.rank() == 0) {
+                Work large = world.allReduce(many, ReduceOp.SUM);
+                Work small = world.allReduce(few, ReduceOp.SUM);
+                Work one = world.recv(first, 1);
+                Work two = world.recv(second, 1);
+                world.sync().send(ints(1, 5), 1);
+                other.sync().barrier();
+                List.of(two, one, small, large).forEach(Work::await);
+                print("messages " + value(first) + " " + value(second));
+            } else {
+                world.sync().recv(first, 0);
+                world.sync().send(ints(1, 11), 0);
+                world.sync().send(ints(1, 12), 0);
+                world.allReduce(many, ReduceOp.SUM).await();
+                world.allReduce(few, ReduceOp.SUM).await();
+                other.sync().barrier();
+            }
+            int last = value(many.slice(MANY - 1, 1));
+            print("rank " + world.rank() + ": sums " + last + " " + value(few));
+        }
+    }
+
+    /**
+     * Nobody calls MPI while the sum is made: not this thread, and there is no engine with a
+     * watchdog.
+     */
+    private static void overlap() {
+        MpiOptions options = MpiOptions.DEFAULT.withProgressThread();
+        MpiProvider provider = new MpiProvider();
+        World world = provider.world(Optional.of(options)).orElseThrow();
+        CommunicatorConfig config =
+                new CommunicatorConfig(
+                        "world",
+                        world.rank(),
+                        world.size(),
+                        Optional.empty(),
+                        Duration.ofSeconds(20),
+                        Device.CPU,
+                        Interop.NONE,
+                        Optional.of(options),
+                        Optional.empty(),
+                        List.of());
+        try (Communicator communicator = provider.create(config);
+                Tensor tensor = Tensor.allocate(Device.CPU, DataType.INT32, OVERLAPPED)) {
+            tensor.copyFrom(IntStream.generate(() -> 1).limit(OVERLAPPED).toArray());
+            long request =
+                    communicator.allReduce(
+                            tensor.address(),
+                            tensor.address(),
+                            OVERLAPPED,
+                            DataType.INT32,
+                            ReduceOp.SUM,
+                            Communicator.NONBLOCKING);
+            int[] found = new int[OVERLAPPED];
+            for (int i = 0; i < 600 && !allAre(found, world.size()); i++) {
+                LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
+                tensor.copyTo(found);
+            }
+            print("rank " + world.rank() + ": moved " + allAre(found, world.size()));
+            communicator.await(request);
+        }
+    }
+
+    private static boolean allAre(int[] values, int expected) {
+        return Arrays.stream(values).allMatch(value -> value == expected);
+    }
+
     private static void dereferenceNull() {
         try (ProcessGroup group = ProcessGroup.init("mpi")) {
             String[] nothing = new String[1];
@@ -100,11 +187,12 @@ final class JobMain {
      * Operations in which rank 0 expects less than rank 1 sends. What lies behind rank 0's elements
      * must stay as it is.
      */
-    private static void disagreeAboutCounts() {
+    private static void disagreeAboutCounts(int few) {
         try (ProcessGroup world = join(MpiOptions.DEFAULT, Duration.ofSeconds(5))) {
-            int count = world.rank() == 0 ? FEW : MANY;
+            int count = world.rank() == 0 ? few : MANY;
             Tensor in = ints(2 * MANY, 1);
-            Tensor out = ints(2 * MANY, 1);
+            int mine = 1 + world.rank();
+            Tensor out = ints(2 * MANY, mine);
             List<BiConsumer<ProcessGroup, Tensor>> operations =
                     List.of(
                             (group, to) -> message(group, to),
@@ -124,7 +212,7 @@ final class JobMain {
                 }
                 int[] found = new int[2 * MANY];
                 out.copyTo(found);
-                if (Arrays.stream(found, count, found.length).anyMatch(value -> value != 1)) {
+                if (Arrays.stream(found, count, found.length).anyMatch(value -> value != mine)) {
                     print("OVERWRITTEN on rank " + world.rank());
                 }
                 churnTheHeap();

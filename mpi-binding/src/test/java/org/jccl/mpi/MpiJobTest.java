@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -72,6 +73,25 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void whatIsIssuedWaitsForNobody(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "asynchronous");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output())
+                .contains("messages 11 12", "rank 0: sums 2 2", "rank 1: sums 2 2");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aProgressThreadMovesDataWhileNobodyCallsMpi(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "overlap");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0: moved true", "rank 1: moved true");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void aNullDereferenceStaysAnException(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "null");
@@ -89,13 +109,14 @@ class MpiJobTest {
     }
 
     /**
-     * Open MPI 4.1 writes past the end of the shorter side's memory, unless it is told how not to.
+     * Open MPI 4.1 by itself writes past the end of the shorter side's memory. Of 400 bytes ranks
+     * do not compare what they do, of 8000 they do.
      */
     @ParameterizedTest
-    @EnumSource
-    void ranksThatDisagreeAboutCountsHarmNoMemory(Mpirun mpirun) {
+    @CsvSource({"OPEN_MPI, 100", "OPEN_MPI, 2000", "MPICH, 100", "MPICH, 2000"})
+    void ranksThatDisagreeAboutCountsHarmNoMemory(Mpirun mpirun, String few) {
         mpirun.assumeInstalled();
-        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts");
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts", few);
         assertThat(outcome.output())
                 .contains(
                         "rank 0: org.jccl.MismatchException: group 'world/0,1', rank 0, operation 0")

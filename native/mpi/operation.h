@@ -1,0 +1,109 @@
+// What a rank asks of its group, and what must live as long as the library works on it.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "types.h"
+
+namespace jccl {
+
+class Communicator;
+
+enum Collective : int {
+  kBarrier,
+  kBroadcast,
+  kAllReduce,
+  kReduce,
+  kAllGather,
+  kAllGatherV,
+  kGather,
+  kScatter,
+  kReduceScatter,
+  kReduceScatterV,
+  kAllToAll,
+  kAllToAllV
+};
+
+// One collective with its arguments. Those that a collective does not have stay as they are here.
+struct Call {
+  Collective what;
+  void* in = nullptr;
+  void* out = nullptr;
+  int64_t count = 0;
+  int type = 0;
+  int kind = 0;
+  double factor = 0;
+  int root = 0;
+  // Elements for each rank and from each rank, where they differ.
+  const int64_t* inCounts = nullptr;
+  const int64_t* outCounts = nullptr;
+};
+
+// A hash of what must be equal on all ranks.
+uint64_t signatureOf(const Call& call, int size);
+
+// At least the bytes of the largest message that this rank may send for it; equal on all ranks. In an all_to_all of
+// different parts ranks do not know one another's, so that is without limit.
+int64_t largestMessageOf(const Call& call, int size);
+
+// Reused, so that vectors keep their memory.
+struct Operation {
+  std::vector<MPI_Request> requests;
+  std::vector<MPI_Datatype> ownTypes;
+  std::vector<char> scratch;
+  // Of the forms with parts of different sizes: counts and places of what is sent and received.
+  std::vector<int> sendCounts;
+  std::vector<int> sendPlaces;
+  std::vector<int> receiveCounts;
+  std::vector<int> receivePlaces;
+  std::vector<MPI_Datatype> sendTypes;
+  std::vector<MPI_Datatype> receiveTypes;
+
+  // Whether to use MPI's blocking call.
+  bool blocking = false;
+
+  // A receive: how many elements must come, else -1.
+  int64_t expected = -1;
+  int type = 0;
+  MPI_Status status;
+
+  // Why it failed, where that was noticed by a test.
+  std::unique_ptr<Failure> failure;
+
+  // An average: what is left to divide.
+  void* sum = nullptr;
+  int64_t sumCount = 0;
+
+  // Not yet in the library's hands, see deferred.h. While it is set, the members below belong to Deferred.
+  std::atomic<bool> deferred{false};
+
+  // A deferred collective, and the comparison it waits for.
+  Call call;
+  std::vector<int64_t> inCounts;
+  std::vector<int64_t> outCounts;
+  MPI_Request comparison = MPI_REQUEST_NULL;
+  uint64_t mine[2];
+  uint64_t sums[2];
+
+  // A deferred receive.
+  void* data = nullptr;
+  int peer = 0;
+  int tag = 0;
+
+  MPI_Request* next() {
+    requests.push_back(MPI_REQUEST_NULL);
+    return &requests.back();
+  }
+
+  MPI_Datatype own(MPI_Datatype made) {
+    ownTypes.push_back(made);
+    return made;
+  }
+};
+
+}  // namespace jccl

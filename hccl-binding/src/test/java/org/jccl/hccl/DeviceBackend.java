@@ -6,6 +6,7 @@ import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.store.Store;
 
@@ -18,6 +19,18 @@ final class DeviceBackend implements ConformanceBackend {
     public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
         mine.set(World.npu(rank));
         return World.join(store, rank, size, timeout, HcclOptions.defaults());
+    }
+
+    @Override
+    public boolean has(Capability capability) {
+        return switch (capability) {
+            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS -> false;
+        };
+    }
+
+    @Override
+    public String deviceType() {
+        return HcclProvider.DEVICE_TYPE;
     }
 
     @Override

@@ -36,8 +36,8 @@ public class HostCost {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    /** The backend; nccl runs on a device or on the mock. */
-    @Param({"nccl", "gloo"})
+    /** The backend; those of devices run on one or on a mock. */
+    @Param({"nccl", "hccl", "sccl", "gloo", "mpi"})
     public String backend;
 
     private Device device;
@@ -48,7 +48,7 @@ public class HostCost {
     /** Joins a world of one rank. */
     @Setup
     public void join() {
-        device = backend.equals("nccl") ? new Device("cuda", 0) : Device.CPU;
+        device = deviceOf(backend);
         group =
                 ProcessGroup.builder()
                         .backend(backend)
@@ -60,6 +60,15 @@ public class HostCost {
                         .build();
         sync = group.sync();
         tensor = Tensor.allocate(device, DataType.FLOAT32, 1);
+    }
+
+    private static Device deviceOf(String backend) {
+        return switch (backend) {
+            case "nccl" -> new Device("cuda", 0);
+            case "hccl" -> new Device("npu", 0);
+            case "sccl" -> new Device("tpu", 0);
+            default -> Device.CPU;
+        };
     }
 
     /** Lets a device catch up, so that iterations do not pay for those before. */

@@ -7,12 +7,12 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * A Python that has torch: the one named by the system property or environment variable {@code
- * JCCL_TORCH_PYTHON}, else {@code python3}.
+ * A Python that has torch, and numpy, which torch's object collectives call: the one named by the
+ * system property or environment variable {@code JCCL_PEER_PYTHON}, else {@code python3}.
  */
 public final class TorchPython {
 
-    private static final String NAME = "JCCL_TORCH_PYTHON";
+    private static final String NAME = "JCCL_PEER_PYTHON";
 
     private TorchPython() {}
 
@@ -32,7 +32,7 @@ public final class TorchPython {
             throw new AssertionError("%s=%s does not work: %s".formatted(NAME, named, answer));
         }
         return abort(
-                "Interoperation with PyTorch is not tested (%s): install torch 2.13 for python3, or set %s to a Python that has it"
+                "Interoperation with PyTorch is not tested (%s): install torch 2.13 and numpy for python3, or set %s to a Python that has them"
                         .formatted(answer, NAME));
     }
 
@@ -45,7 +45,7 @@ public final class TorchPython {
                                             "-W",
                                             "ignore",
                                             "-c",
-                                            "import torch; print('torch', torch.__version__)"))
+                                            "import numpy, torch; print('torch', torch.__version__)"))
                             .redirectErrorStream(true)
                             .start();
             try (BufferedReader output = process.inputReader()) {

@@ -217,7 +217,7 @@ class MpiJobTest {
                         "env",
                         "LD_LIBRARY_PATH=" + directory,
                         "MPI4PY_MPIABI=" + (mpirun == Mpirun.MPICH ? "mpich" : "openmpi"),
-                        System.getProperty("jccl.test.python", "python3"),
+                        System.getenv().getOrDefault("JCCL_PEER_PYTHON", "python3"),
                         script.toString());
         Mpirun.Outcome alone = mpirun.run(Map.of(2, python));
         Assumptions.assumeTrue(

@@ -3,7 +3,6 @@ package org.jccl.store;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
@@ -27,20 +26,23 @@ final class FileLock implements AutoCloseable {
     static FileLock acquire(Path file, Deadline deadline) {
         long seconds = 1 + TimeUnit.NANOSECONDS.toSeconds(deadline.nanosLeft());
         Process command = start(file, Math.min(seconds, LONGEST_SECONDS));
-        FileLock lock = new FileLock(command);
         try {
             OutputStream input = command.getOutputStream();
             InputStream output = command.getInputStream();
             input.write('\n');
             input.flush();
             if (output.read() == '\n') {
-                return lock;
+                return new FileLock(command);
             }
         } catch (IOException e) {
-            lock.close();
-            throw new StoreException("The flock command for '" + file + "' ended early", e);
+            command.destroy();
+            command.onExit().join();
+            throw new StoreException(
+                    "The flock command for '%s' ended with %d. Check that the directory is writable"
+                            .formatted(file, command.exitValue()),
+                    e);
         }
-        lock.close();
+        command.onExit().join();
         throw new StoreTimeoutException(
                 "Did not get the lock of store file '%s' within %d s (flock ended with %d). Check that the directory is writable and that no stopped process holds the file"
                         .formatted(file, seconds, command.exitValue()),
@@ -66,7 +68,7 @@ final class FileLock implements AutoCloseable {
             command.getOutputStream().close();
             command.getInputStream().close();
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw new StoreException("The flock command ended while it held the lock", e);
         } finally {
             command.onExit().join();
         }

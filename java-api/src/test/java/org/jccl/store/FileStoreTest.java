@@ -10,6 +10,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -107,7 +108,8 @@ final class FileStoreTest extends StoreContract {
                 .hasMessageContaining("gone");
     }
 
-    @Test
+    // Whether writing to a command that ends early fails is a matter of luck.
+    @RepeatedTest(10)
     void namesAFileThatCanNotBeCreated() {
         Path nowhere = directory.resolve("missing").resolve("file");
         assertThatThrownBy(() -> FileStore.open(nowhere, 1, SHORT))

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -21,9 +20,12 @@ import org.jccl.spi.Communicator;
  */
 public final class HostEngine extends Engine {
 
-    private final ReentrantLock turn = new ReentrantLock();
     private final Staging staging = new Staging(HostMemory.get().scratch());
+
+    // Guarded by the monitor of the running operations: one lock is faster than three.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
+    private Thread turn;
+    private int turnDepth;
     private long collectives;
     private Thread worker;
 
@@ -78,48 +80,75 @@ public final class HostEngine extends Engine {
     }
 
     private void enqueue(HostWork work) {
-        synchronized (queue) {
+        synchronized (running) {
             requireUsable(work);
             work.sequence = collectives++;
             queue.add(work);
+        }
+        // Whoever has the turn may already have seen an empty queue, then the worker comes next.
+        if (!communicator.startsCollectives() || !tryTurn()) {
+            wakeWorker();
+            return;
+        }
+        try {
+            startQueued();
+        } finally {
+            leaveTurn();
+        }
+    }
+
+    private void wakeWorker() {
+        synchronized (running) {
             if (worker == null) {
                 worker = new Thread(this::work, "jccl-" + context.group() + "-" + context.rank());
                 worker.setDaemon(true);
                 worker.start();
             } else {
-                queue.notify();
+                running.notifyAll();
             }
         }
-        if (communicator.startsCollectives() && turn.tryLock()) {
-            try {
-                drain(null);
-            } finally {
-                turn.unlock();
+    }
+
+    /** Runs the queue's works as long as that blocks nobody. The caller has the turn. */
+    private void startQueued() {
+        while (true) {
+            HostWork head;
+            synchronized (running) {
+                head = queue.peek();
+                if (head == null) {
+                    return;
+                }
+                if (staging.needs(head)) {
+                    break;
+                }
+                queue.remove();
             }
+            runQueued(head);
         }
+        wakeWorker();
     }
 
     /** The worker's life: wait for works, take the turn, run them. */
     private void work() {
         while (true) {
-            synchronized (queue) {
+            synchronized (running) {
                 while (queue.isEmpty()) {
                     if (closed) {
                         return;
                     }
                     try {
-                        queue.wait();
+                        running.wait();
                     } catch (InterruptedException e) {
                         // Nobody has a reason to interrupt this thread; closing ends it.
                         continue;
                     }
                 }
             }
-            turn.lock();
+            takeTurn();
             try {
                 drain(null);
             } finally {
-                turn.unlock();
+                leaveTurn();
             }
         }
     }
@@ -128,7 +157,7 @@ public final class HostEngine extends Engine {
     private void drain(HostWork last) {
         while (last == null || !last.isDone()) {
             HostWork head;
-            synchronized (queue) {
+            synchronized (running) {
                 head = queue.poll();
             }
             if (head == null) {
@@ -172,7 +201,7 @@ public final class HostEngine extends Engine {
     }
 
     private void startMessage(HostWork work) {
-        synchronized (queue) {
+        synchronized (running) {
             requireUsable(work);
         }
         running.begin(work);
@@ -194,11 +223,13 @@ public final class HostEngine extends Engine {
         while (!work.isDone()) {
             if (work.claim()) {
                 complete(work);
-            } else if (work.kind.isCollective() && turn.tryLock()) {
+                return;
+            }
+            if (work.kind.isCollective() && tryTurn()) {
                 try {
                     drainUpTo(work);
                 } finally {
-                    turn.unlock();
+                    leaveTurn();
                 }
             }
             work.park();
@@ -206,7 +237,7 @@ public final class HostEngine extends Engine {
     }
 
     private void drainUpTo(HostWork work) {
-        synchronized (queue) {
+        synchronized (running) {
             if (!queue.contains(work)) {
                 return;
             }
@@ -288,47 +319,108 @@ public final class HostEngine extends Engine {
     }
 
     private int runCollective(Operation operation) {
-        turn.lock();
+        begin(operation);
         try {
-            HostWork earlier = earlierOrNumber(operation);
-            while (earlier != null) {
-                runQueued(earlier);
-                earlier = earlierOrNumber(operation);
+            callBlocking(operation);
+            if (operation.kind == OperationKind.BARRIER) {
+                startedBefore(operation).forEach(this::await);
             }
-            running.begin(operation);
-            try {
-                callBlocking(operation);
-                if (operation.kind == OperationKind.BARRIER) {
-                    startedBefore(operation).forEach(this::await);
-                }
-            } catch (Throwable e) {
-                throw failed(e, operation);
-            } finally {
-                running.end(operation);
-            }
-            return -1;
+        } catch (Throwable e) {
+            throw failed(e, operation);
         } finally {
-            turn.unlock();
+            synchronized (running) {
+                running.remove(operation);
+                dropTurn();
+            }
+            running.letGo(operation);
+        }
+        return -1;
+    }
+
+    /** Takes the turn for a synchronous operation, when what was queued before it has run. */
+    private void begin(Operation operation) {
+        while (true) {
+            synchronized (running) {
+                awaitTurn();
+                requireUsable(operation);
+                holdTurn();
+                if (queue.isEmpty()) {
+                    operation.sequence = collectives++;
+                    running.beginSynchronous(operation);
+                    return;
+                }
+            }
+            try {
+                drain(null);
+            } finally {
+                leaveTurn();
+            }
         }
     }
 
-    /** The head of the queue, or null when there is none: then the operation has its number. */
-    private HostWork earlierOrNumber(Operation operation) {
-        synchronized (queue) {
-            HostWork head = queue.poll();
-            if (head == null) {
-                requireUsable(operation);
-                operation.sequence = collectives++;
+    // Up to dropTurn the caller has the monitor of the running operations: taking it again costs
+    // as much as taking it.
+
+    /** Blocks until no other thread has the turn. */
+    private void awaitTurn() {
+        boolean interrupted = false;
+        while (isTaken()) {
+            try {
+                running.awaitSignal(0);
+            } catch (InterruptedException e) {
+                interrupted = true; // the thread that has it goes on all the same
             }
-            return head;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private boolean isTaken() {
+        return turn != null && turn != Thread.currentThread();
+    }
+
+    private void holdTurn() {
+        turn = Thread.currentThread();
+        turnDepth++;
+    }
+
+    private void dropTurn() {
+        turnDepth--;
+        if (turnDepth == 0) {
+            turn = null;
+            running.signal();
+        }
+    }
+
+    private void takeTurn() {
+        synchronized (running) {
+            awaitTurn();
+            holdTurn();
+        }
+    }
+
+    private boolean tryTurn() {
+        synchronized (running) {
+            if (isTaken()) {
+                return false;
+            }
+            holdTurn();
+            return true;
+        }
+    }
+
+    private void leaveTurn() {
+        synchronized (running) {
+            dropTurn();
         }
     }
 
     private int runMessage(Operation operation) {
-        synchronized (queue) {
+        synchronized (running) {
             requireUsable(operation);
+            running.beginSynchronous(operation);
         }
-        running.begin(operation);
         try {
             if (operation.kind == OperationKind.RECV) {
                 long request = operation.call(communicator, Communicator.NONBLOCKING);
@@ -345,9 +437,9 @@ public final class HostEngine extends Engine {
 
     @Override
     void onFailure() {
-        synchronized (queue) {
+        synchronized (running) {
             // The worker completes what still waits.
-            queue.notifyAll();
+            running.notifyAll();
         }
     }
 
@@ -362,19 +454,19 @@ public final class HostEngine extends Engine {
 
     @Override
     public void close(Duration patience) {
-        synchronized (queue) {
+        synchronized (running) {
             if (closed) {
                 return;
             }
             closed = true;
-            queue.notifyAll();
+            running.notifyAll();
         }
         // Each work in the queue has its own deadline, so this ends.
-        turn.lock();
+        takeTurn();
         try {
             drain(null);
         } finally {
-            turn.unlock();
+            leaveTurn();
         }
         if (!awaitIdle(patience)) {
             fail(

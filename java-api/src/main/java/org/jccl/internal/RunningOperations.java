@@ -14,6 +14,8 @@ final class RunningOperations {
 
     private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+    private static final long NOT_SEEN = 0;
+
     private final List<Operation> running = new ArrayList<>();
     private final ArrayDeque<Operation> pool = new ArrayDeque<>();
 
@@ -22,7 +24,7 @@ final class RunningOperations {
 
     private final MessageCounters messages = new MessageCounters();
 
-    /** Threads in {@link #awaitEnd}: waking nobody costs a call into the virtual machine. */
+    /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
     private int waiting;
 
     /** Null unless recording was asked for. */
@@ -68,8 +70,20 @@ final class RunningOperations {
      * Notes an operation before the library is called with it, and numbers it if it is a message.
      */
     synchronized void begin(Operation operation) {
-        note(operation);
-        watch(operation);
+        number(operation);
+        record(operation);
+        add(operation, System.nanoTime());
+    }
+
+    /**
+     * The same for one that its caller waits for. Its clock starts when the watchdog sees it first,
+     * which is soon enough for a deadline: reading the time would be a quarter of what a call
+     * costs. The caller has the monitor.
+     */
+    void beginSynchronous(Operation operation) {
+        number(operation);
+        record(operation);
+        add(operation, NOT_SEEN);
     }
 
     /**
@@ -77,19 +91,33 @@ final class RunningOperations {
      * is not seen unless it is the one to {@link #watch}.
      */
     void note(Operation operation) {
-        if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
+        if (!operation.kind.isCollective()) {
             synchronized (this) {
-                operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
+                number(operation);
             }
         }
+        record(operation);
+    }
+
+    /** Counts an operation as running from now on, until {@link #end}. */
+    synchronized void watch(Operation operation) {
+        add(operation, System.nanoTime());
+    }
+
+    private void number(Operation operation) {
+        if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
+            operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
+        }
+    }
+
+    private void record(Operation operation) {
         if (recorder != null) {
             recorder.begin(operation);
         }
     }
 
-    /** Counts an operation as running from now on, until {@link #end}. */
-    synchronized void watch(Operation operation) {
-        operation.startNanos = System.nanoTime();
+    private void add(Operation operation, long startNanos) {
+        operation.startNanos = startNanos;
         operation.runningIndex = running.size();
         running.add(operation);
     }
@@ -97,15 +125,23 @@ final class RunningOperations {
     /** Forgets an operation that the library is done with, and lets its memory go. */
     void end(Operation operation) {
         synchronized (this) {
-            Operation last = running.remove(running.size() - 1);
-            if (last != operation) {
-                running.set(operation.runningIndex, last);
-                last.runningIndex = operation.runningIndex;
-            }
-            if (waiting > 0) {
-                notifyAll();
-            }
+            remove(operation);
         }
+        letGo(operation);
+    }
+
+    /** The first half of {@link #end}, for a caller that has the monitor. */
+    void remove(Operation operation) {
+        Operation last = running.remove(running.size() - 1);
+        if (last != operation) {
+            running.set(operation.runningIndex, last);
+            last.runningIndex = operation.runningIndex;
+        }
+        signal();
+    }
+
+    /** The second half of {@link #end}, without the monitor. */
+    void letGo(Operation operation) {
         if (recorder != null) {
             recorder.end(operation);
         }
@@ -123,12 +159,24 @@ final class RunningOperations {
     /** Blocks until an operation ends or the time is over. */
     synchronized void awaitEnd(long millis) throws InterruptedException {
         if (!running.isEmpty()) {
-            waiting++;
-            try {
-                wait(millis);
-            } finally {
-                waiting--;
-            }
+            awaitSignal(millis);
+        }
+    }
+
+    /** Blocks until an operation ends, something else is signalled, or the time is over. */
+    synchronized void awaitSignal(long millis) throws InterruptedException {
+        waiting++;
+        try {
+            wait(millis);
+        } finally {
+            waiting--;
+        }
+    }
+
+    /** Wakes whoever awaits a signal. The caller has the monitor. */
+    void signal() {
+        if (waiting > 0) {
+            notifyAll();
         }
     }
 
@@ -151,6 +199,9 @@ final class RunningOperations {
         long suspiciousNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
         // Described under the lock: a synchronous call's object is reused once it has ended.
         for (Operation operation : running) {
+            if (operation.startNanos == NOT_SEEN) {
+                operation.startNanos = now;
+            }
             long age = now - operation.startNanos;
             if (age > timeoutNanos) {
                 expired = operation.context(group);

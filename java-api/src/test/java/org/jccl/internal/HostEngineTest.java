@@ -99,8 +99,9 @@ class HostEngineTest {
         }
     }
 
-    /** A tick of the watchdog, later by this much. */
+    /** A tick of the watchdog, and one that is later by this much. */
     private static void watchAfter(HostEngine engine, Duration later) {
+        engine.watch(System.nanoTime());
         engine.watch(System.nanoTime() + later.toNanos());
     }
 
@@ -134,6 +135,42 @@ class HostEngineTest {
         List<String> calls = library.calls();
         assertThat(calls).hasSize(101).endsWith("allReduce", "broadcast", "allGather");
         assertThat(library.thread(100)).isSameAs(Thread.currentThread());
+    }
+
+    @Test
+    void whatTheLibraryStartsIsIssuedOnTheCallingThread() {
+        library.startsCollectives = true;
+        long before = workers();
+        submit(engine(), OperationKind.ALL_REDUCE);
+        assertThat(library.calls()).containsExactly("allReduce");
+        assertThat(library.thread(0)).isSameAs(Thread.currentThread());
+        assertThat(workers()).as("threads to be woken by each call").isLessThanOrEqualTo(before);
+    }
+
+    private static long workers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("jccl-g-"))
+                .count();
+    }
+
+    @Test
+    void issuingDoesNotWaitForWhatMustBeStaged() throws Exception {
+        library.startsCollectives = true;
+        library.block();
+        HostEngine engine = engine();
+        HostWork staged = (HostWork) engine.newOperation();
+        fill(staged, OperationKind.ALL_GATHER, 0);
+        staged.outputParts = new long[] {1, 2};
+        engine.submit(staged);
+        Work next = submit(engine, OperationKind.ALL_REDUCE);
+        library.awaitCalls(1);
+        assertThat(library.thread(0).getName()).isEqualTo("jccl-g-0");
+        library.unblock();
+        awaitStart(next);
+        library.complete(1);
+        next.await();
+        assertThat(staged.isCompleted()).isTrue();
+        assertThat(library.calls()).containsExactly("allGather", "allReduce", "await");
     }
 
     @Test

@@ -5,5 +5,6 @@ module org.jccl.benchmarks {
     requires jmh.core;
     requires org.bytedeco.cuda;
     requires org.jccl.api;
+    requires org.jccl.mpi;
     requires org.jccl.nccl;
 }

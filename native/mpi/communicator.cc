@@ -15,8 +15,11 @@ namespace {
 
 constexpr int kCancelMillis = 100;
 
-std::atomic<int> underWay{0};
+// Waited for by awaitRequest.
+std::atomic<int> requests{0};
+
 std::atomic<bool> crowded{false};
+std::atomic<bool> exiting{false};
 std::atomic<bool> worldIsSpoilt{false};
 
 // A waiting rank polls, since nothing else moves MPI's data. Where ranks share cores it must not keep others from
@@ -52,13 +55,18 @@ class Pause {
 
 }  // namespace
 
-int operationsUnderWay() { return underWay; }
+bool endOperations() {
+  exiting = true;
+  return OperationPool::taken() + requests == 0;
+}
+
+bool operationsAreUnderWay() { return OperationPool::taken() + requests > 0; }
 
 void setLocalRanks(int count) { crowded = count > sysconf(_SC_NPROCESSORS_ONLN); }
 
 void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeoutMillis);
-  underWay++;
+  requests++;
   Pause pause;
   for (int done = 0; !done; pause()) {
     check(MPI_Test(request, &done, MPI_STATUS_IGNORE), what);
@@ -66,7 +74,7 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
       throw Failure(kTimeout, std::string(what) + " was not complete in " + std::to_string(timeoutMillis) + " ms");
     }
   }
-  underWay--;
+  requests--;
 }
 
 Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode)
@@ -82,13 +90,6 @@ Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode
   }
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
-}
-
-Communicator::~Communicator() {
-  delete spare_.load();
-  for (Operation* operation : idle_) {
-    delete operation;
-  }
 }
 
 void Communicator::close() {
@@ -110,6 +111,9 @@ void Communicator::requireNotAborted() const {
   if (aborted_) {
     throw Failure(kAborted, "the communicator was aborted");
   }
+  if (exiting) {
+    throw Failure(kAborted, "the process exits");
+  }
 }
 
 template <typename IsOver>
@@ -121,10 +125,10 @@ void Communicator::waitFor(IsOver&& isOver) {
 
 template <typename Start>
 int64_t Communicator::run(int64_t stream, Start&& start) {
-  requireNotAborted();
-  Operation* operation = take();
+  Operation* operation = operations_.take();
   operation->blocking = mode_.blocking && stream == kBlocking;
   try {
+    requireNotAborted();  // after it was taken, so that either this or endOperations() notices
     start(*operation);
   } catch (...) {
     giveUp(operation);
@@ -194,11 +198,10 @@ int64_t Communicator::receive(int64_t stream, void* data, int64_t count, int typ
     o.data = data;
     o.peer = peer < 0 ? MPI_ANY_SOURCE : peer;
     o.tag = tagOf(tag, type);
-    if (kOverruns) {
-      Deferred::ofProcess().add(*this, o);
-      Deferred::ofProcess().advance();
-    } else {
+    if (!kOverruns) {
       startReceive(o);
+    } else if (!Deferred::ofProcess().isEmpty() || !startMatchedReceive(o)) {
+      Deferred::ofProcess().add(*this, o);
     }
   });
 }
@@ -237,20 +240,6 @@ bool Communicator::comparisonIsOver(Operation& o) {
   return done != 0;
 }
 
-Operation* Communicator::take() {
-  underWay++;
-  if (Operation* spare = spare_.exchange(nullptr)) {
-    return spare;
-  }
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_.empty()) {
-    return new Operation();
-  }
-  Operation* operation = idle_.back();
-  idle_.pop_back();
-  return operation;
-}
-
 void Communicator::giveBack(Operation* operation) {
   for (MPI_Datatype& type : operation->ownTypes) {
     MPI_Type_free(&type);
@@ -260,11 +249,7 @@ void Communicator::giveBack(Operation* operation) {
   operation->expected = -1;
   operation->sum = nullptr;
   operation->failure.reset();
-  if (Operation* other = spare_.exchange(operation)) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(other);
-  }
-  underWay--;
+  operations_.giveBack(operation);
 }
 
 // After a failure. What the library may still use is never freed; a receive can be taken back.

@@ -5,10 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
-#include "operation.h"
+#include "operation_pool.h"
 #include "retired.h"
 
 namespace jccl {
@@ -35,7 +34,6 @@ class Communicator {
  public:
   // Owned ones are retired on close; the one for comparisons is MPI_COMM_NULL where ranks do not compare.
   Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode);
-  ~Communicator();
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -121,7 +119,6 @@ class Communicator {
 
   void requireNotAborted() const;
   int tagOf(int tag, int type) const;
-  Operation* take();
   void giveBack(Operation* operation);
   void giveUp(Operation* operation);
   static void takeBack(Operation& receive);
@@ -140,14 +137,14 @@ class Communicator {
   // Ranks were found to disagree: what was issued after it is not started any more.
   std::atomic<bool> disagreed_{false};
   std::atomic<bool> abandoned_{false};
-  // One more of the idle ones, to be had without the lock.
-  std::atomic<Operation*> spare_{nullptr};
-  std::mutex mutex_;
-  std::vector<Operation*> idle_;
+  OperationPool operations_;
 };
 
-// Number of operations of this process in the library's hands. MPI must not be finalised before it is 0.
-int operationsUnderWay();
+// Whether the library has operations of this process in its hands.
+bool operationsAreUnderWay();
+
+// Refuses operations from now on. Returns whether none is under way: else MPI must not be finalised.
+bool endOperations();
 
 // Tells how many ranks share this host, so that waiting lets others run where there are fewer cores.
 void setLocalRanks(int count);

@@ -20,6 +20,8 @@ class Deferred {
   // The one of this process: a rank that waits in one group must bring forward what another needs.
   static Deferred& ofProcess();
 
+  bool isEmpty() const { return count_ == 0; }
+
   void add(Communicator& owner, Operation& operation);
 
   // Takes an operation back. Afterwards nobody else uses it.

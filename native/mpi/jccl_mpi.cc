@@ -181,7 +181,7 @@ void jccl_mpi_exit() noexcept {
     return;
   }
   jccl::stopProgress();
-  if (jccl::operationsUnderWay() > 0) {
+  if (!jccl::endOperations()) {
     MPI_Abort(MPI_COMM_WORLD, 1);
     return;
   }

@@ -55,7 +55,7 @@ class Nothing {
 void bringForward() {
   Nothing nothing;
   while (!stopped) {
-    if (operationsUnderWay() == 0) {
+    if (!operationsAreUnderWay()) {
       std::this_thread::sleep_for(kIdle);
       continue;
     }

@@ -4,7 +4,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.spi.Communicator;
@@ -19,8 +18,11 @@ final class RunningOperations {
     private final List<Operation> running = new ArrayList<>();
     private final ArrayDeque<Operation> pool = new ArrayDeque<>();
 
-    /** One more of the pool, for callers that come one after another: to be had without a lock. */
-    private final AtomicReference<Operation> spare = new AtomicReference<>();
+    /** The first caller, or the first after it ended: it needs no lock. */
+    private volatile Thread favourite;
+
+    /** One more of the pool, which only the favourite touches. */
+    private Operation spare;
 
     private final MessageCounters messages = new MessageCounters();
 
@@ -44,24 +46,32 @@ final class RunningOperations {
 
     /** An empty operation, reused where possible. */
     Operation borrow() {
-        Operation operation = spare.getAndSet(null);
-        if (operation == null) {
-            synchronized (this) {
-                operation = pool.poll();
-            }
+        Operation operation = null;
+        if (Thread.currentThread() == favourite) {
+            operation = spare;
+            spare = null;
         }
         if (operation == null) {
-            operation = new Operation();
+            operation = borrowFromPool();
         }
         operation.clear();
         return operation;
     }
 
+    private synchronized Operation borrowFromPool() {
+        if (favourite == null || !favourite.isAlive()) {
+            favourite = Thread.currentThread();
+        }
+        Operation operation = pool.poll();
+        return operation == null ? new Operation() : operation;
+    }
+
     void giveBack(Operation operation) {
-        Operation other = spare.getAndSet(operation);
-        if (other != null) {
+        if (Thread.currentThread() == favourite && spare == null) {
+            spare = operation;
+        } else {
             synchronized (this) {
-                pool.push(other);
+                pool.push(operation);
             }
         }
     }

@@ -23,6 +23,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "mpi/deferred.cc",
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
+                            "mpi/operation_pool.cc",
                             "mpi/collectives.cc",
                             "mpi/progress.cc",
                             "mpi/jccl_mpi.cc"

@@ -13,8 +13,6 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
-import org.jccl.BackendOptions;
-import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
@@ -23,7 +21,6 @@ import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * Forms a communicator: shares the unique id through the store and initialises NCCL with it, or
@@ -63,17 +60,7 @@ final class NcclConnector {
     private NcclConnector(CommunicatorConfig config, String call) {
         this.config = config;
         this.call = call;
-        this.options = options(config);
-    }
-
-    private static NcclOptions options(CommunicatorConfig config) {
-        BackendOptions given = config.options().orElseGet(NcclOptions::defaults);
-        if (given instanceof NcclOptions mine) {
-            return mine;
-        }
-        throw new UsageException(
-                FailureContext.NONE,
-                "options of backend nccl must be NcclOptions, got " + given.getClass().getName());
+        this.options = config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
@@ -229,14 +216,7 @@ final class NcclConnector {
             check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             return id;
         }
-        Store store =
-                config.store()
-                        .orElseThrow(
-                                () ->
-                                        new UsageException(
-                                                FailureContext.NONE,
-                                                "NCCL needs a store to connect ranks; build the group"
-                                                        + " with one, or under a launcher"));
+        Store store = config.requireStore("NCCL needs a store to connect ranks");
         if (config.rank() == 0) {
             check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             byte[] copy = new byte[ID_BYTES];
@@ -244,29 +224,7 @@ final class NcclConnector {
             store.set(key, copy);
             return id;
         }
-        bytes.put(fetchId(store, key));
-        return id;
-    }
-
-    private byte[] fetchId(Store store, String key) {
-        try {
-            store.await(List.of(key), config.timeout());
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    FailureContext.NONE,
-                    "rank 0 put no NCCL id into the store in " + config.timeout(),
-                    e);
-        }
-        byte[] id = store.get(key);
-        if (id.length != ID_BYTES) {
-            throw new BootstrapException(
-                    FailureContext.NONE,
-                    "the NCCL id in the store has "
-                            + id.length
-                            + " bytes instead of "
-                            + ID_BYTES
-                            + "; is the store used by another job?");
-        }
+        bytes.put(config.fetch(key, ID_BYTES, "NCCL id"));
         return id;
     }
 

@@ -11,6 +11,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.Work;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.DeviceRuntime;
 
@@ -205,6 +206,7 @@ public final class StreamEngine extends Engine {
             }
         } catch (JcclException e) {
             // The device is beyond use, so nothing reads the memory any more.
+            CleanUp.failed(context.toString(), e);
             running.end(operation);
         }
     }
@@ -383,6 +385,7 @@ public final class StreamEngine extends Engine {
                             ended = runtime.queryEvent(entry.endEvent());
                         } catch (JcclException e) {
                             // The device is beyond use, so nothing reads the memory any more.
+                            CleanUp.failed(context.toString(), e);
                             ended = true;
                         }
                         return ended && passed.add(entry);

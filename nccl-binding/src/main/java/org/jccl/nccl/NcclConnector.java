@@ -19,6 +19,7 @@ import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
 
@@ -164,7 +165,7 @@ final class NcclConnector {
         PointerPointer<ncclComm> none = new PointerPointer<>(1L);
         Runnable split =
                 () -> {
-                    CudaRuntime.check(cudart.cudaSetDevice(parent.device()), "cudaSetDevice");
+                    CudaRuntime.enter(parent.device());
                     try (NcclCalls calls = parent.enter()) {
                         calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
                     }
@@ -213,12 +214,12 @@ final class NcclConnector {
         ncclUniqueId id = new ncclUniqueId();
         BytePointer bytes = id.internal().capacity(ID_BYTES);
         if (config.size() == 1) {
-            check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
+            NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             return id;
         }
         Store store = config.requireStore("NCCL needs a store to connect ranks");
         if (config.rank() == 0) {
-            check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
+            NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             byte[] copy = new byte[ID_BYTES];
             bytes.get(copy);
             store.set(key, copy);
@@ -234,7 +235,7 @@ final class NcclConnector {
         if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
             var failure = NcclErrors.of(code, call, made);
             if (!made.isNull()) {
-                nccl.ncclCommAbort(made);
+                abort(made);
             }
             throw failure;
         }
@@ -243,7 +244,7 @@ final class NcclConnector {
 
     /** On a thread of its own. */
     private void finish(Formation formation, long deadline) {
-        CudaRuntime.check(cudart.cudaSetDevice(config.device().index()), "cudaSetDevice");
+        CudaRuntime.enter(config.device().index());
         ncclComm made;
         try (ncclConfig_t settings = settings()) {
             made = formation.begin(settings);
@@ -252,7 +253,7 @@ final class NcclConnector {
         synchronized (this) {
             communicator = made;
             if (abandoned) {
-                nccl.ncclCommAbort(made);
+                abort(made);
             }
         }
     }
@@ -274,16 +275,28 @@ final class NcclConnector {
                     code == nccl.ncclInProgress
                             ? timeout(call, config.timeout())
                             : NcclErrors.of(code, call, made);
-            nccl.ncclCommAbort(made);
+            abort(made);
             throw failure;
         }
+    }
+
+    /** On a thread that has the device, which knows already why. */
+    private void abort(ncclComm made) {
+        CleanUp.run(
+                "group " + config.groupName(),
+                () -> NcclErrors.check(nccl.ncclCommAbort(made), "ncclCommAbort"));
     }
 
     /** Has a communicator that comes too late aborted by the thread that waits for it. */
     private synchronized void abandon() {
         abandoned = true;
         if (communicator != null) {
-            BoundedCall.start("jccl-nccl-abort", () -> nccl.ncclCommAbort(communicator));
+            BoundedCall.start(
+                    "jccl-nccl-abort-" + config.groupName(),
+                    () -> {
+                        CudaRuntime.enter(config.device().index());
+                        abort(communicator);
+                    });
         }
     }
 
@@ -328,11 +341,5 @@ final class NcclConnector {
                         major, cudart.cudaDevAttrComputeCapabilityMajor, config.device().index()),
                 "cudaDeviceGetAttribute");
         return major[0] >= FLOAT8_CAPABILITY;
-    }
-
-    private static void check(int code, String call) {
-        if (code != nccl.ncclSuccess) {
-            throw NcclErrors.of(code, call, null);
-        }
     }
 }

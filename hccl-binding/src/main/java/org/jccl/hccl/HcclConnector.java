@@ -156,10 +156,7 @@ final class HcclConnector {
                 () -> {
                     if (config.rank() == 0) {
                         // It starts a server for this device, so both calls are on one thread.
-                        int code = Hccl.HcclGetRootInfo(address);
-                        if (code != Hccl.SUCCESS) {
-                            throw HcclErrors.of(code, "HcclGetRootInfo");
-                        }
+                        HcclErrors.check(Hccl.HcclGetRootInfo(address), "HcclGetRootInfo");
                         config.store()
                                 .ifPresent(
                                         store ->
@@ -217,16 +214,18 @@ final class HcclConnector {
 
     private void initialiseHere(String name, Initialisation call) {
         libraries.runtime().setDevice(config.device().index());
-        int code = call.call();
-        if (code != Hccl.SUCCESS) {
-            throw HcclErrors.of(code, name);
-        }
+        HcclErrors.check(call.call(), name);
         synchronized (this) {
             connected = true;
             if (abandoned) {
-                Hccl.HcclCommDestroy(communicator.getLong(0));
+                destroy();
             }
         }
+    }
+
+    /** On a thread that has the device, where nobody waits for the communicator any more. */
+    private void destroy() {
+        HcclErrors.check(Hccl.HcclCommDestroy(communicator.getLong(0)), "HcclCommDestroy");
     }
 
     /** Has a communicator that comes too late destroyed by the thread that waits for it. */
@@ -234,10 +233,10 @@ final class HcclConnector {
         abandoned = true;
         if (connected) {
             BoundedCall.start(
-                    "jccl-hccl-abandon",
+                    "jccl-hccl-abandon-" + config.groupName(),
                     () -> {
                         libraries.runtime().setDevice(config.device().index());
-                        Hccl.HcclCommDestroy(communicator.getLong(0));
+                        destroy();
                     });
         }
     }

@@ -412,13 +412,18 @@ public final class StreamEngine extends Engine {
         detector.publish();
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
-            staging.close();
-            synchronousCalls.close();
-            freeCommunicator();
-            capturedEvents.forEach(runtime::destroyEvent);
-            events.destroyAll();
-            runtime.destroyStream(stream);
+            release(staging::close);
+            release(synchronousCalls::close);
+            release(this::freeCommunicator);
+            capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));
+            release(events::destroyAll);
+            release(() -> runtime.destroyStream(stream));
         }
+    }
+
+    /** A device or stream that failed refuses some of this, which must not keep the rest. */
+    private void release(Runnable end) {
+        CleanUp.run(context.toString(), end);
     }
 
     /** Scratch memory of the device, used in the order of the communication stream. */
@@ -431,7 +436,10 @@ public final class StreamEngine extends Engine {
 
         @Override
         public void free(long address) {
-            runtime.synchronizeStream(stream);
+            // Nothing runs any more once it is closed, and a stream that failed can not be awaited.
+            if (!closed) {
+                runtime.synchronizeStream(stream);
+            }
             runtime.free(address);
         }
 

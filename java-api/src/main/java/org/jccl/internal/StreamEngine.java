@@ -47,7 +47,7 @@ public final class StreamEngine extends Engine {
     private final List<Draining> draining = new ArrayList<>();
     private final List<Long> capturedEvents = new ArrayList<>();
     private final Object issuing = new Object();
-    private long collectives;
+    private final RecentCollectives collectives = new RecentCollectives();
 
     /**
      * Creates an engine with a communication stream of its own.
@@ -176,7 +176,7 @@ public final class StreamEngine extends Engine {
 
     private void begin(Operation operation) {
         if (operation.kind.isCollective()) {
-            operation.sequence = collectives++;
+            collectives.add(operation);
         }
         running.begin(operation);
     }
@@ -247,7 +247,7 @@ public final class StreamEngine extends Engine {
         synchronized (issuing) {
             caller = enter(operation);
             if (operation.kind.isCollective()) {
-                operation.sequence = collectives++;
+                collectives.add(operation);
             }
             running.note(operation);
             try {
@@ -349,6 +349,11 @@ public final class StreamEngine extends Engine {
     void prepareWatching() {
         // The thread serves groups on several devices, so this is said again at each tick.
         runtime.preparePollingThread(device.index());
+    }
+
+    @Override
+    List<String> issuedBefore(long sequence) {
+        return collectives.before(sequence);
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendOptions;
+import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.UsageException;
@@ -35,6 +36,25 @@ public interface BackendProvider {
      * @return version and path, or what was tried and why it failed; never throws
      */
     Availability availability();
+
+    /**
+     * Loads the vendor library, or says all there is to say about why it can not.
+     *
+     * @throws BackendUnavailableException with everything that was tried
+     */
+    default void requireAvailable() {
+        if (availability() instanceof Availability.Unavailable missing) {
+            throw new BackendUnavailableException(
+                    FailureContext.NONE,
+                    "backend "
+                            + name()
+                            + " can not be used: "
+                            + missing.reason()
+                            + (missing.tried().isEmpty()
+                                    ? ""
+                                    : "; tried:\n  " + String.join("\n  ", missing.tried())));
+        }
+    }
 
     /**
      * Whether it can share a group with ranks that do not run this API.

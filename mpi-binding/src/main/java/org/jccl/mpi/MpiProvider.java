@@ -130,9 +130,7 @@ public final class MpiProvider implements BackendProvider {
     }
 
     private synchronized void initialise() {
-        if (availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(FailureContext.NONE, missing.reason());
-        }
+        requireAvailable();
         if (initialised) {
             return;
         }

@@ -34,7 +34,8 @@ public final class NcclMemory {
         if (count < 1 || count > Long.MAX_VALUE / dataType.size()) {
             throw usage("count must be between 1 and what fits in memory, got " + count);
         }
-        NcclLibraries libraries = NcclProvider.usable(FailureContext.NONE);
+        new NcclProvider().requireAvailable();
+        NcclLibraries libraries = NcclLibraries.get();
         if (device.index() >= libraries.deviceCount()) {
             throw usage("there is no " + device + "; this host has " + libraries.deviceCount());
         }

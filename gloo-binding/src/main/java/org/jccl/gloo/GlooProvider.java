@@ -6,7 +6,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
@@ -89,10 +88,7 @@ public final class GlooProvider implements BackendProvider {
 
     @Override
     public Communicator create(CommunicatorConfig config) {
-        if (availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(
-                    FailureContext.ofGroup(config.groupName(), config.rank()), missing.reason());
-        }
+        requireAvailable();
         return GlooCommunicator.connect(config, chosen -> log(chosen, config.rank()));
     }
 

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
-import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
@@ -48,15 +47,9 @@ final class Rendezvous {
     }
 
     void connect(Consumer<LocalAddress> whenChosen) {
-        Store store =
-                config.store()
-                        .orElseThrow(
-                                () ->
-                                        new UsageException(
-                                                context,
-                                                "Gloo needs a store to exchange addresses"));
+        Store store = config.requireStore("Gloo needs a store to exchange addresses");
         LocalAddress local =
-                LocalAddress.choose(config.options().map(this::options), System.getenv());
+                LocalAddress.choose(config.options(GlooOptions.class), System.getenv());
         whenChosen.accept(local);
         communicator.listen(local.address().getHostAddress());
         store.set(format.key(config.rank()), format.encode(announce(local)));
@@ -72,14 +65,6 @@ final class Rendezvous {
             // connects.
             communicator.barrier(Communicator.BLOCKING);
         }
-    }
-
-    private GlooOptions options(BackendOptions options) {
-        if (options instanceof GlooOptions gloo) {
-            return gloo;
-        }
-        throw new UsageException(
-                context, "Gloo takes GlooOptions, not " + options.getClass().getName());
     }
 
     private Announcement announce(LocalAddress local) {

@@ -257,17 +257,20 @@ final class CannLibraries {
 
     private String version(Memory out) {
         out.clear();
-        if (has("aclsysGetCANNVersion")
-                && Acl.aclsysGetCANNVersion(CANN, Pointer.nativeValue(out)) == Acl.SUCCESS) {
-            // The text need not end inside its array.
-            byte[] text = out.getByteArray(0, VERSION_TEXT_BYTES);
-            int length = 0;
-            while (length < text.length && text[length] != 0) {
-                length++;
-            }
-            return new String(text, 0, length, StandardCharsets.UTF_8);
+        if (!has("aclsysGetCANNVersion")) {
+            return "before 8.1";
         }
-        return "before 8.1";
+        int code = Acl.aclsysGetCANNVersion(CANN, Pointer.nativeValue(out));
+        if (code != Acl.SUCCESS) {
+            return "unknown, " + CannErrors.of(code, "aclsysGetCANNVersion").reason();
+        }
+        // The text need not end inside its array.
+        byte[] text = out.getByteArray(0, VERSION_TEXT_BYTES);
+        int length = 0;
+        while (length < text.length && text[length] != 0) {
+            length++;
+        }
+        return new String(text, 0, length, StandardCharsets.UTF_8);
     }
 
     private boolean loadOperators() {

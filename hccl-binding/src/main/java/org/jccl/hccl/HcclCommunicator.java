@@ -358,18 +358,6 @@ final class HcclCommunicator implements Communicator {
         return ENQUEUED;
     }
 
-    /** Operations answer 0, so there is never a request to ask for. */
-    @Override
-    public boolean test(long request) {
-        return true;
-    }
-
-    /** Operations answer 0, so there is never a request to wait for. */
-    @Override
-    public int await(long request) {
-        return -1;
-    }
-
     /** Keeps messages until {@link #batchEnd()}; this thread stays inside so long. */
     @Override
     public void batchStart() {

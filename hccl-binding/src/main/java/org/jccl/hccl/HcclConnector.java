@@ -5,19 +5,13 @@ import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.IntStream;
-import org.jccl.BackendOptions;
-import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
-import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * Forms a communicator: a part of the world's, or a world by a rank table or by a root info that
@@ -43,18 +37,8 @@ final class HcclConnector {
     private HcclConnector(CommunicatorConfig config, CannLibraries libraries) {
         this.config = config;
         this.libraries = libraries;
-        this.options = options(config);
+        this.options = config.options(HcclOptions.class).orElseGet(HcclOptions::defaults);
         communicator.clear();
-    }
-
-    private static HcclOptions options(CommunicatorConfig config) {
-        BackendOptions given = config.options().orElseGet(HcclOptions::defaults);
-        if (given instanceof HcclOptions mine) {
-            return mine;
-        }
-        throw new UsageException(
-                FailureContext.NONE,
-                "options of backend hccl must be HcclOptions, got " + given.getClass().getName());
     }
 
     static HcclCommunicator connect(CommunicatorConfig config, CannLibraries libraries) {
@@ -158,15 +142,12 @@ final class HcclConnector {
         Memory info = new Memory(ROOT_INFO_BYTES);
         info.clear();
         Optional<CommConfig> settings = settingsFor("HcclCommInitRootInfoConfig");
-        Optional<Store> store = config.store();
-        if (config.size() > 1 && store.isEmpty()) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "HCCL needs a store or a rank table to connect ranks; build the group with one,"
-                            + " or under a launcher");
+        if (config.size() > 1) {
+            config.requireStore("HCCL needs a store or a rank table to connect ranks");
         }
         if (config.rank() > 0) {
-            info.write(0, fetchRootInfo(store.orElseThrow()), 0, ROOT_INFO_BYTES);
+            byte[] fetched = config.fetch(ROOT_INFO_KEY, ROOT_INFO_BYTES, "HCCL root info");
+            info.write(0, fetched, 0, ROOT_INFO_BYTES);
         }
         long address = Pointer.nativeValue(info);
         long out = Pointer.nativeValue(communicator);
@@ -175,12 +156,13 @@ final class HcclConnector {
                 () -> {
                     if (config.rank() == 0) {
                         // It starts a server for this device, so both calls are on one thread.
-                        int code = Hccl.HcclGetRootInfo(address);
-                        if (code != Hccl.SUCCESS) {
-                            throw HcclErrors.of(code, "HcclGetRootInfo");
-                        }
-                        store.ifPresent(
-                                it -> it.set(ROOT_INFO_KEY, info.getByteArray(0, ROOT_INFO_BYTES)));
+                        HcclErrors.check(Hccl.HcclGetRootInfo(address), "HcclGetRootInfo");
+                        config.store()
+                                .ifPresent(
+                                        store ->
+                                                store.set(
+                                                        ROOT_INFO_KEY,
+                                                        info.getByteArray(0, ROOT_INFO_BYTES)));
                     }
                     int code =
                             settings.isPresent()
@@ -196,28 +178,6 @@ final class HcclConnector {
                     return code;
                 },
                 Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
-    }
-
-    private byte[] fetchRootInfo(Store store) {
-        try {
-            store.await(List.of(ROOT_INFO_KEY), config.timeout());
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    FailureContext.NONE,
-                    "rank 0 put no HCCL root info into the store in " + config.timeout(),
-                    e);
-        }
-        byte[] info = store.get(ROOT_INFO_KEY);
-        if (info.length != ROOT_INFO_BYTES) {
-            throw new BootstrapException(
-                    FailureContext.NONE,
-                    "the HCCL root info in the store has "
-                            + info.length
-                            + " bytes instead of "
-                            + ROOT_INFO_BYTES
-                            + "; is the store used by another job?");
-        }
-        return info;
     }
 
     /** A native call that makes the communicator and answers HCCL's result. */
@@ -254,16 +214,18 @@ final class HcclConnector {
 
     private void initialiseHere(String name, Initialisation call) {
         libraries.runtime().setDevice(config.device().index());
-        int code = call.call();
-        if (code != Hccl.SUCCESS) {
-            throw HcclErrors.of(code, name);
-        }
+        HcclErrors.check(call.call(), name);
         synchronized (this) {
             connected = true;
             if (abandoned) {
-                Hccl.HcclCommDestroy(communicator.getLong(0));
+                destroy();
             }
         }
+    }
+
+    /** On a thread that has the device, where nobody waits for the communicator any more. */
+    private void destroy() {
+        HcclErrors.check(Hccl.HcclCommDestroy(communicator.getLong(0)), "HcclCommDestroy");
     }
 
     /** Has a communicator that comes too late destroyed by the thread that waits for it. */
@@ -271,10 +233,10 @@ final class HcclConnector {
         abandoned = true;
         if (connected) {
             BoundedCall.start(
-                    "jccl-hccl-abandon",
+                    "jccl-hccl-abandon-" + config.groupName(),
                     () -> {
                         libraries.runtime().setDevice(config.device().index());
-                        Hccl.HcclCommDestroy(communicator.getLong(0));
+                        destroy();
                     });
         }
     }

@@ -43,6 +43,13 @@ final class HcclErrors {
         };
     }
 
+    /** Throws for any code but success. */
+    static void check(int code, String call) {
+        if (code != Hccl.SUCCESS) {
+            throw of(code, call);
+        }
+    }
+
     private static String describe(int code) {
         if (CannLibraries.get().has("HcclGetErrorString")) {
             long text = Hccl.HcclGetErrorString(code);

@@ -9,6 +9,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 
 /**
  * Lifetime of a native communicator: one thread inside at a time, destroyed exactly once. HCCL has
@@ -104,10 +105,10 @@ final class HcclHandle {
             asksForErrors = false;
             LOG.log(
                     System.Logger.Level.WARNING,
-                    "group {0}: HCCL can not be asked for errors: {1}; a peer that is lost shows"
-                            + " at the deadline only",
+                    "group {0}: HCCL can not be asked for errors, so a peer that is lost shows at"
+                            + " the deadline only: {1}",
                     name,
-                    HcclErrors.name(code));
+                    HcclErrors.of(code, "HcclGetCommAsyncError").reason());
             return null;
         }
         int noticed = asynchronous.getInt(0);
@@ -166,14 +167,9 @@ final class HcclHandle {
     /** Operations on the callers' own streams have no end event, and HCCL wants them over. */
     private void synchronizeDevice() {
         runtime.setDevice(device);
-        int code = Acl.aclrtSynchronizeDevice();
-        if (code != Acl.SUCCESS) {
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "group {0}: aclrtSynchronizeDevice before its end: {1}",
-                    name,
-                    CannErrors.text(code));
-        }
+        CleanUp.run(
+                "group " + name,
+                () -> CannErrors.check(Acl.aclrtSynchronizeDevice(), "aclrtSynchronizeDevice"));
     }
 
     private void destroy() {
@@ -185,8 +181,6 @@ final class HcclHandle {
             LockSupport.parkNanos(RETRY_NANOS);
             code = Hccl.HcclCommDestroy(communicator);
         }
-        if (code != Hccl.SUCCESS) {
-            throw HcclErrors.of(code, "HcclCommDestroy");
-        }
+        HcclErrors.check(code, "HcclCommDestroy");
     }
 }

@@ -3,7 +3,6 @@ package org.jccl.hccl;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.FailureContext;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -44,7 +43,8 @@ public final class HcclProvider implements BackendProvider {
      */
     @Override
     public DeviceRuntime deviceRuntime(String deviceType) {
-        return usable(FailureContext.NONE).runtime();
+        requireAvailable();
+        return CannLibraries.get().runtime();
     }
 
     /**
@@ -54,15 +54,7 @@ public final class HcclProvider implements BackendProvider {
      */
     @Override
     public Communicator create(CommunicatorConfig config) {
-        CannLibraries libraries = usable(FailureContext.ofGroup(config.groupName(), config.rank()));
-        return HcclConnector.connect(config, libraries);
-    }
-
-    private static CannLibraries usable(FailureContext context) {
-        CannLibraries libraries = CannLibraries.get();
-        if (libraries.availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(context, missing.reason());
-        }
-        return libraries;
+        requireAvailable();
+        return HcclConnector.connect(config, CannLibraries.get());
     }
 }

@@ -6,6 +6,7 @@ import java.util.List;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
+import org.jccl.spi.CleanUp;
 
 /**
  * Enqueues CANN's element-wise operators: multiplying with a factor and converting. For one thread
@@ -83,7 +84,7 @@ final class Operators {
             destroy(from);
             destroy(to);
             if (scalar != 0) {
-                Aclnn.aclDestroyScalar(scalar);
+                noteUndestroyed(Aclnn.aclDestroyScalar(scalar), "aclDestroyScalar");
             }
         }
     }
@@ -131,7 +132,14 @@ final class Operators {
 
     private static void destroy(long tensor) {
         if (tensor != 0) {
-            Aclnn.aclDestroyTensor(tensor);
+            noteUndestroyed(Aclnn.aclDestroyTensor(tensor), "aclDestroyTensor");
+        }
+    }
+
+    /** The operation was enqueued all the same, or has failed with more to say. */
+    private static void noteUndestroyed(int code, String call) {
+        if (code != 0) {
+            CleanUp.failed("an operator's argument", failure(code, call));
         }
     }
 

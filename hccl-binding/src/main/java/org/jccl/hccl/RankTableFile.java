@@ -17,6 +17,8 @@ import org.jccl.ranktable.RankTable;
  */
 final class RankTableFile {
 
+    private static final System.Logger LOG = System.getLogger(RankTableFile.class.getName());
+
     private static final String SUFFIX = ".json";
     private static final int LONGEST_PATH = 4095;
 
@@ -88,7 +90,14 @@ final class RankTableFile {
         }
         try (Memory out = new Memory(Integer.BYTES)) {
             int code = Acl.aclrtGetPhyDevIdByLogicDevId(device, Pointer.nativeValue(out));
-            return code == Acl.SUCCESS ? out.getInt(0) : -1;
+            if (code == Acl.SUCCESS) {
+                return out.getInt(0);
+            }
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "the rank table''s device of this rank is not checked: {0}",
+                    CannErrors.of(code, "aclrtGetPhyDevIdByLogicDevId").reason());
+            return -1;
         }
     }
 }

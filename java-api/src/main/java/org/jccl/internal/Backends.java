@@ -93,34 +93,12 @@ public final class Backends {
                             + ", not on "
                             + type);
         }
-        requireAvailable(provider);
+        provider.requireAvailable();
         Device place =
                 device.filter(given -> given.type().equals(type)).orElse(new Device(type, 0));
         chosen.add(
                 new Group.Backend(
                         provider, place, Optional.ofNullable(options.get(provider.name()))));
-    }
-
-    /**
-     * Loads a backend's library.
-     *
-     * @param provider the binding
-     * @throws BackendUnavailableException when it can not be loaded, with everything that was tried
-     */
-    static void requireAvailable(BackendProvider provider) {
-        if (provider.availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(
-                    FailureContext.NONE,
-                    "backend "
-                            + provider.name()
-                            + " can not be used: "
-                            + missing.reason()
-                            + tried(missing.tried()));
-        }
-    }
-
-    private static String tried(List<String> tried) {
-        return tried.isEmpty() ? "" : "; tried:\n  " + String.join("\n  ", tried);
     }
 
     private static BackendProvider named(List<BackendProvider> present, String name) {
@@ -165,6 +143,6 @@ public final class Backends {
                         + device.map(value -> " for " + value).orElse("")
                         + (refused.isEmpty()
                                 ? "; add the dependency of a binding, see the README"
-                                : tried(refused)));
+                                : "; tried:\n  " + String.join("\n  ", refused)));
     }
 }

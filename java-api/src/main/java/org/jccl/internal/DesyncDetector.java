@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongFunction;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -23,8 +24,8 @@ import org.jccl.store.StoreException;
  * different operations, or a rank whose group failed. Costs nothing while operations run; only one
  * that is stuck is written to the store.
  *
- * <p>The first stuck rank writes what it does under the operation's number, the others compare. A
- * failed rank writes its failure once, and stuck ranks read it.
+ * <p>The first stuck rank writes what it does under the operation's number, and what it issued
+ * before, the others compare. A failed rank writes its failure once, and stuck ranks read it.
  */
 public final class DesyncDetector {
 
@@ -37,29 +38,33 @@ public final class DesyncDetector {
     /**
      * A stuck operation.
      *
+     * @param collective whether it is one, and no message
      * @param key names the operation in the store, the same on every rank that takes part; empty
      *     when that is not known
      * @param title the key in words
      * @param text what must be equal on all of them
      * @param context what this rank does
      */
-    record Suspect(String key, String title, String text, FailureContext context) {
+    record Suspect(
+            boolean collective, String key, String title, String text, FailureContext context) {
 
         static Suspect of(Operation operation, FailureContext context) {
             if (operation.kind.isCollective()) {
                 return new Suspect(
+                        true,
                         "operation/" + operation.sequence,
                         "as operation " + operation.sequence,
                         context.operation(),
                         context);
             }
             if (operation.peer == Communicator.ANY_SOURCE) {
-                return new Suspect("", "", "", context);
+                return new Suspect(false, "", "", "", context);
             }
             boolean sends = operation.kind == OperationKind.SEND;
             int from = sends ? context.rank() : operation.peer;
             int to = sends ? operation.peer : context.rank();
             return new Suspect(
+                    false,
                     "message/" + from + "-" + to + "-" + operation.tag + "/" + operation.sequence,
                     "in message "
                             + operation.sequence
@@ -98,8 +103,15 @@ public final class DesyncDetector {
         this.size = size;
     }
 
-    /** Looks at the stuck operations; returns why they can not end, if that is known. */
-    synchronized Optional<JcclException> examine(List<Suspect> suspects) {
+    /**
+     * Looks at the stuck operations.
+     *
+     * @param suspects the operations
+     * @param issuedBefore descriptions of the collectives before one, from the newest on
+     * @return why they can not end, if that is known
+     */
+    synchronized Optional<JcclException> examine(
+            List<Suspect> suspects, LongFunction<List<String>> issuedBefore) {
         if (store.isEmpty() || storeLost || size == 1) {
             return Optional.empty();
         }
@@ -109,7 +121,7 @@ public final class DesyncDetector {
                 return Optional.empty();
             }
             for (Suspect suspect : suspects) {
-                Optional<JcclException> mismatch = compare(suspect);
+                Optional<JcclException> mismatch = compare(suspect, issuedBefore);
                 if (mismatch.isPresent()) {
                     return mismatch;
                 }
@@ -142,33 +154,48 @@ public final class DesyncDetector {
         }
     }
 
-    private Optional<JcclException> compare(Suspect suspect) {
+    private Optional<JcclException> compare(
+            Suspect suspect, LongFunction<List<String>> issuedBefore) {
         if (suspect.key().isEmpty() || !written.add(suspect.key())) {
             return Optional.empty();
         }
         FailureContext context = suspect.context();
         store.get().set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
-        String mine = rank + "\n" + suspect.text();
-        String first = text(store.get().compareSet(suspect.key(), new byte[0], bytes(mine)));
-        int end = first.indexOf('\n');
-        String theirs = first.substring(end + 1);
-        if (theirs.equals(suspect.text())) {
-            return Optional.empty();
+        List<String> mine = new ArrayList<>();
+        mine.add(suspect.text());
+        if (suspect.collective()) {
+            mine.addAll(issuedBefore.apply(context.sequence()));
         }
-        return Optional.of(
-                new MismatchException(
-                        context,
-                        "rank "
-                                + rank
-                                + " has "
-                                + suspect.text()
-                                + " where rank "
-                                + first.substring(0, end)
-                                + " has "
-                                + theirs
-                                + ", "
-                                + suspect.title()
-                                + "; all ranks must issue the same operations in the same order"));
+        String own = rank + "\n" + String.join("\n", mine);
+        String[] first =
+                text(store.get().compareSet(suspect.key(), new byte[0], bytes(own))).split("\n");
+        // The oldest difference is the cause of the others.
+        for (int back = Math.min(mine.size(), first.length - 1) - 1; back >= 0; back--) {
+            if (!mine.get(back).equals(first[back + 1])) {
+                return Optional.of(
+                        mismatch(suspect, back, mine.get(back), first[0], first[back + 1]));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private MismatchException mismatch(
+            Suspect suspect, int back, String mine, String otherRank, String theirs) {
+        return new MismatchException(
+                suspect.context(),
+                "rank "
+                        + rank
+                        + " has "
+                        + mine
+                        + " where rank "
+                        + otherRank
+                        + " has "
+                        + theirs
+                        + ", "
+                        + (back == 0
+                                ? suspect.title()
+                                : "as operation " + (suspect.context().sequence() - back))
+                        + "; all ranks must issue the same operations in the same order");
     }
 
     /**

@@ -46,7 +46,7 @@ public final class DeviceRuntimes {
     private static DeviceRuntime find(List<BackendProvider> present, String type) {
         for (BackendProvider provider : present) {
             if (provider.deviceTypes().contains(type)) {
-                Backends.requireAvailable(provider);
+                provider.requireAvailable();
                 return provider.deviceRuntime(type);
             }
         }

@@ -156,6 +156,15 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     /** Called on the watchdog's thread at each tick: completes works that nobody waits for. */
     abstract void completeUnawaited();
 
+    /**
+     * What the ranks compare besides an operation in which they are stuck.
+     *
+     * @return descriptions of the collectives before it, from the newest on, as far as they matter
+     */
+    List<String> issuedBefore(long sequence) {
+        return List.of();
+    }
+
     /** Looks after everything that runs; on the watchdog's thread. */
     final void watch(long now) {
         prepareWatching();
@@ -177,7 +186,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
                             overdue.expired(),
                             "not complete after " + timeout + "; " + detector.describePositions()));
         } else if (!failure.isSet()) {
-            detector.examine(overdue.suspects())
+            detector.examine(overdue.suspects(), this::issuedBefore)
                     .ifPresent(cause -> publishAndFail(cause.at(context)));
         }
         detector.publish();

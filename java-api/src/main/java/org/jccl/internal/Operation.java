@@ -87,6 +87,18 @@ public class Operation {
         entry = null;
     }
 
+    /** Takes what {@link #describe} tells from another operation. */
+    final void describeAs(Operation other) {
+        kind = other.kind;
+        count = other.count;
+        type = other.type;
+        op = other.op;
+        peer = other.peer;
+        tag = other.tag;
+        inputCounts = other.inputCounts;
+        outputCounts = other.outputCounts;
+    }
+
     /**
      * Holds memory until the operation is complete.
      *

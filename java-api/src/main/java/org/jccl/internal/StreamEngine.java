@@ -11,6 +11,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.Work;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.DeviceRuntime;
 
@@ -46,7 +47,7 @@ public final class StreamEngine extends Engine {
     private final List<Draining> draining = new ArrayList<>();
     private final List<Long> capturedEvents = new ArrayList<>();
     private final Object issuing = new Object();
-    private long collectives;
+    private final RecentCollectives collectives = new RecentCollectives();
 
     /**
      * Creates an engine with a communication stream of its own.
@@ -175,7 +176,7 @@ public final class StreamEngine extends Engine {
 
     private void begin(Operation operation) {
         if (operation.kind.isCollective()) {
-            operation.sequence = collectives++;
+            collectives.add(operation);
         }
         running.begin(operation);
     }
@@ -205,6 +206,7 @@ public final class StreamEngine extends Engine {
             }
         } catch (JcclException e) {
             // The device is beyond use, so nothing reads the memory any more.
+            CleanUp.failed(context.toString(), e);
             running.end(operation);
         }
     }
@@ -245,7 +247,7 @@ public final class StreamEngine extends Engine {
         synchronized (issuing) {
             caller = enter(operation);
             if (operation.kind.isCollective()) {
-                operation.sequence = collectives++;
+                collectives.add(operation);
             }
             running.note(operation);
             try {
@@ -350,6 +352,11 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
+    List<String> issuedBefore(long sequence) {
+        return collectives.before(sequence);
+    }
+
+    @Override
     void completeUnawaited() {
         completeOldest();
         drain();
@@ -383,6 +390,7 @@ public final class StreamEngine extends Engine {
                             ended = runtime.queryEvent(entry.endEvent());
                         } catch (JcclException e) {
                             // The device is beyond use, so nothing reads the memory any more.
+                            CleanUp.failed(context.toString(), e);
                             ended = true;
                         }
                         return ended && passed.add(entry);
@@ -409,13 +417,18 @@ public final class StreamEngine extends Engine {
         detector.publish();
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
-            staging.close();
-            synchronousCalls.close();
-            freeCommunicator();
-            capturedEvents.forEach(runtime::destroyEvent);
-            events.destroyAll();
-            runtime.destroyStream(stream);
+            release(staging::close);
+            release(synchronousCalls::close);
+            release(this::freeCommunicator);
+            capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));
+            release(events::destroyAll);
+            release(() -> runtime.destroyStream(stream));
         }
+    }
+
+    /** A device or stream that failed refuses some of this, which must not keep the rest. */
+    private void release(Runnable end) {
+        CleanUp.run(context.toString(), end);
     }
 
     /** Scratch memory of the device, used in the order of the communication stream. */
@@ -428,7 +441,10 @@ public final class StreamEngine extends Engine {
 
         @Override
         public void free(long address) {
-            runtime.synchronizeStream(stream);
+            // Nothing runs any more once it is closed, and a stream that failed can not be awaited.
+            if (!closed) {
+                runtime.synchronizeStream(stream);
+            }
             runtime.free(address);
         }
 

@@ -5,7 +5,10 @@ import java.util.Optional;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendOptions;
+import org.jccl.BackendUnavailableException;
+import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.UsageException;
 
 /**
  * A binding, found through {@link java.util.ServiceLoader}. Its constructor must not load native
@@ -33,6 +36,25 @@ public interface BackendProvider {
      * @return version and path, or what was tried and why it failed; never throws
      */
     Availability availability();
+
+    /**
+     * Loads the vendor library, or says all there is to say about why it can not.
+     *
+     * @throws BackendUnavailableException with everything that was tried
+     */
+    default void requireAvailable() {
+        if (availability() instanceof Availability.Unavailable missing) {
+            throw new BackendUnavailableException(
+                    FailureContext.NONE,
+                    "backend "
+                            + name()
+                            + " can not be used: "
+                            + missing.reason()
+                            + (missing.tried().isEmpty()
+                                    ? ""
+                                    : "; tried:\n  " + String.join("\n  ", missing.tried())));
+        }
+    }
 
     /**
      * Whether it can share a group with ranks that do not run this API.
@@ -70,11 +92,10 @@ public interface BackendProvider {
      *
      * @param deviceType one of {@link #deviceTypes()}, not the CPU
      * @return the runtime; called after {@link #availability()} said yes
-     * @throws org.jccl.UsageException when the backend works on host memory only
+     * @throws UsageException when the backend works on host memory only
      */
     default DeviceRuntime deviceRuntime(String deviceType) {
-        throw new org.jccl.UsageException(
-                org.jccl.FailureContext.NONE, name() + " has no devices but the CPU");
+        throw new UsageException(FailureContext.NONE, name() + " has no devices but the CPU");
     }
 
     /**
@@ -85,6 +106,32 @@ public interface BackendProvider {
      * @throws org.jccl.JcclException when a peer does not arrive in time or the library fails
      */
     Communicator create(CommunicatorConfig config);
+
+    /**
+     * A backend's options, as the class that it has for them.
+     *
+     * @param <T> the class
+     * @param given what the user gave, or empty
+     * @param type the class
+     * @return empty when none were given
+     * @throws UsageException when they are of another class
+     */
+    static <T extends BackendOptions> Optional<T> options(
+            Optional<BackendOptions> given, Class<T> type) {
+        given.filter(options -> !type.isInstance(options))
+                .ifPresent(
+                        options -> {
+                            throw new UsageException(
+                                    FailureContext.NONE,
+                                    "backend "
+                                            + options.backend()
+                                            + " takes "
+                                            + type.getSimpleName()
+                                            + ", not "
+                                            + options.getClass().getName());
+                        });
+        return given.map(type::cast);
+    }
 
     /**
      * A world that the library knows by itself.

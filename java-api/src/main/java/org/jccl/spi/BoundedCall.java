@@ -9,14 +9,28 @@ import java.util.concurrent.TimeoutException;
 /**
  * Runs native calls that have no deadline of their own on threads that can be left behind. Each
  * thread is a platform thread of its own, since the current device belongs to the thread, and a
- * daemon.
+ * daemon. What a task throws while nobody waits for it is logged.
  */
 public final class BoundedCall {
 
     private final FutureTask<Void> task;
+    private volatile boolean awaited;
 
-    private BoundedCall(FutureTask<Void> task) {
-        this.task = task;
+    private BoundedCall(String name, Runnable calls, boolean awaited) {
+        this.awaited = awaited;
+        this.task =
+                new FutureTask<>(calls, null) {
+                    @Override
+                    protected void setException(Throwable failure) {
+                        super.setException(failure);
+                        if (!BoundedCall.this.awaited) {
+                            CleanUp.failed(name, failure);
+                        }
+                    }
+                };
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
     }
 
     /**
@@ -27,11 +41,7 @@ public final class BoundedCall {
      * @return the call
      */
     public static BoundedCall start(String name, Runnable task) {
-        FutureTask<Void> future = new FutureTask<>(task, null);
-        Thread thread = new Thread(future, name);
-        thread.setDaemon(true);
-        thread.start();
-        return new BoundedCall(future);
+        return new BoundedCall(name, task, false);
     }
 
     /**
@@ -43,7 +53,7 @@ public final class BoundedCall {
      * @return true when the task is done; what it threw is thrown
      */
     public static boolean run(String name, Runnable task, Duration timeout) {
-        return start(name, task).await(timeout);
+        return new BoundedCall(name, task, true).await(timeout);
     }
 
     /**
@@ -55,6 +65,7 @@ public final class BoundedCall {
     public boolean await(Duration timeout) {
         long end = System.nanoTime() + timeout.toNanos();
         boolean interrupted = false;
+        awaited = true;
         try {
             while (true) {
                 try {
@@ -63,7 +74,10 @@ public final class BoundedCall {
                 } catch (InterruptedException e) {
                     interrupted = true;
                 } catch (TimeoutException e) {
-                    return false;
+                    awaited = false;
+                    if (!task.isDone()) {
+                        return false;
+                    }
                 } catch (ExecutionException e) {
                     throw unchecked(e.getCause());
                 }

@@ -265,12 +265,15 @@ public interface Communicator extends AutoCloseable {
     long barrier(long stream);
 
     /**
-     * Whether a request is complete. Afterwards {@link #await} must still be called.
+     * Whether a request is complete. Afterwards {@link #await} must still be called. Device
+     * communicators answer no requests.
      *
      * @param request from an operation
      * @return true when {@link #await} would return at once
      */
-    boolean test(long request);
+    default boolean test(long request) {
+        return true;
+    }
 
     /**
      * Blocks until a request is complete and frees it.
@@ -278,7 +281,9 @@ public interface Communicator extends AutoCloseable {
      * @param request from an operation
      * @return rank of the sender for a receive, else -1
      */
-    int await(long request);
+    default int await(long request) {
+        return -1;
+    }
 
     /**
      * Whether the library makes communicators out of this one. Where it does not, a group that

@@ -4,9 +4,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jccl.BackendOptions;
+import org.jccl.BootstrapException;
 import org.jccl.Device;
+import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.OperationTimeoutException;
+import org.jccl.UsageException;
 import org.jccl.store.Store;
+import org.jccl.store.StoreTimeoutException;
 
 /**
  * What a binding needs to form a communicator.
@@ -33,4 +38,69 @@ public record CommunicatorConfig(
         Interop interop,
         Optional<BackendOptions> options,
         Optional<Communicator> parent,
-        List<Integer> parentRanks) {}
+        List<Integer> parentRanks) {
+
+    /**
+     * The options, as the class that the backend has for them.
+     *
+     * @param <T> the class
+     * @param type the class
+     * @return empty when none were given
+     * @throws UsageException when they are of another class
+     */
+    public <T extends BackendOptions> Optional<T> options(Class<T> type) {
+        return BackendProvider.options(options, type);
+    }
+
+    /**
+     * The store of a backend that can not do without.
+     *
+     * @param need what needs it and for what, for instance {@code NCCL needs a store to connect
+     *     ranks}
+     * @return the store
+     * @throws UsageException when there is none
+     */
+    public Store requireStore(String need) {
+        return store.orElseThrow(
+                () ->
+                        new UsageException(
+                                FailureContext.NONE,
+                                need + "; build the group with one, or under a launcher"));
+    }
+
+    /**
+     * Waits for what rank 0 puts into the store.
+     *
+     * @param key where
+     * @param length number of bytes it has
+     * @param what it is, for messages, for instance {@code NCCL id}
+     * @return the bytes
+     * @throws OperationTimeoutException when it is not there in time
+     * @throws BootstrapException when it has another length
+     * @throws UsageException when there is no store
+     */
+    public byte[] fetch(String key, int length, String what) {
+        Store meeting = requireStore("the " + what + " of rank 0 comes through a store");
+        try {
+            meeting.await(List.of(key), timeout);
+        } catch (StoreTimeoutException e) {
+            throw new OperationTimeoutException(
+                    FailureContext.NONE,
+                    "rank 0 put no " + what + " into the store in " + timeout,
+                    e);
+        }
+        byte[] value = meeting.get(key);
+        if (value.length != length) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "the "
+                            + what
+                            + " in the store has "
+                            + value.length
+                            + " bytes instead of "
+                            + length
+                            + "; is the store used by another job?");
+        }
+        return value;
+    }
+}

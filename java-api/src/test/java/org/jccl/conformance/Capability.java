@@ -22,7 +22,13 @@ public enum Capability {
     BLOCKING_CALLS("a synchronous call is enqueued and returns"),
 
     /** Ranks whose calls do not fit together get an exception each, whatever the difference. */
-    COMPARED_CALLS("the library does not compare the ranks' calls");
+    COMPARED_CALLS("the library does not compare the ranks' calls"),
+
+    /**
+     * Ranks whose collectives differ get stuck, are compared there, and come free by an abort. Of a
+     * library that may also end with wrong data, only its mock has it.
+     */
+    STUCK_MISMATCHES("ranks whose collectives differ may end with wrong data or stay stuck");
 
     private final String absence;
 

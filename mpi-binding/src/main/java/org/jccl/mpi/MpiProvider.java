@@ -9,7 +9,6 @@ import org.jccl.Availability;
 import org.jccl.BackendOptions;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
-import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -89,7 +88,7 @@ public final class MpiProvider implements BackendProvider {
         if (size == 1) {
             requireAlone(System.getenv());
         }
-        boolean shared = optionsOf(options, FailureContext.NONE).sharedWorld();
+        boolean shared = options(options).sharedWorld();
         return Optional.of(
                 new World(
                         MpiNative.worldRank(),
@@ -131,9 +130,7 @@ public final class MpiProvider implements BackendProvider {
     }
 
     private synchronized void initialise() {
-        if (availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(FailureContext.NONE, missing.reason());
-        }
+        requireAvailable();
         if (initialised) {
             return;
         }
@@ -152,20 +149,15 @@ public final class MpiProvider implements BackendProvider {
         initialised = true;
     }
 
-    private static MpiOptions optionsOf(Optional<BackendOptions> options, FailureContext context) {
-        BackendOptions given = options.orElse(MpiOptions.DEFAULT);
-        if (given instanceof MpiOptions mpi) {
-            return mpi;
-        }
-        throw new UsageException(
-                context, "MPI takes MpiOptions, not " + given.getClass().getName());
+    private static MpiOptions options(Optional<BackendOptions> given) {
+        return BackendProvider.options(given, MpiOptions.class).orElse(MpiOptions.DEFAULT);
     }
 
     @Override
     public Communicator create(CommunicatorConfig config) {
         FailureContext context = FailureContext.ofGroup(config.groupName(), config.rank());
         initialise();
-        MpiOptions options = optionsOf(config.options(), context);
+        MpiOptions options = options(config.options());
         if (options.progressThread()) {
             int status = MpiNative.startProgress();
             if (status < 0) {

@@ -36,6 +36,11 @@ final class CudaRuntime implements DeviceRuntime {
 
     @Override
     public void setDevice(int device) {
+        enter(device);
+    }
+
+    /** Makes a device current on the calling thread. */
+    static void enter(int device) {
         check(cudart.cudaSetDevice(device), "cudaSetDevice");
     }
 

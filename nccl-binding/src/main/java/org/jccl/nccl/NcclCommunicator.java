@@ -298,18 +298,6 @@ final class NcclCommunicator implements Communicator {
         return allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
     }
 
-    /** Operations answer 0, so there is never a request to ask for. */
-    @Override
-    public boolean test(long request) {
-        return true;
-    }
-
-    /** Operations answer 0, so there is never a request to wait for. */
-    @Override
-    public int await(long request) {
-        return -1;
-    }
-
     @Override
     public boolean splits() {
         return NcclLibraries.has("ncclCommSplit");

@@ -13,17 +13,15 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
-import org.jccl.BackendOptions;
-import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * Forms a communicator: shares the unique id through the store and initialises NCCL with it, or
@@ -63,17 +61,7 @@ final class NcclConnector {
     private NcclConnector(CommunicatorConfig config, String call) {
         this.config = config;
         this.call = call;
-        this.options = options(config);
-    }
-
-    private static NcclOptions options(CommunicatorConfig config) {
-        BackendOptions given = config.options().orElseGet(NcclOptions::defaults);
-        if (given instanceof NcclOptions mine) {
-            return mine;
-        }
-        throw new UsageException(
-                FailureContext.NONE,
-                "options of backend nccl must be NcclOptions, got " + given.getClass().getName());
+        this.options = config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
@@ -177,7 +165,7 @@ final class NcclConnector {
         PointerPointer<ncclComm> none = new PointerPointer<>(1L);
         Runnable split =
                 () -> {
-                    CudaRuntime.check(cudart.cudaSetDevice(parent.device()), "cudaSetDevice");
+                    CudaRuntime.enter(parent.device());
                     try (NcclCalls calls = parent.enter()) {
                         calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
                     }
@@ -226,47 +214,18 @@ final class NcclConnector {
         ncclUniqueId id = new ncclUniqueId();
         BytePointer bytes = id.internal().capacity(ID_BYTES);
         if (config.size() == 1) {
-            check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
+            NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             return id;
         }
-        Store store =
-                config.store()
-                        .orElseThrow(
-                                () ->
-                                        new UsageException(
-                                                FailureContext.NONE,
-                                                "NCCL needs a store to connect ranks; build the group"
-                                                        + " with one, or under a launcher"));
+        Store store = config.requireStore("NCCL needs a store to connect ranks");
         if (config.rank() == 0) {
-            check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
+            NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
             byte[] copy = new byte[ID_BYTES];
             bytes.get(copy);
             store.set(key, copy);
             return id;
         }
-        bytes.put(fetchId(store, key));
-        return id;
-    }
-
-    private byte[] fetchId(Store store, String key) {
-        try {
-            store.await(List.of(key), config.timeout());
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    FailureContext.NONE,
-                    "rank 0 put no NCCL id into the store in " + config.timeout(),
-                    e);
-        }
-        byte[] id = store.get(key);
-        if (id.length != ID_BYTES) {
-            throw new BootstrapException(
-                    FailureContext.NONE,
-                    "the NCCL id in the store has "
-                            + id.length
-                            + " bytes instead of "
-                            + ID_BYTES
-                            + "; is the store used by another job?");
-        }
+        bytes.put(config.fetch(key, ID_BYTES, "NCCL id"));
         return id;
     }
 
@@ -276,7 +235,7 @@ final class NcclConnector {
         if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
             var failure = NcclErrors.of(code, call, made);
             if (!made.isNull()) {
-                nccl.ncclCommAbort(made);
+                abort(made);
             }
             throw failure;
         }
@@ -285,7 +244,7 @@ final class NcclConnector {
 
     /** On a thread of its own. */
     private void finish(Formation formation, long deadline) {
-        CudaRuntime.check(cudart.cudaSetDevice(config.device().index()), "cudaSetDevice");
+        CudaRuntime.enter(config.device().index());
         ncclComm made;
         try (ncclConfig_t settings = settings()) {
             made = formation.begin(settings);
@@ -294,7 +253,7 @@ final class NcclConnector {
         synchronized (this) {
             communicator = made;
             if (abandoned) {
-                nccl.ncclCommAbort(made);
+                abort(made);
             }
         }
     }
@@ -316,16 +275,28 @@ final class NcclConnector {
                     code == nccl.ncclInProgress
                             ? timeout(call, config.timeout())
                             : NcclErrors.of(code, call, made);
-            nccl.ncclCommAbort(made);
+            abort(made);
             throw failure;
         }
+    }
+
+    /** On a thread that has the device, which knows already why. */
+    private void abort(ncclComm made) {
+        CleanUp.run(
+                "group " + config.groupName(),
+                () -> NcclErrors.check(nccl.ncclCommAbort(made), "ncclCommAbort"));
     }
 
     /** Has a communicator that comes too late aborted by the thread that waits for it. */
     private synchronized void abandon() {
         abandoned = true;
         if (communicator != null) {
-            BoundedCall.start("jccl-nccl-abort", () -> nccl.ncclCommAbort(communicator));
+            BoundedCall.start(
+                    "jccl-nccl-abort-" + config.groupName(),
+                    () -> {
+                        CudaRuntime.enter(config.device().index());
+                        abort(communicator);
+                    });
         }
     }
 
@@ -370,11 +341,5 @@ final class NcclConnector {
                         major, cudart.cudaDevAttrComputeCapabilityMajor, config.device().index()),
                 "cudaDeviceGetAttribute");
         return major[0] >= FLOAT8_CAPABILITY;
-    }
-
-    private static void check(int code, String call) {
-        if (code != nccl.ncclSuccess) {
-            throw NcclErrors.of(code, call, null);
-        }
     }
 }

@@ -43,6 +43,13 @@ final class NcclErrors {
         };
     }
 
+    /** Throws for any code but success of a call without a communicator, or that ends one. */
+    static void check(int code, String call) {
+        if (code != nccl.ncclSuccess) {
+            throw of(code, call, null);
+        }
+    }
+
     private static String describe(int code) {
         if (code == TIMEOUT) {
             return "timeout";

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
 import org.bytedeco.javacpp.IntPointer;
@@ -13,6 +12,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 
 /**
  * Lifetime of a native communicator: one thread inside at a time, ended exactly once, by an abort
@@ -157,15 +157,9 @@ final class NcclHandle {
                 revoke();
                 alone = turns.tryLock(GRACE_MILLIS, TimeUnit.MILLISECONDS);
             }
-            cudart.cudaSetDevice(device);
-            int code = nccl.ncclCommAbort(communicator);
-            if (code != nccl.ncclSuccess) {
-                LOG.log(
-                        System.Logger.Level.WARNING,
-                        "group {0}: ncclCommAbort failed with code {1}",
-                        name,
-                        code);
-            }
+            // Without its device too: nothing else ends what waits in there.
+            CleanUp.run("group " + name, () -> CudaRuntime.enter(device));
+            abortCommunicator();
         } catch (InterruptedException e) {
             throw new IllegalStateException("nobody interrupts this thread", e);
         } finally {
@@ -185,12 +179,15 @@ final class NcclHandle {
         }
         int code = nccl.ncclCommRevoke(communicator, nccl.NCCL_REVOKE_DEFAULT);
         if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "group {0}: ncclCommRevoke failed with code {1}; aborting all the same",
-                    name,
-                    code);
+            // The abort that follows does more.
+            CleanUp.failed("group " + name, NcclErrors.of(code, "ncclCommRevoke", communicator));
         }
+    }
+
+    private void abortCommunicator() {
+        CleanUp.run(
+                "group " + name,
+                () -> NcclErrors.check(nccl.ncclCommAbort(communicator), "ncclCommAbort"));
     }
 
     /**
@@ -243,7 +240,7 @@ final class NcclHandle {
     }
 
     private void finalizeAndDestroy() {
-        CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
+        CudaRuntime.enter(device);
         int code = nccl.ncclCommFinalize(communicator);
         long deadline = System.nanoTime() + CLOSE_PATIENCE.toNanos();
         while (code == nccl.ncclInProgress && System.nanoTime() - deadline < 0) {
@@ -253,12 +250,9 @@ final class NcclHandle {
         }
         if (code != nccl.ncclSuccess) {
             JcclException failure = NcclErrors.of(code, "ncclCommFinalize", communicator);
-            nccl.ncclCommAbort(communicator);
+            abortCommunicator();
             throw failure;
         }
-        code = nccl.ncclCommDestroy(communicator);
-        if (code != nccl.ncclSuccess) {
-            throw NcclErrors.of(code, "ncclCommDestroy", null);
-        }
+        NcclErrors.check(nccl.ncclCommDestroy(communicator), "ncclCommDestroy");
     }
 }

@@ -1,6 +1,5 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
@@ -35,7 +34,8 @@ public final class NcclMemory {
         if (count < 1 || count > Long.MAX_VALUE / dataType.size()) {
             throw usage("count must be between 1 and what fits in memory, got " + count);
         }
-        NcclLibraries libraries = NcclProvider.usable(FailureContext.NONE);
+        new NcclProvider().requireAvailable();
+        NcclLibraries libraries = NcclLibraries.get();
         if (device.index() >= libraries.deviceCount()) {
             throw usage("there is no " + device + "; this host has " + libraries.deviceCount());
         }
@@ -45,25 +45,15 @@ public final class NcclMemory {
                             + NcclLibraries.versionText(libraries.version()));
         }
         Address memory = new Address();
-        setDevice(device);
-        check(nccl.ncclMemAlloc(memory, count * dataType.size()), "ncclMemAlloc");
+        CudaRuntime.enter(device.index());
+        NcclErrors.check(nccl.ncclMemAlloc(memory, count * dataType.size()), "ncclMemAlloc");
         long address = memory.address();
         return Tensor.adopt(address, count, dataType, device, () -> free(address, device));
     }
 
     private static void free(long address, Device device) {
-        setDevice(device);
-        check(nccl.ncclMemFree(new Address().at(address)), "ncclMemFree");
-    }
-
-    private static void setDevice(Device device) {
-        CudaRuntime.check(cudart.cudaSetDevice(device.index()), "cudaSetDevice");
-    }
-
-    private static void check(int code, String call) {
-        if (code != nccl.ncclSuccess) {
-            throw NcclErrors.of(code, call, null);
-        }
+        CudaRuntime.enter(device.index());
+        NcclErrors.check(nccl.ncclMemFree(new Address().at(address)), "ncclMemFree");
     }
 
     private static UsageException usage(String message) {

@@ -3,7 +3,6 @@ package org.jccl.nccl;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
@@ -57,7 +56,8 @@ public final class NcclProvider implements BackendProvider {
      */
     @Override
     public DeviceRuntime deviceRuntime(String deviceType) {
-        return new CudaRuntime(usable(FailureContext.NONE).deviceCount());
+        requireAvailable();
+        return new CudaRuntime(NcclLibraries.get().deviceCount());
     }
 
     /**
@@ -67,15 +67,7 @@ public final class NcclProvider implements BackendProvider {
      */
     @Override
     public Communicator create(CommunicatorConfig config) {
-        usable(FailureContext.ofGroup(config.groupName(), config.rank()));
+        requireAvailable();
         return NcclConnector.connect(config);
-    }
-
-    static NcclLibraries usable(FailureContext context) {
-        NcclLibraries libraries = NcclLibraries.get();
-        if (libraries.availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(context, missing.reason());
-        }
-        return libraries;
     }
 }

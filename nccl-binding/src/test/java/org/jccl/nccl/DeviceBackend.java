@@ -44,6 +44,7 @@ class DeviceBackend implements ConformanceBackend {
     public boolean has(Capability capability) {
         return switch (capability) {
             case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS -> false;
+            case STUCK_MISMATCHES -> true;
         };
     }
 

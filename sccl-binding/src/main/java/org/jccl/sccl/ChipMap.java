@@ -74,7 +74,7 @@ final class ChipMap {
     }
 
     private static int[] gather(CommunicatorConfig config) {
-        Store store = config.store().orElseThrow(() -> usage("SCCL needs a store to join ranks"));
+        Store store = config.requireStore("SCCL needs a store to connect ranks");
         String mine = config.device().index() + " " + hostId();
         store.set(key(config.rank()), mine.getBytes(StandardCharsets.UTF_8));
         List<String> keys = IntStream.range(0, config.size()).mapToObj(ChipMap::key).toList();

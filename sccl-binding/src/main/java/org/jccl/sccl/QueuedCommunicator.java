@@ -169,18 +169,6 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
         return enqueue(() -> direct.barrier(stream));
     }
 
-    /** Operations answer 0, so there is never a request to ask for. */
-    @Override
-    public boolean test(long request) {
-        return true;
-    }
-
-    /** Operations answer 0, so there is never a request to wait for. */
-    @Override
-    public int await(long request) {
-        return -1;
-    }
-
     @Override
     public void batchStart() {
         enqueue(direct::batchStart);

@@ -351,18 +351,6 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
         return allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
     }
 
-    /** Operations answer 0, so there is never a request to ask for. */
-    @Override
-    public boolean test(long request) {
-        return true;
-    }
-
-    /** Operations answer 0, so there is never a request to wait for. */
-    @Override
-    public int await(long request) {
-        return -1;
-    }
-
     /** Holds messages back until {@link #batchEnd()}; collectives are issued as they come. */
     @Override
     public void batchStart() {

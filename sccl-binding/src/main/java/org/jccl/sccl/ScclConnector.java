@@ -4,10 +4,7 @@ import com.sun.jna.Function;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
-import org.jccl.BackendOptions;
-import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 import org.jccl.OperationTimeoutException;
@@ -17,7 +14,6 @@ import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and
@@ -46,17 +42,8 @@ final class ScclConnector {
     ScclConnector(ScclLibraries libraries, CommunicatorConfig config) {
         this.libraries = libraries;
         this.config = config;
-        this.options = options(config);
+        this.options = config.options(ScclOptions.class).orElseGet(ScclOptions::defaults);
         this.device = config.device().index();
-    }
-
-    private static ScclOptions options(CommunicatorConfig config) {
-        BackendOptions given = config.options().orElseGet(ScclOptions::defaults);
-        if (given instanceof ScclOptions mine) {
-            return mine;
-        }
-        throw usage(
-                "options of backend sccl must be ScclOptions, got " + given.getClass().getName());
     }
 
     Communicator connect() {
@@ -93,10 +80,10 @@ final class ScclConnector {
     }
 
     private byte[] shareId(int[] chips) {
-        Store store = config.store().orElseThrow(() -> usage("SCCL needs a store to join ranks"));
+        Store store = config.requireStore("SCCL needs a store to connect ranks");
         String key = ID_KEY + System.getenv().getOrDefault(ID_VARIABLE, "");
         if (config.rank() != 0) {
-            return fetchId(store, key);
+            return config.fetch(key, UniqueId.BYTES, "SCCL id");
         }
         byte[][] id = new byte[1][];
         // Nothing says that these calls end.
@@ -112,28 +99,6 @@ final class ScclConnector {
         }
         store.set(key, id[0]);
         return id[0];
-    }
-
-    private byte[] fetchId(Store store, String key) {
-        try {
-            store.await(List.of(key), config.timeout());
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    FailureContext.NONE,
-                    "rank 0 put no SCCL id into the store in " + config.timeout(),
-                    e);
-        }
-        byte[] id = store.get(key);
-        if (id.length != UniqueId.BYTES) {
-            throw new BootstrapException(
-                    FailureContext.NONE,
-                    "the SCCL id in the store has "
-                            + id.length
-                            + " bytes instead of "
-                            + UniqueId.BYTES
-                            + "; is the store used by another job?");
-        }
-        return id;
     }
 
     /** On a thread of its own. */

@@ -3,7 +3,6 @@ package org.jccl.sccl;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.FailureContext;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -45,7 +44,8 @@ public final class ScclProvider implements BackendProvider {
      */
     @Override
     public DeviceRuntime deviceRuntime(String deviceType) {
-        return usable(FailureContext.NONE).runtime();
+        requireAvailable();
+        return ScclLibraries.get().runtime();
     }
 
     /**
@@ -55,15 +55,7 @@ public final class ScclProvider implements BackendProvider {
      */
     @Override
     public Communicator create(CommunicatorConfig config) {
-        ScclLibraries libraries = usable(FailureContext.ofGroup(config.groupName(), config.rank()));
-        return new ScclConnector(libraries, config).connect();
-    }
-
-    private static ScclLibraries usable(FailureContext context) {
-        ScclLibraries libraries = ScclLibraries.get();
-        if (libraries.availability() instanceof Availability.Unavailable missing) {
-            throw new BackendUnavailableException(context, missing.reason());
-        }
-        return libraries;
+        requireAvailable();
+        return new ScclConnector(ScclLibraries.get(), config).connect();
     }
 }

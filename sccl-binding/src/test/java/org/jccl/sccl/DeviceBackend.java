@@ -43,7 +43,8 @@ final class DeviceBackend implements ConformanceBackend {
     @Override
     public boolean has(Capability capability) {
         return switch (capability) {
-            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS -> false;
+            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS, STUCK_MISMATCHES ->
+                    false;
         };
     }
 

@@ -1,0 +1,53 @@
+package org.jccl.sccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Map;
+import org.jccl.DataType;
+import org.jccl.JcclException;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks that differ: told apart once they are stuck, in a process of their own. */
+final class MismatchTest {
+
+    /** Two ranks whose first sums differ; prints what failed. */
+    static final class SumOfDifferentCounts {
+
+        private SumOfDifferentCounts() {}
+
+        public static void main(String[] arguments) throws Exception {
+            World.run(
+                    2,
+                    Duration.ofSeconds(60),
+                    ScclOptions.defaults(),
+                    (group, device) -> {
+                        // Not closed: the device may still use it.
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        try {
+                            group.allReduce(tensor.slice(0, 2 + group.rank()), ReduceOp.SUM);
+                            group.barrier().await();
+                        } catch (JcclException e) {
+                            System.out.println(
+                                    e.getClass().getSimpleName() + ": " + e.getMessage());
+                        }
+                    });
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void bothRanksLearnWhatTheOtherDid(boolean threads) throws Exception {
+        String[] properties = threads ? new String[] {"-Dorg.jccl.sccl.module="} : new String[0];
+        Child.Result result = Child.run(SumOfDifferentCounts.class, Map.of(), properties);
+        assertThat(result.code()).as(result.output()).isZero();
+        assertThat(result.output())
+                .contains("MismatchException: group 'world', rank 0")
+                .contains("MismatchException: group 'world', rank 1")
+                .contains("allReduce(float32 x 2, SUM)")
+                .contains("allReduce(float32 x 3, SUM)");
+    }
+}

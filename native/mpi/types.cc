@@ -1,6 +1,7 @@
 #include "types.h"
 
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -94,6 +95,13 @@ void check(int code, const char* call) {
       statusOf(errorClass),
       std::string(call) + ": " + std::string(text, static_cast<size_t>(length)) + " (error class " +
           std::to_string(errorClass) + ")");
+}
+
+bool isOpenMpi() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return std::strncmp(text, "Open MPI", 8) == 0;
 }
 
 MPI_Datatype datatypeOf(int type) {

@@ -27,6 +27,9 @@ class Failure : public std::runtime_error {
 // Throws when an MPI call did not succeed, with the library's text.
 void check(int code, const char* call);
 
+// Asks the library, which may have the standard ABI. Allowed before it is initialised.
+bool isOpenMpi();
+
 // Largest number of bytes that one call gets: libraries are not to be trusted above.
 constexpr int64_t kLargestCall = int64_t{1} << 30;
 

@@ -33,6 +33,7 @@ final class MpiNative {
 
     static final String OPEN_MPI_LIBRARY = "jnijcclmpi_openmpi";
     static final String MPICH_LIBRARY = "jnijcclmpi_mpich";
+    static final String STANDARD_ABI_LIBRARY = "jnijcclmpi_abi";
 
     /** What {@link #init} returns when MPI was not initialised before. */
     static final int INITIALISED_NOW = 1;

@@ -19,12 +19,14 @@ class MpiLibraryTest {
     void theLauncherDecidesTheFamily() {
         assertThat(MpiLibrary.candidates(Map.of("OMPI_COMM_WORLD_RANK", "0")))
                 .contains("libmpi.so.40")
+                .endsWith("libmpi_abi.so.1")
                 .doesNotContain("libmpich.so.12");
         assertThat(MpiLibrary.candidates(Map.of("PMI_RANK", "0")))
                 .contains("libmpich.so.12")
+                .endsWith("libmpi_abi.so.1")
                 .doesNotContain("libmpi.so.40");
         assertThat(MpiLibrary.candidates(Map.of()))
-                .startsWith("", "libmpi.so.40")
+                .startsWith("", "libmpi_abi.so.1", "libmpi.so.40")
                 .contains("libmpich.so.12");
     }
 

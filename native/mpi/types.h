@@ -45,6 +45,12 @@ MPI_Datatype blockOf(int type, int64_t count);
 // MPI's operation where it means the same as JCCL's, else one over the kernels of reduce.h, made at first use.
 MPI_Op operationOf(int type, int kind);
 
+// Whether the library reduces by itself, so that the memory may be a device's; what this shim adds works on the host.
+bool reducesWithoutHost(int type, int kind);
+
+// Whether the library takes the memory of CUDA devices; once it is initialised.
+bool takesCuda();
+
 // Frees what operationOf made; before MPI_Finalize.
 void freeOperations();
 

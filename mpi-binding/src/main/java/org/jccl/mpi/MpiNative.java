@@ -71,6 +71,15 @@ final class MpiNative {
     @Name("jccl_mpi_largest_tag")
     static native int largestTag();
 
+    @Name("jccl_mpi_takes_cuda")
+    static native int takesCuda();
+
+    @Name("jccl_mpi_starts_on_devices")
+    static native int startsOnDevices();
+
+    @Name("jccl_mpi_reduces_on_devices")
+    static native int reducesOnDevices(int type, int kind);
+
     @Name("jccl_mpi_create")
     static native long create(int[] worldRanks, int size, int tag, int blocking, int checked);
 

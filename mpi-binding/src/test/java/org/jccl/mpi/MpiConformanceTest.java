@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -27,19 +28,28 @@ class MpiConformanceTest {
     @MethodSource("modes")
     @Timeout(300)
     void conforms(Mpirun mpirun, boolean checked) throws Exception {
-        conforms(mpirun, List.of(), checked);
+        conforms(mpirun, List.of(), List.of(), checked, "cpu");
     }
 
-    static void conforms(Mpirun mpirun, List<String> jvmOptions, boolean checked) throws Exception {
+    /** Runs it on another library or other devices, with a command in front of Java. */
+    static void conforms(
+            Mpirun mpirun,
+            List<String> prefix,
+            List<String> jvmOptions,
+            boolean checked,
+            String deviceType)
+            throws Exception {
         mpirun.assumeInstalled();
         InetAddress local = InetAddress.getLoopbackAddress();
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(local, 0))) {
-            List<String> command =
+            List<String> command = new ArrayList<>(prefix);
+            command.addAll(
                     Mpirun.java(
                             ConformanceMain.class,
                             jvmOptions,
                             Integer.toString(server.port()),
-                            Boolean.toString(checked));
+                            Boolean.toString(checked),
+                            deviceType));
             Mpirun.Outcome outcome = mpirun.run(Map.of(RANKS, command));
             for (int rank = 0; rank < RANKS; rank++) {
                 assertThat(outcome.output())

@@ -31,6 +31,15 @@ class MpiLibraryTest {
     }
 
     @Test
+    void theLauncherTellsTheRankOnTheHost() {
+        assertThat(MpiProvider.localRank(Map.of())).isEqualTo(-1);
+        assertThat(
+                        MpiProvider.localRank(
+                                Map.of("SLURM_LOCALID", "0", "OMPI_COMM_WORLD_LOCAL_RANK", "3")))
+                .isEqualTo(3);
+    }
+
+    @Test
     void whatTheUserNamesIsTheOnlyCandidate() {
         assertThat(MpiLibrary.candidates(Map.of(MpiLibrary.VARIABLE, "/a", "PMI_RANK", "0")))
                 .containsExactly("/a");

@@ -118,7 +118,13 @@ void Communicator::allGatherV(Operation& o, void* in, void* out, const int64_t* 
   char* mine = at(out, sum(counts, rank_), type);
   if (isLarge(sum(counts, size_), type)) {
     if (in != mine) {
-      std::copy_n(static_cast<char*>(in), at(in, counts[rank_], type) - static_cast<char*>(in), mine);
+      // To itself, since the memory may be a device's; with a tag that no user has.
+      const auto e = elements(o, counts[rank_], type);
+      check(
+          MPI_Sendrecv(
+              in, e.count, e.type, rank_, largestTag(), mine, e.count, e.type, rank_, largestTag(), comm_,
+              MPI_STATUS_IGNORE),
+          "MPI_Sendrecv");
     }
     for (int root = 0; root < size_; root++) {
       broadcast(o, at(out, sum(counts, root), type), counts[root], type, root);

@@ -23,6 +23,8 @@ struct Mode {
 // Whether the library writes what is too long past the end of a receiver's memory, see deferred.h.
 #ifdef OPEN_MPI
 constexpr bool kOverruns = true;
+#elif defined(MPI_ABI_VERSION)
+inline const bool kOverruns = isOpenMpi();  // whose the library is, only itself tells
 #else
 constexpr bool kOverruns = false;
 #endif

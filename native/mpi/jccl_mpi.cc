@@ -195,6 +195,12 @@ void jccl_mpi_exit() noexcept {
 
 int jccl_mpi_largest_tag() noexcept { return jccl::largestTag() - 1; }
 
+int jccl_mpi_takes_cuda() noexcept { return jccl::takesCuda() ? 1 : 0; }
+
+int jccl_mpi_starts_on_devices() noexcept { return jccl::isOpenMpi() ? 0 : 1; }
+
+int jccl_mpi_reduces_on_devices(int type, int kind) noexcept { return jccl::reducesWithoutHost(type, kind) ? 1 : 0; }
+
 int64_t jccl_mpi_create(const int* world_ranks, int size, int tag, int blocking, int checked) noexcept {
   return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0}); });
 }

@@ -31,6 +31,13 @@ JCCL_MPI_CALL void jccl_mpi_exit() noexcept;
 // Largest tag of a user's message.
 JCCL_MPI_CALL int jccl_mpi_largest_tag() noexcept;
 
+// 1 when the library takes the memory of CUDA devices, else 0.
+JCCL_MPI_CALL int jccl_mpi_takes_cuda() noexcept;
+// 1 when it does so in collectives that do not block too. Open MPI does not: it copies with the host there.
+JCCL_MPI_CALL int jccl_mpi_starts_on_devices() noexcept;
+// 1 when a reduction leaves the host out, and so is for the memory of devices.
+JCCL_MPI_CALL int jccl_mpi_reduces_on_devices(int type, int kind) noexcept;
+
 // Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With blocking not 0,
 // synchronous collectives are MPI's blocking calls; with checked not 0, ranks compare what they are about to do.
 // Returns the handle.

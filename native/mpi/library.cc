@@ -22,11 +22,17 @@ size_t wholePages(int64_t bytes) { return (static_cast<size_t>(bytes) + kHugePag
 // Asked without headers: the constants of the families differ, these signatures do not.
 Family familyOf(void* library) {
   using GetAbi = int (*)(int*, int*);
+  constexpr int kKnownAbi = 1;
   int major = 0;
   int minor = 0;
   const auto abi = reinterpret_cast<GetAbi>(dlsym(library, "MPI_Abi_get_version"));
   if (abi != nullptr && abi(&major, &minor) == 0 && major > 0) {
-    return kStandardAbi;
+    if (major == kKnownAbi) {
+      return kStandardAbi;
+    }
+    text += " has version " + std::to_string(major) + "." + std::to_string(minor) +
+            " of the standard ABI, of which only version 1 is known; use the library's own libmpi";
+    return kNone;
   }
   return dlsym(library, "ompi_mpi_comm_self") != nullptr ? kOpenMpi : kMpich;
 }
@@ -47,7 +53,11 @@ int open(const char* name) {
   }
   Dl_info file;
   text = dladdr(function, &file) != 0 && file.dli_fname != nullptr ? file.dli_fname : name;
-  return familyOf(library);
+  const Family family = familyOf(library);
+  if (family == kNone) {
+    dlclose(library);
+  }
+  return family;
 }
 
 }  // namespace

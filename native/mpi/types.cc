@@ -1,6 +1,10 @@
 #include "types.h"
 
+#include <dlfcn.h>
+
 #include <array>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -55,6 +59,11 @@ bool isInteger(int type) { return type <= kInt64; }
 // A NaN must win, which MPI does not promise for floats, and MPICH 4.0 compares unsigned bytes as signed ones.
 bool ordersAsWeDo(int type) { return isInteger(type) && type != kUint8; }
 
+// Whether MPI has an operation that means the same as JCCL's.
+bool isPredefined(int type, int kind) {
+  return kind == kMin || kind == kMax ? ordersAsWeDo(type) : isFloat(type) || isInteger(type);
+}
+
 Status statusOf(int errorClass) {
   switch (errorClass) {
     case MPI_ERR_TRUNCATE:
@@ -94,6 +103,13 @@ void check(int code, const char* call) {
       statusOf(errorClass),
       std::string(call) + ": " + std::string(text, static_cast<size_t>(length)) + " (error class " +
           std::to_string(errorClass) + ")");
+}
+
+bool isOpenMpi() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return std::strncmp(text, "Open MPI", 8) == 0;
 }
 
 MPI_Datatype datatypeOf(int type) {
@@ -137,25 +153,41 @@ MPI_Datatype blockOf(int type, int64_t count) {
 }
 
 MPI_Op operationOf(int type, int kind) {
-  const bool predefined = isFloat(type) || isInteger(type);
+  if (!isPredefined(type, kind)) {
+    return userOperation(type, kind == kAvg || kind == kPremulSum ? kSum : kind);
+  }
   switch (kind) {
     case kSum:
     case kAvg:
     case kPremulSum:
-      return predefined ? MPI_SUM : userOperation(type, kSum);
+      return MPI_SUM;
     case kProduct:
-      return predefined ? MPI_PROD : userOperation(type, kind);
+      return MPI_PROD;
     case kMin:
-      return ordersAsWeDo(type) ? MPI_MIN : userOperation(type, kind);
+      return MPI_MIN;
     case kMax:
-      return ordersAsWeDo(type) ? MPI_MAX : userOperation(type, kind);
+      return MPI_MAX;
     case kBand:
-      return predefined ? MPI_BAND : userOperation(type, kind);
+      return MPI_BAND;
     case kBor:
-      return predefined ? MPI_BOR : userOperation(type, kind);
+      return MPI_BOR;
     default:
-      return predefined ? MPI_BXOR : userOperation(type, kind);
+      return MPI_BXOR;
   }
+}
+
+bool reducesWithoutHost(int type, int kind) {
+  return kind != kAvg && kind != kPremulSum && isPredefined(type, kind);
+}
+
+bool takesCuda() {
+  // An extension: Open MPI and MPICH have it, libraries with the standard ABI and Cray MPICH may not.
+  const auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  if (query != nullptr) {
+    return query() != 0;
+  }
+  const char* cray = std::getenv("MPICH_GPU_SUPPORT_ENABLED");
+  return cray != nullptr && std::strcmp(cray, "1") == 0;
 }
 
 void freeOperations() {

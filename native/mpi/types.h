@@ -27,6 +27,9 @@ class Failure : public std::runtime_error {
 // Throws when an MPI call did not succeed, with the library's text.
 void check(int code, const char* call);
 
+// Asks the library, which may have the standard ABI. Allowed before it is initialised.
+bool isOpenMpi();
+
 // Largest number of bytes that one call gets: libraries are not to be trusted above.
 constexpr int64_t kLargestCall = int64_t{1} << 30;
 
@@ -41,6 +44,12 @@ MPI_Datatype blockOf(int type, int64_t count);
 
 // MPI's operation where it means the same as JCCL's, else one over the kernels of reduce.h, made at first use.
 MPI_Op operationOf(int type, int kind);
+
+// Whether the library reduces by itself, so that the memory may be a device's; what this shim adds works on the host.
+bool reducesWithoutHost(int type, int kind);
+
+// Whether the library takes the memory of CUDA devices; once it is initialised.
+bool takesCuda();
 
 // Frees what operationOf made; before MPI_Finalize.
 void freeOperations();

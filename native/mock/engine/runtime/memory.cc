@@ -21,7 +21,8 @@ DeviceMemory::DeviceMemory(int device, size_t capacity) : device_(device), capac
     file_ = memfd_create("mock-device", MFD_CLOEXEC);
     if (file_ < 0 || ftruncate(file_, static_cast<off_t>(capacity)) != 0) fatal("cannot create device memory");
     void* alias = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-    void* window = mmap(nullptr, capacity, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+    const int access = setting("MOCK_HOST_ACCESS", 0) != 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
+    void* window = mmap(nullptr, capacity, access, MAP_SHARED | MAP_NORESERVE, file_, 0);
     if (alias == MAP_FAILED || window == MAP_FAILED) fatal("cannot map device memory");
     alias_ = static_cast<char*>(alias);
     window_ = static_cast<char*>(window);

@@ -32,7 +32,7 @@ final class Arguments {
 
     void allReduce(Operation operation, Engine engine, Tensor tensor, ReduceOp op) {
         start(operation, OperationKind.ALL_REDUCE, tensor, "tensor");
-        reduction(operation, engine, op);
+        reduction(operation, engine, op, tensor.device());
         operation.input = tensor.address();
         operation.output = tensor.address();
         operation.count = tensor.count();
@@ -41,7 +41,7 @@ final class Arguments {
 
     void reduce(Operation operation, Engine engine, Tensor tensor, int root, ReduceOp op) {
         start(operation, OperationKind.REDUCE, tensor, "tensor");
-        reduction(operation, engine, op);
+        reduction(operation, engine, op, tensor.device());
         operation.peer = checks.rankArgument(operation, "root", root);
         operation.input = tensor.address();
         operation.output = tensor.address();
@@ -125,7 +125,7 @@ final class Arguments {
     void reduceScatter(
             Operation operation, Engine engine, Tensor output, List<Tensor> inputs, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
-        reduction(operation, engine, op);
+        reduction(operation, engine, op, output.device());
         checks.parts(operation, "inputs", inputs, output);
         long[] counts = Parts.counts(inputs);
         if (counts[rank] != output.count()) {
@@ -155,7 +155,7 @@ final class Arguments {
     void reduceScatterSingle(
             Operation operation, Engine engine, Tensor output, Tensor input, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
-        reduction(operation, engine, op);
+        reduction(operation, engine, op, output.device());
         checks.same(operation, "input", input, output);
         checks.multiple(operation, "input", input.count(), "output", output.count());
         operation.count = output.count();
@@ -268,7 +268,7 @@ final class Arguments {
         operation.type = tensor.dataType();
     }
 
-    private void reduction(Operation operation, Engine engine, ReduceOp op) {
+    private void reduction(Operation operation, Engine engine, ReduceOp op, Device device) {
         if (op == null) {
             throw checks.bad(operation, "reduce op is null");
         }
@@ -276,7 +276,9 @@ final class Arguments {
             throw checks.bad(operation, op + " is not defined for " + operation.type);
         }
         if (!engine.reduces(op, operation.type)) {
-            throw checks.bad(operation, "this backend has no " + op + " of " + operation.type);
+            throw checks.bad(
+                    operation,
+                    "this backend has no " + op + " of " + operation.type + " on " + device);
         }
         operation.op = op;
     }

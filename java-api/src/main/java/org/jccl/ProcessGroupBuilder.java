@@ -176,7 +176,7 @@ public final class ProcessGroupBuilder {
                             Optional.empty(),
                             interop,
                             timeout,
-                            backends,
+                            placed(backends, world.localRank()),
                             () -> {}));
         }
         Rendezvous rendezvous = known.map(this::join).orElseGet(this::join);
@@ -188,7 +188,7 @@ public final class ProcessGroupBuilder {
                         Optional.of(storeOf(rendezvous)),
                         interop,
                         timeout,
-                        backends.stream().map(each -> placed(each, localRank)).toList(),
+                        placed(backends, localRank),
                         rendezvous::close));
     }
 
@@ -217,6 +217,10 @@ public final class ProcessGroupBuilder {
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */
+    private List<Group.Backend> placed(List<Group.Backend> backends, int localRank) {
+        return backends.stream().map(each -> placed(each, localRank)).toList();
+    }
+
     private Group.Backend placed(Group.Backend backend, int localRank) {
         if (device.isPresent() || backend.device().isCpu() || localRank < 0) {
             return backend;

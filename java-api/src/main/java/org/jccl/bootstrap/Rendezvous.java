@@ -149,7 +149,7 @@ public final class Rendezvous implements AutoCloseable {
                             source,
                             world.rank(),
                             world.size(),
-                            MembershipReader.UNKNOWN,
+                            world.localRank(),
                             MembershipReader.UNKNOWN,
                             Optional.of(parts[0]),
                             Optional.of(port),

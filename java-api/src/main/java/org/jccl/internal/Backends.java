@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jccl.Availability;
 import org.jccl.BackendOptions;
 import org.jccl.BackendUnavailableException;
@@ -81,15 +83,15 @@ public final class Backends {
                 wantedType.orElseGet(
                         () ->
                                 device.map(Device::type)
-                                        .filter(provider.deviceTypes()::contains)
+                                        .filter(takes(provider)::contains)
                                         .orElse(provider.deviceTypes().iterator().next()));
-        if (!provider.deviceTypes().contains(type)) {
+        if (!takes(provider).contains(type)) {
             throw new UsageException(
                     FailureContext.NONE,
                     "backend "
                             + provider.name()
                             + " takes tensors on "
-                            + provider.deviceTypes()
+                            + takes(provider)
                             + ", not on "
                             + type);
         }
@@ -99,6 +101,13 @@ public final class Backends {
         chosen.add(
                 new Group.Backend(
                         provider, place, Optional.ofNullable(options.get(provider.name()))));
+    }
+
+    /** Types of devices whose tensors it takes, in the order of the alphabet. */
+    private static Set<String> takes(BackendProvider provider) {
+        Set<String> types = new TreeSet<>(provider.deviceTypes());
+        types.addAll(provider.foreignDeviceTypes());
+        return types;
     }
 
     private static BackendProvider named(List<BackendProvider> present, String name) {

@@ -40,7 +40,18 @@ public final class Group {
      * @param options the backend's options, or empty
      */
     public record Backend(
-            BackendProvider provider, Device device, Optional<BackendOptions> options) {}
+            BackendProvider provider, Device device, Optional<BackendOptions> options) {
+
+        /** Whether the library works on the host, while another binding drives the device. */
+        boolean isForeign() {
+            return provider.foreignDeviceTypes().contains(device.type());
+        }
+
+        /** Where its keys are; a library may stand behind two types of devices. */
+        String storeName() {
+            return isForeign() ? provider.name() + "-" + device.type() : provider.name();
+        }
+    }
 
     private record Bound(Backend backend, Engine engine) {}
 
@@ -121,8 +132,11 @@ public final class Group {
             OptionalInt color) {
         try {
             for (Backend backend : backends) {
+                if (backend.isForeign()) {
+                    DeviceRuntimes.of(backend.device()); // the library may ask which one is current
+                }
                 Optional<Store> backendStore =
-                        store.map(mine -> new PrefixStore(backend.provider().name(), mine));
+                        store.map(mine -> new PrefixStore(backend.storeName(), mine));
                 Optional<Store> meeting =
                         torch.map(keys -> keys.communicator(backend.device().type()))
                                 .or(() -> backendStore);
@@ -191,7 +205,7 @@ public final class Group {
                         worldRanks.get(context.rank()),
                         backend.provider().name(),
                         worldRanks.toString(),
-                        backend.device().isCpu()
+                        backend.device().isCpu() || backend.isForeign()
                                 ? FlightRecorder.State.STARTED
                                 : FlightRecorder.State.SCHEDULED,
                         timeout.toMillis()));
@@ -199,7 +213,11 @@ public final class Group {
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
         if (backend.device().isCpu()) {
-            return new HostEngine(communicator, context, timeout, detector);
+            return new HostEngine(communicator, context, timeout, detector, TensorPlace.HOST);
+        }
+        if (backend.isForeign()) {
+            TensorPlace place = new DevicePlace(backend.device());
+            return new HostEngine(communicator, context, timeout, detector, place);
         }
         return new StreamEngine(
                 communicator,

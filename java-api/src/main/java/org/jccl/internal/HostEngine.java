@@ -20,7 +20,8 @@ import org.jccl.spi.Communicator;
  */
 public final class HostEngine extends Engine {
 
-    private final Staging staging = new Staging(HostMemory.get().scratch());
+    private final TensorPlace place;
+    private final Staging staging;
 
     // Guarded by the monitor of the running operations: one lock is faster than three.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
@@ -36,13 +37,17 @@ public final class HostEngine extends Engine {
      * @param context group and rank
      * @param timeout deadline of each operation
      * @param detector compares the ranks when one is stuck
+     * @param place where the tensors are; the engine owns it
      */
-    public HostEngine(
+    HostEngine(
             Communicator communicator,
             FailureContext context,
             Duration timeout,
-            DesyncDetector detector) {
+            DesyncDetector detector,
+            TensorPlace place) {
         super(communicator, context, timeout, detector);
+        this.place = place;
+        this.staging = new Staging(place.scratch());
     }
 
     @Override
@@ -53,6 +58,7 @@ public final class HostEngine extends Engine {
     @Override
     public Work submit(Operation operation) {
         HostWork work = (HostWork) operation;
+        place.awaitCaller(work, context);
         if (work.kind.isCollective()) {
             enqueue(work);
         } else {
@@ -77,6 +83,11 @@ public final class HostEngine extends Engine {
             communicator.batchEnd();
         }
         return works;
+    }
+
+    private long call(Operation operation, long stream) {
+        place.enter();
+        return operation.call(communicator, stream);
     }
 
     private void enqueue(HostWork work) {
@@ -178,7 +189,7 @@ public final class HostEngine extends Engine {
         try {
             long request =
                     communicator.startsCollectives() && !staging.needs(work)
-                            ? work.call(communicator, Communicator.NONBLOCKING)
+                            ? call(work, Communicator.NONBLOCKING)
                             : callBlocking(work);
             if (request != 0) {
                 work.started(request);
@@ -192,10 +203,10 @@ public final class HostEngine extends Engine {
 
     private long callBlocking(Operation operation) {
         if (!staging.needs(operation)) {
-            return operation.call(communicator, Communicator.BLOCKING);
+            return call(operation, Communicator.BLOCKING);
         }
         staging.before(operation);
-        long request = operation.call(communicator, Communicator.BLOCKING);
+        long request = call(operation, Communicator.BLOCKING);
         staging.after(operation);
         return request;
     }
@@ -206,7 +217,7 @@ public final class HostEngine extends Engine {
         }
         running.begin(work);
         try {
-            long request = work.call(communicator, Communicator.NONBLOCKING);
+            long request = call(work, Communicator.NONBLOCKING);
             if (request != 0) {
                 work.started(request);
                 return;
@@ -220,6 +231,7 @@ public final class HostEngine extends Engine {
 
     /** Returns when the work is done, bringing it forward on the calling thread where possible. */
     void await(HostWork work) {
+        place.enter();
         while (!work.isDone()) {
             if (work.claim()) {
                 complete(work);
@@ -259,7 +271,7 @@ public final class HostEngine extends Engine {
         try {
             source = communicator.await(work.request());
             if (work.kind == OperationKind.BARRIER) {
-                startedBefore(work).forEach(this::await);
+                running.startedBefore(work).forEach(this::await);
             }
         } catch (Throwable e) {
             cause = failed(e, work);
@@ -269,6 +281,7 @@ public final class HostEngine extends Engine {
 
     /** Completes a started work if its request is ready, without blocking. */
     void completeIfReady(HostWork work) {
+        place.enter();
         if (work.claim()) {
             boolean ready;
             try {
@@ -287,20 +300,7 @@ public final class HostEngine extends Engine {
     private boolean isReady(HostWork work) {
         return communicator.test(work.request())
                 && (work.kind != OperationKind.BARRIER
-                        || startedBefore(work).stream().allMatch(HostWork::isCompleted));
-    }
-
-    /** Collectives that a barrier must see completed; the library may complete it before them. */
-    private List<HostWork> startedBefore(Operation barrier) {
-        List<HostWork> earlier = new ArrayList<>();
-        for (Operation operation : running.list()) {
-            if (operation instanceof HostWork work
-                    && work.kind.isCollective()
-                    && work.sequence < barrier.sequence) {
-                earlier.add(work);
-            }
-        }
-        return earlier;
+                        || running.startedBefore(work).stream().allMatch(HostWork::isCompleted));
     }
 
     void awaitInBackground(HostWork work) {
@@ -312,6 +312,7 @@ public final class HostEngine extends Engine {
     @Override
     public int run(Operation operation) {
         try {
+            place.awaitCaller(operation, context);
             return operation.kind.isCollective() ? runCollective(operation) : runMessage(operation);
         } finally {
             running.giveBack(operation);
@@ -323,7 +324,7 @@ public final class HostEngine extends Engine {
         try {
             callBlocking(operation);
             if (operation.kind == OperationKind.BARRIER) {
-                startedBefore(operation).forEach(this::await);
+                running.startedBefore(operation).forEach(this::await);
             }
         } catch (Throwable e) {
             throw failed(e, operation);
@@ -423,10 +424,10 @@ public final class HostEngine extends Engine {
         }
         try {
             if (operation.kind == OperationKind.RECV) {
-                long request = operation.call(communicator, Communicator.NONBLOCKING);
+                long request = call(operation, Communicator.NONBLOCKING);
                 return request == 0 ? operation.peer : communicator.await(request);
             }
-            operation.call(communicator, Communicator.BLOCKING);
+            call(operation, Communicator.BLOCKING);
             return -1;
         } catch (Throwable e) {
             throw failed(e, operation);
@@ -445,6 +446,9 @@ public final class HostEngine extends Engine {
 
     @Override
     void completeUnawaited() {
+        if (!place.tryEnter(e -> fail(e.at(context)))) {
+            return;
+        }
         for (Operation operation : running.list()) {
             if (operation instanceof HostWork work) {
                 work.isCompleted();

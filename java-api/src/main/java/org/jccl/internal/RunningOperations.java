@@ -194,6 +194,15 @@ final class RunningOperations {
         return List.copyOf(running);
     }
 
+    /** Collectives that a barrier must see completed; the library may complete it before them. */
+    synchronized List<HostWork> startedBefore(Operation barrier) {
+        return running.stream()
+                .filter(each -> each.kind.isCollective() && each.sequence < barrier.sequence)
+                .filter(HostWork.class::isInstance)
+                .map(HostWork.class::cast)
+                .toList();
+    }
+
     /**
      * Operations that take long.
      *

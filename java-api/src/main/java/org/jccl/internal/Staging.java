@@ -13,6 +13,12 @@ final class Staging implements AutoCloseable {
         void free(long address);
 
         void copy(long from, long to, long bytes);
+
+        /** Returns when what was copied is there, where copies are only enqueued. */
+        default void finishCopies() {}
+
+        /** Called last, when all is freed. */
+        default void close() {}
     }
 
     private final Memory memory;
@@ -70,12 +76,14 @@ final class Staging implements AutoCloseable {
             }
             scratch += bytes;
         }
+        memory.finishCopies();
     }
 
     @Override
     public void close() {
         inputs.close();
         outputs.close();
+        memory.close();
     }
 
     private final class Scratch {

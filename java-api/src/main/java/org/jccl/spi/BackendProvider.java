@@ -31,6 +31,18 @@ public interface BackendProvider {
     Set<String> deviceTypes();
 
     /**
+     * Types of devices that another binding drives, whose memory this library takes too. It works
+     * on the host, where it knows no streams: before an operation is issued, the engine waits until
+     * the caller's current stream is done, and the operation is complete when its work is. {@link
+     * #create} throws where the library that was found takes no such memory after all.
+     *
+     * @return none of {@link #deviceTypes()}
+     */
+    default Set<String> foreignDeviceTypes() {
+        return Set.of();
+    }
+
+    /**
      * Loads the vendor library at the first call and remembers the outcome.
      *
      * @return version and path, or what was tried and why it failed; never throws
@@ -138,10 +150,11 @@ public interface BackendProvider {
      *
      * @param rank from 0
      * @param size number of ranks
+     * @param localRank rank among the processes of this host, or -1 when unknown
      * @param broadcast tells all ranks where their store is; empty when there can be none, since
      *     not all members of the world run this API
      */
-    record World(int rank, int size, Optional<Broadcast> broadcast) {}
+    record World(int rank, int size, int localRank, Optional<Broadcast> broadcast) {}
 
     /** Copies bytes between the ranks of a world that has no group yet. */
     @FunctionalInterface

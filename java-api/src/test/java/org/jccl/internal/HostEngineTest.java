@@ -44,7 +44,8 @@ class HostEngineTest {
                         communicator.communicator(),
                         FailureContext.ofGroup("g", rank),
                         TIMEOUT,
-                        new DesyncDetector(store, rank, 2));
+                        new DesyncDetector(store, rank, 2),
+                        TensorPlace.HOST);
         engines.add(engine);
         return engine;
     }

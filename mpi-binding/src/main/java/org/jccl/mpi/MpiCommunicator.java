@@ -16,18 +16,23 @@ final class MpiCommunicator implements Communicator {
     private final long handle;
     private final int[] worldRanks;
     private final int largestTag;
+    private final boolean onDevice;
     private volatile boolean closed;
 
-    private MpiCommunicator(long handle, int[] worldRanks, int largestTag) {
+    private MpiCommunicator(long handle, int[] worldRanks, int largestTag, boolean onDevice) {
         this.handle = handle;
         this.worldRanks = worldRanks;
         this.largestTag = largestTag;
+        this.onDevice = onDevice;
     }
 
     static MpiCommunicator connect(
             CommunicatorConfig config, MpiOptions options, FailureContext context) {
         int[] worldRanks = new Members(config, context).worldRanks();
-        int blocking = options.blockingCalls() ? 1 : 0;
+        boolean onDevice = !config.device().isCpu();
+        boolean blocking = options.blockingCalls() || !starts(onDevice);
+        // Ranks that have compared what they issue have all come, so none waits inside for good.
+        boolean checked = options.checks() || !starts(onDevice);
         // Members that call at the same time for different groups are told apart by the tag.
         int tag = (config.groupName().hashCode() & Integer.MAX_VALUE) % MpiNative.largestTag();
         long handle =
@@ -37,16 +42,17 @@ final class MpiCommunicator implements Communicator {
                                 worldRanks,
                                 worldRanks.length,
                                 tag,
-                                blocking,
-                                options.checks() ? 1 : 0);
+                                blocking ? 1 : 0,
+                                checked ? 1 : 0);
         if (handle < 0) {
             throw MpiFailures.of((int) -handle);
         }
-        int tags =
-                options.checks()
-                        ? MpiNative.largestTag() / CHECKED_TAGS - 1
-                        : MpiNative.largestTag();
-        return new MpiCommunicator(handle, worldRanks, tags);
+        int tags = checked ? MpiNative.largestTag() / CHECKED_TAGS - 1 : MpiNative.largestTag();
+        return new MpiCommunicator(handle, worldRanks, tags, onDevice);
+    }
+
+    private static boolean starts(boolean onDevice) {
+        return !onDevice || MpiNative.startsOnDevices() != 0;
     }
 
     int[] worldRanks() {
@@ -55,12 +61,15 @@ final class MpiCommunicator implements Communicator {
 
     @Override
     public boolean startsCollectives() {
-        return true;
+        return starts(onDevice);
     }
 
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
-        return op.supports(type) && !type.isFloat8();
+        return op.supports(type)
+                && !type.isFloat8()
+                && (!onDevice
+                        || MpiNative.reducesOnDevices(type.ordinal(), op.kind().ordinal()) != 0);
     }
 
     @Override
@@ -176,6 +185,11 @@ final class MpiCommunicator implements Communicator {
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, long stream) {
         requireTag(tag);
+        if (onDevice && stream == BLOCKING) {
+            // Blocking calls are for collectives only: no deadline ends a send that waits in one.
+            await(send(address, count, type, peer, tag, NONBLOCKING));
+            return 0;
+        }
         return check(MpiNative.send(handle, address, count, type.ordinal(), peer, tag, stream));
     }
 

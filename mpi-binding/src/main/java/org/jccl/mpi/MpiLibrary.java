@@ -19,8 +19,11 @@ import org.jccl.spi.NativeLibraries;
  *   <li>an MPI that the process has already, for instance by {@code LD_PRELOAD}
  *   <li>the launcher's variables: {@code OMPI_COMM_WORLD_RANK} means Open MPI; {@code PMI_RANK} and
  *       other variables of MPICH and its relatives, without {@code PMIX_RANK}, mean those
- *   <li>what the linker finds: Open MPI, then MPICH
+ *   <li>what the linker finds: a library with the standard ABI of MPI 5, then Open MPI, then MPICH
  * </ol>
+ *
+ * <p>The name of the standard ABI does not tell whose the library is. So after a launcher it comes
+ * last, for hosts where there is no other.
  */
 final class MpiLibrary {
 
@@ -36,6 +39,9 @@ final class MpiLibrary {
 
     /** Debian gives MPICH's own build another name than the one its relatives share. */
     private static final List<String> MPICH = List.of("libmpi.so.12", "libmpich.so.12");
+
+    /** Of both, and of others. */
+    private static final String STANDARD_ABI = "libmpi_abi.so.1";
 
     private static final List<String> MPICH_VARIABLES =
             List.of(
@@ -92,20 +98,11 @@ final class MpiLibrary {
             int family = MpiLibraryNative.open(name);
             String title = name.isEmpty() ? "this process" : name;
             String text = MpiLibraryNative.text();
-            if (family == MpiLibraryNative.OPEN_MPI || family == MpiLibraryNative.MPICH) {
-                loadShim(
-                        family == MpiLibraryNative.OPEN_MPI
-                                ? MpiNative.OPEN_MPI_LIBRARY
-                                : MpiNative.MPICH_LIBRARY);
+            if (family != MpiLibraryNative.NONE) {
+                loadShim(shimOf(family));
                 return new Availability.Available(MpiNative.version(), text);
             }
-            tried.add(
-                    title
-                            + ": "
-                            + (family == MpiLibraryNative.NONE
-                                    ? text
-                                    : "has the ABI of MPI 5, for which there is no shim yet; use"
-                                            + " the library's own libmpi"));
+            tried.add(title + ": " + text);
         }
         return new Availability.Unavailable(
                 "no MPI library was found; install Open MPI or MPICH (Debian: libopenmpi3 or"
@@ -115,6 +112,14 @@ final class MpiLibrary {
                         + VARIABLE
                         + "=PATH",
                 tried);
+    }
+
+    private static String shimOf(int family) {
+        return switch (family) {
+            case MpiLibraryNative.OPEN_MPI -> MpiNative.OPEN_MPI_LIBRARY;
+            case MpiLibraryNative.MPICH -> MpiNative.MPICH_LIBRARY;
+            default -> MpiNative.STANDARD_ABI_LIBRARY;
+        };
     }
 
     /** What to open, in order; empty for what the process has. */
@@ -129,11 +134,18 @@ final class MpiLibrary {
                 !openMpi
                         && !environment.containsKey("PMIX_RANK")
                         && MPICH_VARIABLES.stream().anyMatch(environment::containsKey);
+        boolean unknown = !openMpi && !mpich;
+        if (unknown) {
+            names.add(STANDARD_ABI);
+        }
         if (!mpich) {
             names.addAll(OPEN_MPI);
         }
         if (!openMpi) {
             names.addAll(MPICH);
+        }
+        if (!unknown) {
+            names.add(STANDARD_ABI);
         }
         return names;
     }

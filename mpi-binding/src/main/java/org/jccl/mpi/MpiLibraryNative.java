@@ -21,6 +21,7 @@ final class MpiLibraryNative {
     static final int NONE = 0;
     static final int OPEN_MPI = 1;
     static final int MPICH = 2;
+    static final int STANDARD_ABI = 3;
 
     private MpiLibraryNative() {}
 

@@ -33,6 +33,7 @@ final class MpiNative {
 
     static final String OPEN_MPI_LIBRARY = "jnijcclmpi_openmpi";
     static final String MPICH_LIBRARY = "jnijcclmpi_mpich";
+    static final String STANDARD_ABI_LIBRARY = "jnijcclmpi_abi";
 
     /** What {@link #init} returns when MPI was not initialised before. */
     static final int INITIALISED_NOW = 1;
@@ -69,6 +70,15 @@ final class MpiNative {
 
     @Name("jccl_mpi_largest_tag")
     static native int largestTag();
+
+    @Name("jccl_mpi_takes_cuda")
+    static native int takesCuda();
+
+    @Name("jccl_mpi_starts_on_devices")
+    static native int startsOnDevices();
+
+    @Name("jccl_mpi_reduces_on_devices")
+    static native int reducesOnDevices(int type, int kind);
 
     @Name("jccl_mpi_create")
     static native long create(int[] worldRanks, int size, int tag, int blocking, int checked);

@@ -14,9 +14,10 @@ import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 
 /**
- * MPI, for tensors in host memory. The jar carries a shim for Open MPI and one for MPICH and its
- * relatives; the MPI library is the system's. It is loaded when {@link #availability()} is asked
- * for the first time, and initialised with the first group.
+ * MPI, for tensors in host memory, and on CUDA devices where the library is CUDA-aware. The jar
+ * carries a shim for Open MPI, one for MPICH and its relatives, and one for libraries with the
+ * standard ABI of MPI 5; the MPI library is the system's. It is loaded when {@link #availability()}
+ * is asked for the first time, and initialised with the first group.
  *
  * <p>Started by {@code mpirun} or {@code srun}, ranks need no other environment. One process is one
  * rank.
@@ -44,6 +45,15 @@ public final class MpiProvider implements BackendProvider {
                     "MV2_COMM_WORLD_LOCAL_SIZE",
                     "PMI_LOCAL_SIZE");
 
+    /** Where launchers say which of them this one is; Slurm's also holds for an mpirun's parent. */
+    private static final List<String> LOCAL_RANKS =
+            List.of(
+                    "OMPI_COMM_WORLD_LOCAL_RANK",
+                    "MPI_LOCALRANKID",
+                    "MV2_COMM_WORLD_LOCAL_RANK",
+                    "PALS_LOCAL_RANKID",
+                    "SLURM_LOCALID");
+
     private Availability availability;
     private boolean initialised;
 
@@ -58,6 +68,25 @@ public final class MpiProvider implements BackendProvider {
     @Override
     public Set<String> deviceTypes() {
         return Set.of("cpu");
+    }
+
+    /** Where the library is CUDA-aware, see {@link #takesCuda}. */
+    @Override
+    public Set<String> foreignDeviceTypes() {
+        return Set.of("cuda");
+    }
+
+    /**
+     * Whether the library takes tensors on CUDA devices. Initialises MPI, since the library can not
+     * tell before. It becomes {@code MPIX_Query_cuda_support}; where the library has none, the
+     * environment variable {@code MPICH_GPU_SUPPORT_ENABLED} tells, which Cray MPICH needs for it.
+     *
+     * @return true when groups of {@code cuda} devices can be made
+     * @throws BackendUnavailableException when there is no MPI library
+     */
+    public boolean takesCuda() {
+        initialise();
+        return MpiNative.takesCuda() != 0;
     }
 
     /** Behind backends that bring their library along: a process can enter MPI only once. */
@@ -93,6 +122,7 @@ public final class MpiProvider implements BackendProvider {
                 new World(
                         MpiNative.worldRank(),
                         size,
+                        localRank(System.getenv()),
                         shared ? Optional.empty() : Optional.of(MpiProvider::broadcast)));
     }
 
@@ -129,6 +159,15 @@ public final class MpiProvider implements BackendProvider {
         return text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : 0;
     }
 
+    /** The rank on this host, or -1 when no launcher says. */
+    static int localRank(Map<String, String> environment) {
+        return LOCAL_RANKS.stream()
+                .filter(environment::containsKey)
+                .findFirst()
+                .map(variable -> number(environment, variable))
+                .orElse(-1);
+    }
+
     private synchronized void initialise() {
         requireAvailable();
         if (initialised) {
@@ -149,6 +188,20 @@ public final class MpiProvider implements BackendProvider {
         initialised = true;
     }
 
+    private void requireCuda(FailureContext context) {
+        if (!takesCuda()) {
+            throw new BackendUnavailableException(
+                    context,
+                    "MPI: "
+                            + availability()
+                            + " takes no memory of CUDA devices: MPIX_Query_cuda_support() is not"
+                            + " there or says no, and MPICH_GPU_SUPPORT_ENABLED is not 1. Use a"
+                            + " build with CUDA, name it with -D"
+                            + MpiLibrary.PROPERTY
+                            + "=PATH, or copy to host tensors and use a group of cpu");
+        }
+    }
+
     private static MpiOptions options(Optional<BackendOptions> given) {
         return BackendProvider.options(given, MpiOptions.class).orElse(MpiOptions.DEFAULT);
     }
@@ -157,6 +210,9 @@ public final class MpiProvider implements BackendProvider {
     public Communicator create(CommunicatorConfig config) {
         FailureContext context = FailureContext.ofGroup(config.groupName(), config.rank());
         initialise();
+        if (!config.device().isCpu()) {
+            requireCuda(context);
+        }
         MpiOptions options = options(config.options());
         if (options.progressThread()) {
             int status = MpiNative.startProgress();

@@ -4,12 +4,8 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.time.Duration;
-import org.jccl.ProcessGroup;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
-import org.jccl.conformance.Ranks;
-import org.jccl.store.Store;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.TestDescriptor;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
@@ -24,7 +20,8 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
  * differences between ranks by itself, so cases of mismatch run with checks, and the others as
  * users run without options.
  *
- * <p>Arguments: port of the store, whether with checks, and optionally the family to run.
+ * <p>Arguments: port of the store, whether with checks, type of the device, and optionally the
+ * family to run.
  */
 final class ConformanceMain {
 
@@ -38,17 +35,7 @@ final class ConformanceMain {
 
         @Override
         protected ConformanceBackend backend() {
-            return new ConformanceBackend() {
-                @Override
-                public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
-                    return ranks.backend().join(store, rank, size, timeout);
-                }
-
-                @Override
-                public Ranks ranks() {
-                    return ranks;
-                }
-            };
+            return ranks.backend();
         }
     }
 
@@ -62,8 +49,8 @@ final class ConformanceMain {
 
     public static void main(String[] arguments) {
         boolean checked = Boolean.parseBoolean(arguments[1]);
-        String family = arguments.length > 2 ? arguments[2] : "";
-        ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked);
+        String family = arguments.length > 3 ? arguments[3] : "";
+        ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked, arguments[2]);
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))

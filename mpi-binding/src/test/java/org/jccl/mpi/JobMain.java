@@ -37,6 +37,7 @@ final class JobMain {
             case "sum" -> sum(MpiOptions.DEFAULT);
             case "blocking" -> sum(MpiOptions.DEFAULT.withBlockingCalls());
             case "shared" -> sum(MpiOptions.DEFAULT.withSharedWorld());
+            case "library" -> print("library " + new MpiProvider().availability());
             case "null" -> dereferenceNull();
             case "truncated" -> truncate();
             case "killed" -> die();

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Timeout;
@@ -25,15 +28,29 @@ class MpiConformanceTest {
     @MethodSource("modes")
     @Timeout(300)
     void conforms(Mpirun mpirun, boolean checked) throws Exception {
+        conforms(mpirun, List.of(), List.of(), checked, "cpu");
+    }
+
+    /** Runs it on another library or other devices, with a command in front of Java. */
+    static void conforms(
+            Mpirun mpirun,
+            List<String> prefix,
+            List<String> jvmOptions,
+            boolean checked,
+            String deviceType)
+            throws Exception {
         mpirun.assumeInstalled();
         InetAddress local = InetAddress.getLoopbackAddress();
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(local, 0))) {
-            Mpirun.Outcome outcome =
-                    mpirun.run(
-                            RANKS,
+            List<String> command = new ArrayList<>(prefix);
+            command.addAll(
+                    Mpirun.java(
                             ConformanceMain.class,
+                            jvmOptions,
                             Integer.toString(server.port()),
-                            Boolean.toString(checked));
+                            Boolean.toString(checked),
+                            deviceType));
+            Mpirun.Outcome outcome = mpirun.run(Map.of(RANKS, command));
             for (int rank = 0; rank < RANKS; rank++) {
                 assertThat(outcome.output())
                         .containsPattern("rank " + rank + ": [1-9][0-9]* passed, 0 failed");

@@ -195,11 +195,7 @@ class MpiJobTest {
         Path program = directory.resolve("rank");
         Files.writeString(source, C_PROGRAM);
         String compiler = mpirun == Mpirun.MPICH ? "mpicc.mpich" : "mpicc.openmpi";
-        Process compile =
-                new ProcessBuilder(compiler, source.toString(), "-o", program.toString())
-                        .inheritIO()
-                        .start();
-        assertThat(compile.waitFor()).isZero();
+        Gcc.run(compiler, source.toString(), "-o", program.toString());
         Mpirun.Outcome outcome = runBeside(mpirun, List.of(program.toString()), "shared");
         assertThat(outcome.output()).contains("C sum 6", "rank 1 of 3: sum 6");
     }

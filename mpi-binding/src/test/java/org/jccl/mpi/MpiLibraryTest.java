@@ -19,13 +19,24 @@ class MpiLibraryTest {
     void theLauncherDecidesTheFamily() {
         assertThat(MpiLibrary.candidates(Map.of("OMPI_COMM_WORLD_RANK", "0")))
                 .contains("libmpi.so.40")
+                .endsWith("libmpi_abi.so.1")
                 .doesNotContain("libmpich.so.12");
         assertThat(MpiLibrary.candidates(Map.of("PMI_RANK", "0")))
                 .contains("libmpich.so.12")
+                .endsWith("libmpi_abi.so.1")
                 .doesNotContain("libmpi.so.40");
         assertThat(MpiLibrary.candidates(Map.of()))
-                .startsWith("", "libmpi.so.40")
+                .startsWith("", "libmpi_abi.so.1", "libmpi.so.40")
                 .contains("libmpich.so.12");
+    }
+
+    @Test
+    void theLauncherTellsTheRankOnTheHost() {
+        assertThat(MpiProvider.localRank(Map.of())).isEqualTo(-1);
+        assertThat(
+                        MpiProvider.localRank(
+                                Map.of("SLURM_LOCALID", "0", "OMPI_COMM_WORLD_LOCAL_RANK", "3")))
+                .isEqualTo(3);
     }
 
     @Test

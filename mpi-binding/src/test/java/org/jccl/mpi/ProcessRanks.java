@@ -5,7 +5,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import org.jccl.Device;
 import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Rank;
 import org.jccl.conformance.Ranks;
@@ -21,6 +23,14 @@ import org.junit.jupiter.api.Assumptions;
  */
 final class ProcessRanks implements Ranks {
 
+    private record HostBackend(MpiOptions options, Ranks ranks) implements ConformanceBackend {
+
+        @Override
+        public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+            return world(options, store, rank, size, timeout).build();
+        }
+    }
+
     private static final Duration LONGEST_TEST = Duration.ofSeconds(90);
 
     private final Store store;
@@ -28,19 +38,29 @@ final class ProcessRanks implements Ranks {
     private final World world = new MpiProvider().world(Optional.empty()).orElseThrow();
     private int runs;
 
-    ProcessRanks(int storePort, boolean checked) {
+    /**
+     * Joins the ranks of this job.
+     *
+     * @param type of the device that has the tensors
+     */
+    ProcessRanks(int storePort, boolean checked, String type) {
         MpiOptions options = checked ? MpiOptions.DEFAULT.withChecks() : MpiOptions.DEFAULT;
         backend =
-                (shared, rank, size, timeout) ->
-                        ProcessGroup.builder()
-                                .backend(MpiProvider.NAME)
-                                .options(options)
-                                .store(shared)
-                                .rank(rank)
-                                .worldSize(size)
-                                .timeout(timeout)
-                                .build();
+                type.equals("cpu")
+                        ? new HostBackend(options, this)
+                        : new DeviceBackend(options, new Device(type, world.rank()), this);
         store = TcpStore.connect("127.0.0.1", storePort, TIMEOUT);
+    }
+
+    static ProcessGroupBuilder world(
+            MpiOptions options, Store shared, int rank, int size, Duration timeout) {
+        return ProcessGroup.builder()
+                .backend(MpiProvider.NAME)
+                .options(options)
+                .store(shared)
+                .rank(rank)
+                .worldSize(size)
+                .timeout(timeout);
     }
 
     ConformanceBackend backend() {

@@ -1,0 +1,114 @@
+package org.jccl.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.jccl.Availability;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The shim for the standard ABI of MPI 5, on a library that speaks it and has MPICH behind it. Both
+ * that library and a listing have the ABI's constants once more, so a wrong one can not pass.
+ */
+class StandardAbiTest {
+
+    @TempDir static Path directory;
+
+    private static Path library;
+
+    @BeforeAll
+    static void build() throws Exception {
+        library = build("libmpi_abi.so.1");
+    }
+
+    private static Path build(String name, String... options) throws Exception {
+        List<String> all = new ArrayList<>(List.of(options));
+        all.add("-I" + Gcc.SHIM.resolve("standard_abi"));
+        return Gcc.library("test/mpi_abi.cc", directory.resolve(name), all.toArray(String[]::new));
+    }
+
+    @AfterEach
+    void forget() {
+        System.clearProperty(MpiLibrary.PROPERTY);
+    }
+
+    private static List<String> jvmOptions() {
+        return List.of("-D" + MpiLibrary.PROPERTY + "=" + library);
+    }
+
+    private static Mpirun.Outcome run(int ranks, String... arguments) {
+        Mpirun.MPICH.assumeInstalled();
+        return Mpirun.MPICH.run(Map.of(ranks, Mpirun.java(JobMain.class, jvmOptions(), arguments)));
+    }
+
+    @Test
+    void theHeaderAgreesWithTheListing() throws Exception {
+        Path listing = Gcc.SHIM.resolve("test/standard_abi.c");
+        Path headers = Gcc.SHIM.resolve("standard_abi");
+        Gcc.run("gcc", "-fsyntax-only", "-Wall", "-I" + headers, listing.toString());
+        String listed = Files.readString(listing);
+        assertThat(
+                        Pattern.compile("\\b(MPI_[A-Z0-9_]+) (=|\\(|[0-9])|^#define (MPI_\\w+)")
+                                .matcher(Files.readString(headers.resolve("mpi.h")))
+                                .results()
+                                .map(StandardAbiTest::name))
+                .hasSizeGreaterThan(40)
+                .allSatisfy(name -> assertThat(listed).contains("SAME(" + name + ","));
+    }
+
+    private static String name(MatchResult constant) {
+        return constant.group(1) != null ? constant.group(1) : constant.group(3);
+    }
+
+    @Test
+    void aLibraryThatIsNamedFormsAWorld() {
+        Mpirun.Outcome outcome = run(3, "sum");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0 of 3: sum 6", "rank 2 of 3: sum 6");
+    }
+
+    @Test
+    void aLibraryThatTheProcessHasIsTaken() {
+        Mpirun.MPICH.assumeInstalled();
+        List<String> command = new ArrayList<>(List.of("env", "LD_PRELOAD=" + library));
+        command.addAll(Mpirun.java(JobMain.class, List.of(), "library"));
+        Mpirun.Outcome outcome = Mpirun.MPICH.run(Map.of(1, command));
+        assertThat(outcome.output()).contains("library Available[", "path=" + library);
+    }
+
+    @Test
+    void errorsHaveTheirClasses() {
+        assertThat(run(2, "truncated").output())
+                .contains("MismatchException: group 'world', rank 1", "(error class 15)");
+    }
+
+    @Test
+    void anAbiThatIsNotKnownIsRefused() throws Exception {
+        Path unknown = build("libmpi_abi.so.2", "-DABI_MAJOR=2");
+        System.setProperty(MpiLibrary.PROPERTY, unknown.toString());
+        Availability answer = new MpiProvider().availability();
+        assertThat(((Availability.Unavailable) answer).tried())
+                .singleElement()
+                .asString()
+                .contains(unknown.toString(), "version 2.0 of the standard ABI");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    @Timeout(300)
+    void conforms(boolean checked) throws Exception {
+        MpiConformanceTest.conforms(Mpirun.MPICH, List.of(), jvmOptions(), checked, "cpu");
+    }
+}

@@ -8,6 +8,6 @@ final class HcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new DeviceBackend();
+        return new HcclBackend(HcclOptions.defaults());
     }
 }

@@ -48,7 +48,7 @@ final class ConformanceRun {
         }
     }
 
-    private static final class Backend extends DeviceBackend {
+    private static final class Backend extends NcclBackend {
 
         private static ProcessRanks ranks;
         private static String ranksOf;
@@ -56,7 +56,7 @@ final class ConformanceRun {
         private final String test;
 
         Backend(String test) {
-            super(rank -> World.GPU);
+            super(NcclOptions.defaults(), rank -> 0);
             this.test = test;
         }
 

@@ -8,6 +8,6 @@ final class NcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new DeviceBackend(World::gpu);
+        return new NcclBackend(NcclOptions.defaults());
     }
 }

@@ -25,7 +25,7 @@ final class ScclConformanceTest extends ConformanceTest {
     @Override
     protected ConformanceBackend backend() {
         int[] first = {-1};
-        return new DeviceBackend(rank -> World.tpu(first(first) + rank));
+        return new ScclBackend(ScclOptions.defaults(), rank -> first(first) + rank);
     }
 
     /** The first device of a test, chosen when its first rank joins. */

@@ -5,16 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.conformance.Attempts;
-import org.jccl.conformance.DeviceTensors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries. */
+@Execution(ExecutionMode.CONCURRENT)
 final class FaultTest {
 
     /** Reduces on two ranks. */
@@ -28,7 +31,7 @@ final class FaultTest {
                     Duration.ofSeconds(5),
                     HcclOptions.defaults(),
                     (group, device) -> {
-                        try (Tensor tensor = DeviceTensors.floats(device, 1, 2, 3, 4)) {
+                        try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
                             Attempts.print(
                                     group,
                                     () -> group.allReduce(tensor, ReduceOp.SUM).synchronize());

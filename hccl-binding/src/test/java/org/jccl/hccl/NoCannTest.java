@@ -9,8 +9,11 @@ import org.jccl.Availability;
 import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
+@Execution(ExecutionMode.CONCURRENT)
 final class NoCannTest {
 
     private static String ask(Map<String, String> environment, String... properties)

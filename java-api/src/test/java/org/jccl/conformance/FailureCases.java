@@ -20,8 +20,11 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Ranks that do not come, groups that are aborted or closed. */
+@Execution(ExecutionMode.CONCURRENT)
 abstract class FailureCases extends Cases {
 
     private static final Duration SHORT = Duration.ofSeconds(2);

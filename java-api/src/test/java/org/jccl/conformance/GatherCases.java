@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Tensor;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -113,6 +114,7 @@ abstract class GatherCases extends Cases {
                                 }));
     }
 
+    @Tag("uneven")
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5})
     void allGatherTakesPartsOfAnySize(int size) {

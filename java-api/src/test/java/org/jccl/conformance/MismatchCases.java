@@ -15,6 +15,8 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -23,6 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * instead of wrong data or a dead process.
  */
 @Needs(Capability.COMPARED_CALLS)
+@Execution(ExecutionMode.CONCURRENT)
 abstract class MismatchCases extends Cases {
 
     private interface Call {

@@ -13,6 +13,7 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -148,6 +149,7 @@ abstract class ReductionCases extends Cases {
                                 }));
     }
 
+    @Tag("uneven")
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5})
     void reduceScatterTakesPartsOfAnySizeFromAnywhere(int size) {

@@ -9,8 +9,11 @@ import org.jccl.DataType;
 import org.jccl.conformance.ChildJvm;
 import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
+@Execution(ExecutionMode.CONCURRENT)
 final class NoCudaTest {
 
     /** Asks for memory that NCCL itself allocates. */

@@ -14,11 +14,14 @@ import org.jccl.conformance.ChildJvm;
 import org.jccl.conformance.DeviceTensors;
 import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries, and libraries of other times. */
+@Execution(ExecutionMode.CONCURRENT)
 final class FaultTest {
 
     private static final String THREADS = "-Dorg.jccl.sccl.module=";

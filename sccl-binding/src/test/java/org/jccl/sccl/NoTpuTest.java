@@ -6,8 +6,11 @@ import java.util.Map;
 import org.jccl.Availability;
 import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
+@Execution(ExecutionMode.CONCURRENT)
 final class NoTpuTest {
 
     private static String ask(Map<String, String> environment, String... properties)

@@ -3,10 +3,10 @@ package org.jccl.nccl;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import java.io.PrintStream;
-import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
+import org.jccl.conformance.LaunchedRank;
 import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -121,13 +121,7 @@ final class ConformanceRun {
      * @param arguments none
      */
     public static void main(String[] arguments) {
-        job =
-                Rendezvous.join(
-                        "env://",
-                        OptionalInt.empty(),
-                        OptionalInt.empty(),
-                        Ranks.TIMEOUT,
-                        System.getenv());
+        job = LaunchedRank.join();
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))

@@ -76,7 +76,7 @@ abstract class AllToAllCases extends Cases {
                 rank -> {
                     for (Forms form : Forms.of(rank.group())) {
                         for (DataType type : DataType.values()) {
-                            for (int count : new int[] {0, 1, 17, 1000}) {
+                            for (int count : counts(type)) {
                                 single(rank, form, type, count);
                             }
                         }

@@ -20,7 +20,7 @@ abstract class GatherCases extends Cases {
     private static void each(Rank rank, Case one) {
         for (Forms form : Forms.of(rank.group())) {
             for (DataType type : DataType.values()) {
-                for (int count : COUNTS) {
+                for (int count : counts(type)) {
                     one.check(rank, form, type, count);
                 }
             }

@@ -7,13 +7,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.ServerSocket;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jccl.bootstrap.Rendezvous;
+import org.jccl.conformance.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,16 +42,10 @@ class RunCommandTest {
         private SumOfRanks() {}
 
         public static void main(String[] arguments) {
-            try (Rendezvous meeting =
-                    Rendezvous.join(
-                            "env://",
-                            OptionalInt.empty(),
-                            OptionalInt.empty(),
-                            Duration.ofSeconds(60),
-                            System.getenv())) {
+            try (Rendezvous meeting = LaunchedRank.join()) {
                 meeting.store().add("sum", meeting.membership().rank() + 1);
                 meeting.store()
-                        .barrier("added", meeting.membership().worldSize(), Duration.ofSeconds(60));
+                        .barrier("added", meeting.membership().worldSize(), LaunchedRank.TIMEOUT);
                 System.out.println("sum " + meeting.store().add("sum", 0));
             }
         }

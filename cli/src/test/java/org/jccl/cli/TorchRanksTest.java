@@ -3,11 +3,10 @@ package org.jccl.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
+import org.jccl.conformance.LaunchedRank;
 import org.jccl.torch.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -21,15 +20,9 @@ class TorchRanksTest {
         private Teller() {}
 
         public static void main(String[] arguments) {
-            try (Rendezvous meeting =
-                    Rendezvous.join(
-                            "env://",
-                            OptionalInt.empty(),
-                            OptionalInt.empty(),
-                            Duration.ofSeconds(90),
-                            System.getenv())) {
+            try (Rendezvous meeting = LaunchedRank.join()) {
                 meeting.store().add("number", meeting.membership().rank());
-                meeting.store().barrier("told", 3, Duration.ofSeconds(90));
+                meeting.store().barrier("told", 3, LaunchedRank.TIMEOUT);
                 System.out.println("java told " + meeting.store().add("number", 0));
             }
         }

@@ -2,12 +2,13 @@ package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.conformance.DeviceTensors.floats;
+import static org.jccl.conformance.DeviceTensors.read;
 
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.jccl.DataType;
-import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
@@ -20,14 +21,6 @@ import org.junit.jupiter.api.Test;
 
 /** What is particular to HCCL; the rest is in the conformance suite. */
 final class CollectivesTest {
-
-    private static Tensor floats(Device device, float... values) {
-        return Tensor.allocate(device, DataType.FLOAT32, values.length).copyFrom(values);
-    }
-
-    private static float[] read(Tensor tensor) {
-        return tensor.copyTo(new float[(int) tensor.count()]);
-    }
 
     @Test
     void averageIsAScaledSum() throws Exception {

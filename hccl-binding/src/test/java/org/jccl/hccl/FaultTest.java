@@ -6,67 +6,54 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import org.jccl.DataType;
-import org.jccl.JcclException;
-import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.Work;
+import org.jccl.conformance.Attempts;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries. */
+@Execution(ExecutionMode.CONCURRENT)
 final class FaultTest {
 
-    /** Reduces three times on two ranks; prints what failed and what a later call says. */
-    static final class ReduceOften {
+    /** Reduces on two ranks. */
+    static final class Reductions {
 
-        private static final int TIMES = 3;
+        private Reductions() {}
 
-        private ReduceOften() {}
-
-        public static void main(String[] arguments) throws Exception {
+        public static void main(String[] arguments) {
             World.run(
                     2,
                     Duration.ofSeconds(5),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
-                            reduce(group, tensor);
+                            Attempts.print(
+                                    group,
+                                    () -> group.allReduce(tensor, ReduceOp.SUM).synchronize());
                         }
                     });
             System.out.println("all closed");
             // A device may still be stuck, which HCCL can not end.
             Runtime.getRuntime().halt(0);
         }
-
-        private static void reduce(ProcessGroup group, Tensor tensor) {
-            for (int i = 0; i < TIMES; i++) {
-                try {
-                    Work work = group.allReduce(tensor, ReduceOp.SUM);
-                    work.synchronize();
-                } catch (JcclException e) {
-                    System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
-                }
-            }
-            System.out.println("rank " + group.rank() + " is through");
-        }
     }
 
-    private static String reduceOften(Map<String, String> environment) throws Exception {
+    private static String reductions(Map<String, String> environment) throws Exception {
         Map<String, String> all = new HashMap<>(environment);
         all.put("MOCK_DELAY_US", "0");
-        Child.Result result = Child.run(ReduceOften.class, all);
-        assertThat(result.code()).as(result.output()).isZero();
-        assertThat(result.output())
-                .contains("rank 0 is through", "rank 1 is through", "all closed");
-        return result.output();
+        String output = Attempts.of(Reductions.class, all);
+        assertThat(output).contains("all closed");
+        return output;
     }
 
     @Test
     void withoutFaultsNothingIsReported() throws Exception {
-        assertThat(reduceOften(Map.of())).doesNotContain("Exception", "WARNING");
+        assertThat(reductions(Map.of())).doesNotContain("Exception", "WARNING");
     }
 
     @ParameterizedTest
@@ -78,7 +65,7 @@ final class FaultTest {
         "2:9, 'libhccl ran out of time: HcclAllReduce: timeout'"
     })
     void failedCallPoisonsTheGroupWithItsCause(String fault, String text) throws Exception {
-        assertThat(reduceOften(Map.of("MOCK_HCCL_FAIL_AT", fault)))
+        assertThat(reductions(Map.of("MOCK_HCCL_FAIL_AT", fault)))
                 .contains(text)
                 .contains("allReduce(float32 x 4, SUM)")
                 .contains("GroupAbortedException")
@@ -87,27 +74,27 @@ final class FaultTest {
 
     @Test
     void asynchronousErrorFailsTheGroup() throws Exception {
-        assertThat(reduceOften(Map.of("MOCK_HCCL_ASYNC_FAIL_AT", "2")))
+        assertThat(reductions(Map.of("MOCK_HCCL_ASYNC_FAIL_AT", "2")))
                 .contains("libhccl lost a peer: asynchronous error");
     }
 
     @Test
     void hangIsEndedByTheDeadline() throws Exception {
-        assertThat(reduceOften(Map.of("MOCK_HCCL_HANG_AT", "2")))
+        assertThat(reductions(Map.of("MOCK_HCCL_HANG_AT", "2")))
                 .contains("OperationTimeoutException")
                 .contains("not complete after PT5S");
     }
 
     @Test
     void destructionIsTriedAgainWhileHcclAsksForIt() throws Exception {
-        assertThat(reduceOften(Map.of("MOCK_HCCL_DESTROY_AGAIN", "3")))
+        assertThat(reductions(Map.of("MOCK_HCCL_DESTROY_AGAIN", "3")))
                 .doesNotContain("Exception", "WARNING");
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 6})
     void failureOfTheRuntimeIsNamedWhereverItHappens(int call) throws Exception {
-        assertThat(reduceOften(Map.of("MOCK_RUNTIME_FAIL_AT", String.valueOf(call))))
+        assertThat(reductions(Map.of("MOCK_RUNTIME_FAIL_AT", String.valueOf(call))))
                 .containsAnyOf(
                         "libascendcl failed with code",
                         "libhccl failed with code",

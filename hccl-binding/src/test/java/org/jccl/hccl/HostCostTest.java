@@ -4,14 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
-import com.sun.management.ThreadMXBean;
-import java.lang.management.ManagementFactory;
-import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
+import org.jccl.conformance.CallCost;
+import org.jccl.conformance.DeviceTensors;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -20,40 +19,10 @@ import org.junit.jupiter.api.Test;
  */
 final class HostCostTest {
 
-    private static final int CALLS = 5000;
-    private static final int WARM_UP = 4;
     private static final int MOST_BYTES = 100;
-    private static final ThreadMXBean THREAD = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
-    /**
-     * Averages of one call.
-     *
-     * @param cpuNanos processor time of the calling thread
-     * @param bytes garbage of the calling thread
-     */
-    private record Cost(double cpuNanos, double bytes) {}
-
-    private static Cost measure(Runnable call, int calls) {
-        long self = Thread.currentThread().getId();
-        long bytes = THREAD.getThreadAllocatedBytes(self);
-        long nanos = THREAD.getCurrentThreadCpuTime();
-        for (int i = 0; i < calls; i++) {
-            call.run();
-        }
-        nanos = THREAD.getCurrentThreadCpuTime() - nanos;
-        bytes = THREAD.getThreadAllocatedBytes(self) - bytes;
-        return new Cost((double) nanos / calls, (double) bytes / calls);
-    }
 
     private static Tensor tensor() {
-        return Tensor.allocate(World.NPU, DataType.FLOAT32, 1).copyFrom(new float[] {1});
-    }
-
-    private static double settledBytes(Runnable call) {
-        for (int i = 0; i < WARM_UP; i++) {
-            measure(call, CALLS / WARM_UP);
-        }
-        return measure(call, CALLS).bytes();
+        return DeviceTensors.floats(World.NPU, 1);
     }
 
     @Test
@@ -63,7 +32,9 @@ final class HostCostTest {
                 "this CANN has events for one use only");
         try (ProcessGroup group = World.alone();
                 Tensor tensor = tensor()) {
-            assertThat(settledBytes(() -> group.allReduce(tensor, ReduceOp.SUM).synchronize()))
+            assertThat(
+                            CallCost.settledBytes(
+                                    () -> group.allReduce(tensor, ReduceOp.SUM).synchronize()))
                     .isLessThanOrEqualTo(MOST_BYTES);
         }
     }
@@ -76,7 +47,8 @@ final class HostCostTest {
                 Stream.Scope scope = stream.use()) {
             assertThat(scope).isNotNull();
             SyncCollectives sync = group.sync();
-            assertThat(settledBytes(() -> sync.allReduce(tensor, ReduceOp.SUM))).isLessThan(1);
+            assertThat(CallCost.settledBytes(() -> sync.allReduce(tensor, ReduceOp.SUM)))
+                    .isLessThan(1);
         }
     }
 
@@ -108,7 +80,7 @@ final class HostCostTest {
     }
 
     private static void print(String name, Runnable call) {
-        Cost cost = measure(call, 4 * CALLS);
+        CallCost cost = CallCost.of(call);
         Stream.current(World.NPU).synchronize();
         System.out.printf("%-12s %6.0f ns %6.1f bytes%n", name, cost.cpuNanos(), cost.bytes());
     }

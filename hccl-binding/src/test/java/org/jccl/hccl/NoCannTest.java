@@ -6,45 +6,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import org.jccl.Availability;
-import org.jccl.BackendUnavailableException;
-import org.jccl.DataType;
-import org.jccl.ProcessGroup;
-import org.jccl.Tensor;
+import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
+@Execution(ExecutionMode.CONCURRENT)
 final class NoCannTest {
-
-    /** Asks in every way there is, twice, and prints the answers. */
-    static final class Ask {
-
-        private Ask() {}
-
-        public static void main(String[] arguments) {
-            for (int i = 0; i < 2; i++) {
-                System.out.println(new HcclProvider().availability());
-                refused(() -> ProcessGroup.builder().backend("hccl").rank(0).worldSize(1).build());
-                refused(() -> Tensor.allocate(World.NPU, DataType.FLOAT32, 1));
-            }
-        }
-
-        private static void refused(Runnable call) {
-            try {
-                call.run();
-                System.out.println("not refused");
-            } catch (BackendUnavailableException e) {
-                System.out.println("refused: " + e.getMessage());
-            }
-        }
-    }
 
     private static String ask(Map<String, String> environment, String... properties)
             throws Exception {
-        Child.Result result = Child.run(Ask.class, environment, properties);
-        assertThat(result.code()).as(result.output()).isZero();
-        assertThat(result.output()).contains("Unavailable[").doesNotContain("not refused");
-        return result.output();
+        return Questions.whyUnavailable("hccl", environment, properties);
     }
 
     @Test

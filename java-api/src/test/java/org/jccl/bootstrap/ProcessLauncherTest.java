@@ -14,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -22,6 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jccl.UsageException;
+import org.jccl.conformance.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,16 +54,10 @@ class ProcessLauncherTest {
         private Meet() {}
 
         public static void main(String[] arguments) {
-            try (Rendezvous meeting =
-                    Rendezvous.join(
-                            "env://",
-                            OptionalInt.empty(),
-                            OptionalInt.empty(),
-                            Duration.ofSeconds(60),
-                            System.getenv())) {
+            try (Rendezvous meeting = LaunchedRank.join()) {
                 int worldSize = meeting.membership().worldSize();
                 long sum = meeting.store().add("sum", meeting.membership().rank() + 1);
-                meeting.store().barrier("all added", worldSize, Duration.ofSeconds(60));
+                meeting.store().barrier("all added", worldSize, LaunchedRank.TIMEOUT);
                 sum = meeting.store().add("sum", 0);
                 System.out.println(arguments[0] + " " + sum);
             }
@@ -321,17 +315,11 @@ class ProcessLauncherTest {
         private SecondTry() {}
 
         public static void main(String[] arguments) {
-            try (Rendezvous meeting =
-                    Rendezvous.join(
-                            "env://",
-                            OptionalInt.empty(),
-                            OptionalInt.empty(),
-                            Duration.ofSeconds(60),
-                            System.getenv())) {
+            try (Rendezvous meeting = LaunchedRank.join()) {
                 String attempt = System.getenv("TORCHELASTIC_RESTART_COUNT");
                 String key = "rank " + meeting.membership().rank();
                 System.out.println("attempt " + attempt + " sees " + meeting.store().add(key, 1));
-                meeting.store().barrier("counted", 2, Duration.ofSeconds(60));
+                meeting.store().barrier("counted", 2, LaunchedRank.TIMEOUT);
                 if (attempt.equals("0")) {
                     System.exit(4);
                 }

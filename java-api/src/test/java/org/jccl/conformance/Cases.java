@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.jccl.DataType;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -15,10 +16,20 @@ abstract class Cases {
     /** Counts that are no multiples of anything, the empty tensor included. */
     static final int[] COUNTS = {0, 1, 3, 17, 1000};
 
+    private static final int[] ONE_COUNT = {17};
+
     /** Elements of a tensor that is larger than socket and segment buffers. */
     static final int LARGE = 300_007;
 
     abstract ConformanceBackend backend();
+
+    /**
+     * Counts to move a type with. Moving depends on the size of elements only, so all counts are
+     * for the smallest and for a usual size.
+     */
+    static int[] counts(DataType type) {
+        return type == DataType.UINT8 || type == DataType.FLOAT32 ? COUNTS : ONE_COUNT;
+    }
 
     @BeforeEach
     void skipWhatTheBackendLacks(TestInfo test) {

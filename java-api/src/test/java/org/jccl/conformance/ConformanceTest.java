@@ -1,9 +1,12 @@
 package org.jccl.conformance;
 
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /**
- * All cases, by family. A backend's test class extends this one:
+ * All cases, by family. Families have tags, so that variants of a library can be tested by what
+ * differs in them; {@code uneven} are the collectives whose parts have different sizes. A backend's
+ * test class extends this one:
  *
  * <pre>{@code
  * final class MyConformanceTest extends ConformanceTest {
@@ -24,6 +27,7 @@ public abstract class ConformanceTest {
     protected abstract ConformanceBackend backend();
 
     @Nested
+    @Tag("reductions")
     final class Reductions extends ReductionCases {
         @Override
         ConformanceBackend backend() {
@@ -32,6 +36,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("gathers")
     final class Gathers extends GatherCases {
         @Override
         ConformanceBackend backend() {
@@ -40,6 +45,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("all-to-all")
     final class AllToAll extends AllToAllCases {
         @Override
         ConformanceBackend backend() {
@@ -48,6 +54,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("messages")
     final class PointToPoint extends PointToPointCases {
         @Override
         ConformanceBackend backend() {
@@ -56,6 +63,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("works")
     final class Works extends WorkCases {
         @Override
         ConformanceBackend backend() {
@@ -64,6 +72,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("groups")
     final class Groups extends GroupCases {
         @Override
         ConformanceBackend backend() {
@@ -72,6 +81,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("arguments")
     final class Arguments extends ArgumentCases {
         @Override
         ConformanceBackend backend() {
@@ -80,6 +90,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("mismatches")
     final class Mismatches extends MismatchCases {
         @Override
         ConformanceBackend backend() {
@@ -88,6 +99,7 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("failures")
     final class Failures extends FailureCases {
         @Override
         ConformanceBackend backend() {

@@ -20,11 +20,18 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Ranks that do not come, groups that are aborted or closed. */
+@Execution(ExecutionMode.CONCURRENT)
 abstract class FailureCases extends Cases {
 
     private static final Duration SHORT = Duration.ofSeconds(2);
+
+    private static final String[] ABSENT = {
+        "allReduce(float32 x 1, SUM)", "rank 2 has not said that it waits"
+    };
 
     private static CompletableFuture<Throwable> inThread(ThrowingCallable action) {
         CompletableFuture<Throwable> outcome = new CompletableFuture<>();
@@ -40,38 +47,22 @@ abstract class FailureCases extends Cases {
 
     @Test
     void anAbsentRankIsNamedAtTheDeadline() {
-        withoutRankTwo(rank -> rank.group().allReduce(rank.floats(1), ReduceOp.SUM).synchronize());
+        withoutRankTwo(
+                rank -> rank.group().allReduce(rank.floats(1), ReduceOp.SUM).synchronize(), ABSENT);
     }
 
     @Test
     @Needs(Capability.BLOCKING_CALLS)
     void anAbsentRankIsNamedAtTheDeadlineOfASynchronousCall() {
-        withoutRankTwo(rank -> rank.group().sync().allReduce(rank.floats(1), ReduceOp.SUM));
+        withoutRankTwo(rank -> rank.group().sync().allReduce(rank.floats(1), ReduceOp.SUM), ABSENT);
     }
 
     @Test
     void aBarrierThatARankMissesEndsAtTheDeadline() {
-        backend()
-                .ranks()
-                .run(
-                        3,
-                        SHORT,
-                        rank -> {
-                            rank.connect();
-                            if (rank.rank() == 2) {
-                                rank.awaitSignal("failed on 0");
-                                rank.awaitSignal("failed on 1");
-                                return;
-                            }
-                            Forms form = Forms.of(rank.group()).get(rank.rank());
-                            assertThatThrownBy(form::barrier)
-                                    .isInstanceOf(OperationTimeoutException.class)
-                                    .hasMessageContaining("rank " + rank.rank());
-                            rank.signal("failed on " + rank.rank());
-                        });
+        withoutRankTwo(rank -> Forms.of(rank.group()).get(rank.rank()).barrier(), "barrier");
     }
 
-    private void withoutRankTwo(Ranks.Body sum) {
+    private void withoutRankTwo(Ranks.Body call, String... words) {
         backend()
                 .ranks()
                 .run(
@@ -84,10 +75,10 @@ abstract class FailureCases extends Cases {
                                 rank.awaitSignal("failed on 1");
                                 return;
                             }
-                            assertThatThrownBy(() -> sum.run(rank))
+                            assertThatThrownBy(() -> call.run(rank))
                                     .isInstanceOf(OperationTimeoutException.class)
-                                    .hasMessageContaining("allReduce(float32 x 1, SUM)")
-                                    .hasMessageContaining("rank 2 has not said that it waits");
+                                    .hasMessageContaining("rank " + rank.rank())
+                                    .hasMessageContainingAll(words);
                             rank.signal("failed on " + rank.rank());
                         });
     }

@@ -47,7 +47,7 @@ class HarnessTest {
                 new ConformanceBackend() {
                     @Override
                     public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
-                        throw new UnsupportedOperationException();
+                        throw new AssertionError("is not asked to join");
                     }
 
                     @Override

@@ -14,6 +14,8 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -22,6 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * instead of wrong data or a dead process.
  */
 @Needs(Capability.STUCK_MISMATCHES)
+@Execution(ExecutionMode.CONCURRENT)
 abstract class MismatchCases extends Cases {
 
     private interface Call {

@@ -27,7 +27,7 @@ abstract class PointToPointCases extends Cases {
 
     private static void everyTypeAndCount(Rank rank, Exchange exchange) {
         for (DataType type : DataType.values()) {
-            for (int count : COUNTS) {
+            for (int count : counts(type)) {
                 check(rank, type, count, exchange);
             }
         }

@@ -48,7 +48,7 @@ final class ProcessRanks implements Ranks {
         backend =
                 type.equals("cpu")
                         ? new HostBackend(options, this)
-                        : new DeviceBackend(options, new Device(type, world.rank()), this);
+                        : new CudaBackend(options, new Device(type, world.rank()), this);
         store = TcpStore.connect("127.0.0.1", storePort, TIMEOUT);
     }
 

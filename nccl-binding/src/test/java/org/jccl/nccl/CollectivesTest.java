@@ -2,9 +2,10 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.jccl.conformance.DeviceTensors.floats;
+import static org.jccl.conformance.DeviceTensors.read;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jccl.DataType;
@@ -13,50 +14,12 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.Work;
+import org.jccl.conformance.ChildJvm;
+import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 
 /** What is particular to NCCL; the rest is in the conformance suite. */
 final class CollectivesTest {
-
-    private static Tensor floats(Device device, float... values) {
-        return Tensor.allocate(device, DataType.FLOAT32, values.length).copyFrom(values);
-    }
-
-    private static float[] read(Tensor tensor) {
-        return tensor.copyTo(new float[(int) tensor.count()]);
-    }
-
-    @Test
-    void averageAndPremultipliedSumAreNative() throws Exception {
-        World.run(
-                3,
-                (group, device) -> {
-                    try (Tensor tensor = floats(device, group.rank(), 3)) {
-                        group.allReduce(tensor, ReduceOp.AVG).await();
-                        assertThat(read(tensor)).containsExactly(1, 3);
-                        group.allReduce(tensor, ReduceOp.premulSum(0.5)).await();
-                        assertThat(read(tensor)).containsExactly(1.5f, 4.5f);
-                    }
-                });
-    }
-
-    @Test
-    void premultipliedSumTakesHalfPrecision() throws Exception {
-        World.run(
-                2,
-                (group, device) -> {
-                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT16, 1);
-                            Tensor brain = Tensor.allocate(device, DataType.BFLOAT16, 1)) {
-                        tensor.copyFrom(new short[] {0x3c00});
-                        brain.copyFrom(new short[] {0x3f80});
-                        group.allReduce(tensor, ReduceOp.premulSum(0.25)).await();
-                        group.allReduce(brain, ReduceOp.premulSum(0.25)).await();
-                        assertThat(tensor.copyTo(new short[1])).containsExactly((short) 0x3800);
-                        assertThat(brain.copyTo(new short[1])).containsExactly((short) 0x3f00);
-                    }
-                });
-    }
 
     @Test
     void int16MovesButDoesNotReduce() throws Exception {
@@ -111,83 +74,13 @@ final class CollectivesTest {
 
     @Test
     void float8ReducesOnDevicesThatCan() throws Exception {
-        Child.Result hopper = Child.run(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "90"));
-        assertThat(hopper.code()).as(hopper.output()).isZero();
-        assertThat(hopper.output().lines())
+        String hopper = ChildJvm.outputOf(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "90"));
+        assertThat(hopper.lines())
                 .contains("0 float8_e4m3 SUM: 44", "1 float8_e4m3 MAX: 40", "0 float8_e4m3 MIN: 38")
                 .contains("1 float8_e5m2 SUM: 42", "0 float8_e5m2 MAX: 40", "1 float8_e5m2 MIN: 3c")
                 .noneMatch(line -> line.contains("refused"));
-        Child.Result ampere = Child.run(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "89"));
-        assertThat(ampere.code()).as(ampere.output()).isZero();
-        assertThat(ampere.output().lines()).hasSize(12).allMatch(line -> line.endsWith("refused"));
-    }
-
-    @Test
-    void refusedMessageLeavesTheGroupUsable() throws Exception {
-        World.run(
-                2,
-                (group, device) -> {
-                    try (Tensor tensor = floats(device, 1)) {
-                        assertThatThrownBy(() -> group.send(tensor, 1 - group.rank(), 7))
-                                .isInstanceOf(UsageException.class)
-                                .hasMessageContaining("tag");
-                        assertThatThrownBy(() -> group.recvAnySource(tensor))
-                                .isInstanceOf(UsageException.class)
-                                .hasMessageContaining("named");
-                        group.allReduce(tensor, ReduceOp.SUM).await();
-                        assertThat(read(tensor)).containsExactly(2);
-                    }
-                });
-    }
-
-    @Test
-    void batchExchangesInOneGroup() throws Exception {
-        World.run(
-                2,
-                (group, device) -> {
-                    int peer = 1 - group.rank();
-                    try (Tensor out = floats(device, group.rank() + 1);
-                            Tensor in = floats(device, 0)) {
-                        // Each rank sends first: without a native group both would wait for ever.
-                        List<Work> works =
-                                group.batch().send(out, peer, 0).recv(in, peer, 0).issue();
-                        works.forEach(Work::await);
-                        assertThat(read(in)).containsExactly(peer + 1);
-                    }
-                });
-    }
-
-    @Test
-    void listFormsGoThroughScratchMemory() throws Exception {
-        World.run(
-                3,
-                (group, device) -> {
-                    List<Tensor> parts = new ArrayList<>();
-                    for (int rank = 0; rank < group.size(); rank++) {
-                        parts.add(floats(device, new float[rank + 1]));
-                    }
-                    float[] mine = new float[group.rank() + 1];
-                    java.util.Arrays.fill(mine, group.rank() + 10);
-                    try (Tensor input = floats(device, mine)) {
-                        // Twice, and then smaller, so that scratch memory is reused.
-                        group.allGather(parts, input).await();
-                        group.allGather(parts, input).await();
-                        for (int rank = 0; rank < group.size(); rank++) {
-                            assertThat(read(parts.get(rank))).containsOnly(rank + 10);
-                        }
-                    }
-                    parts.forEach(Tensor::close);
-                });
-    }
-
-    @Test
-    void barrierWaitsForAll() throws Exception {
-        World.run(
-                4,
-                (group, device) -> {
-                    group.barrier().synchronize();
-                    group.sync().barrier();
-                });
+        String ampere = ChildJvm.outputOf(Float8.class, Map.of("MOCK_COMPUTE_CAPABILITY", "89"));
+        assertThat(ampere.lines()).hasSize(12).allMatch(line -> line.endsWith("refused"));
     }
 
     @Test
@@ -210,19 +103,6 @@ final class CollectivesTest {
                             group.allReduce(tensor, ReduceOp.SUM).await();
                         }
                         assertThat(read(tensor)).containsExactly(8, 16);
-                    }
-                });
-    }
-
-    @Test
-    void subGroupsHaveCommunicatorsOfTheirOwn() throws Exception {
-        World.run(
-                4,
-                (group, device) -> {
-                    try (ProcessGroup half = group.split(group.rank() % 2, 0).orElseThrow();
-                            Tensor tensor = floats(device, group.rank())) {
-                        half.allReduce(tensor, ReduceOp.SUM).await();
-                        assertThat(read(tensor)).containsExactly(group.rank() % 2 == 0 ? 2 : 4);
                     }
                 });
     }
@@ -257,7 +137,7 @@ final class CollectivesTest {
         assertThatThrownBy(
                         () ->
                                 World.join(
-                                        org.jccl.store.HashStore.create(World.TIMEOUT),
+                                        HashStore.create(World.TIMEOUT),
                                         1,
                                         2,
                                         Duration.ofMillis(300),
@@ -267,7 +147,7 @@ final class CollectivesTest {
             assertThatThrownBy(
                             () ->
                                     World.join(
-                                            org.jccl.store.HashStore.create(World.TIMEOUT),
+                                            HashStore.create(World.TIMEOUT),
                                             0,
                                             2,
                                             Duration.ofMillis(300),

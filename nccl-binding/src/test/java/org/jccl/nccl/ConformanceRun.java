@@ -3,11 +3,11 @@ package org.jccl.nccl;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import java.io.PrintStream;
-import java.util.OptionalInt;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
+import org.jccl.conformance.LaunchedRank;
 import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -49,7 +49,7 @@ final class ConformanceRun {
         }
     }
 
-    private static final class Backend extends DeviceBackend {
+    private static final class Backend extends NcclBackend {
 
         private static ProcessRanks ranks;
         private static String ranksOf;
@@ -57,7 +57,7 @@ final class ConformanceRun {
         private final String test;
 
         Backend(String test) {
-            super(rank -> World.GPU);
+            super(NcclOptions.defaults(), rank -> 0);
             this.test = test;
         }
 
@@ -128,13 +128,7 @@ final class ConformanceRun {
      * @param arguments none
      */
     public static void main(String[] arguments) {
-        job =
-                Rendezvous.join(
-                        "env://",
-                        OptionalInt.empty(),
-                        OptionalInt.empty(),
-                        Ranks.TIMEOUT,
-                        System.getenv());
+        job = LaunchedRank.join();
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))

@@ -2,13 +2,12 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
-import java.lang.management.ManagementFactory;
-import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
+import org.jccl.conformance.CallCost;
+import org.jccl.conformance.DeviceTensors;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -17,33 +16,10 @@ import org.junit.jupiter.api.Test;
  */
 final class HostCostTest {
 
-    private static final int CALLS = 5000;
-    private static final int WARM_UP = 4;
     private static final int MOST_BYTES = 100;
-    private static final ThreadMXBean THREAD = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
-    /**
-     * Averages of one call.
-     *
-     * @param cpuNanos processor time of the calling thread
-     * @param bytes garbage of the calling thread
-     */
-    private record Cost(double cpuNanos, double bytes) {}
-
-    private static Cost measure(Runnable call, int calls) {
-        long self = Thread.currentThread().getId();
-        long bytes = THREAD.getThreadAllocatedBytes(self);
-        long nanos = THREAD.getCurrentThreadCpuTime();
-        for (int i = 0; i < calls; i++) {
-            call.run();
-        }
-        nanos = THREAD.getCurrentThreadCpuTime() - nanos;
-        bytes = THREAD.getThreadAllocatedBytes(self) - bytes;
-        return new Cost((double) nanos / calls, (double) bytes / calls);
-    }
 
     private static Tensor tensor() {
-        return Tensor.allocate(World.GPU, DataType.FLOAT32, 1).copyFrom(new float[] {1});
+        return DeviceTensors.floats(World.GPU, 1);
     }
 
     @Test
@@ -51,10 +27,7 @@ final class HostCostTest {
         try (ProcessGroup group = World.alone();
                 Tensor tensor = tensor()) {
             Runnable call = () -> group.allReduce(tensor, ReduceOp.SUM).synchronize();
-            for (int i = 0; i < WARM_UP; i++) {
-                measure(call, CALLS / WARM_UP);
-            }
-            assertThat(measure(call, CALLS).bytes()).isLessThanOrEqualTo(MOST_BYTES);
+            assertThat(CallCost.settledBytes(call)).isLessThanOrEqualTo(MOST_BYTES);
         }
     }
 
@@ -64,10 +37,7 @@ final class HostCostTest {
                 Tensor tensor = tensor()) {
             SyncCollectives sync = group.sync();
             Runnable call = () -> sync.allReduce(tensor, ReduceOp.SUM);
-            for (int i = 0; i < WARM_UP; i++) {
-                measure(call, CALLS / WARM_UP);
-            }
-            assertThat(measure(call, CALLS).bytes()).isLessThan(1);
+            assertThat(CallCost.settledBytes(call)).isLessThan(1);
         }
     }
 
@@ -89,7 +59,7 @@ final class HostCostTest {
     }
 
     private static void print(String name, Runnable call) {
-        Cost cost = measure(call, 4 * CALLS);
+        CallCost cost = CallCost.of(call);
         org.jccl.Stream.current(World.GPU).synchronize();
         System.out.printf("%-12s %6.0f ns %6.1f bytes%n", name, cost.cpuNanos(), cost.bytes());
     }

@@ -10,6 +10,7 @@ import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.conformance.ChildJvm;
 import org.jccl.store.Store;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
@@ -34,7 +35,7 @@ final class JointRankTest {
     @Test
     void rankZeroMeetsTheOtherThroughAStore() throws Exception {
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0))) {
-            CompletableFuture<Child.Result> rankZero =
+            CompletableFuture<String> rankZero =
                     CompletableFuture.supplyAsync(() -> rankZero(server.port()));
             try (Store store = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT);
                     ProcessGroup group = World.join(store, 1, 2, TIMEOUT, NcclOptions.defaults());
@@ -45,14 +46,14 @@ final class JointRankTest {
                 tensor.copyFrom(new float[] {7, 8});
                 group.broadcast(tensor, 1).synchronize();
                 assertThat(store.get("world/nccl/0")).hasSize(128);
-                assertThat(rankZero.get().output()).contains("Java rank 0: all right");
+                assertThat(rankZero.get()).contains("Java rank 0: all right");
             }
         }
     }
 
-    private static Child.Result rankZero(int port) {
+    private static String rankZero(int port) {
         try {
-            return Child.run(RankZero.class, Map.of(), "-D" + PORT + "=" + port);
+            return ChildJvm.outputOf(RankZero.class, Map.of(), "-D" + PORT + "=" + port);
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }

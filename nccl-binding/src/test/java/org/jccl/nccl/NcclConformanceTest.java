@@ -2,12 +2,14 @@ package org.jccl.nccl;
 
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** The suite on NCCL's mock, whose streams delay each operation at random; a device a rank. */
+@ResourceLock("devices")
 final class NcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new DeviceBackend(World::gpu);
+        return new NcclBackend(NcclOptions.defaults());
     }
 }

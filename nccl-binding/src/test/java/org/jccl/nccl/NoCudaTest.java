@@ -6,32 +6,24 @@ import java.util.Map;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
-import org.jccl.Device;
-import org.jccl.ProcessGroup;
-import org.jccl.Tensor;
+import org.jccl.conformance.ChildJvm;
+import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
+@Execution(ExecutionMode.CONCURRENT)
 final class NoCudaTest {
 
-    /** Asks in every way there is, twice, and prints the answers. */
-    static final class Ask {
+    /** Asks for memory that NCCL itself allocates. */
+    static final class AskForMemory {
 
-        private Ask() {}
+        private AskForMemory() {}
 
         public static void main(String[] arguments) {
-            for (int i = 0; i < 2; i++) {
-                System.out.println(new NcclProvider().availability());
-                refused(() -> ProcessGroup.builder().backend("nccl").rank(0).worldSize(1).build());
-                refused(() -> Tensor.allocate(new Device("cuda", 0), DataType.FLOAT32, 1));
-                refused(() -> NcclMemory.allocate(new Device("cuda", 0), DataType.FLOAT32, 1));
-            }
-        }
-
-        private static void refused(Runnable call) {
             try {
-                call.run();
-                System.out.println("not refused");
+                NcclMemory.allocate(World.GPU, DataType.FLOAT32, 1);
             } catch (BackendUnavailableException e) {
                 System.out.println("refused: " + e.getMessage());
             }
@@ -40,10 +32,7 @@ final class NoCudaTest {
 
     private static String ask(Map<String, String> environment, String... properties)
             throws Exception {
-        Child.Result result = Child.run(Ask.class, environment, properties);
-        assertThat(result.code()).as(result.output()).isZero();
-        assertThat(result.output()).contains("Unavailable[").doesNotContain("not refused");
-        return result.output();
+        return Questions.whyUnavailable("nccl", environment, properties);
     }
 
     @Test
@@ -61,6 +50,16 @@ final class NoCudaTest {
         assertThat(output)
                 .contains("libnccl.so.2 was not found; install NCCL 2.18 or newer")
                 .contains("libcudart.so.13 (system property org.jccl.nccl.cudart): loaded");
+    }
+
+    @Test
+    void memoryOfNcclIsRefusedToo() throws Exception {
+        String output =
+                ChildJvm.outputOf(
+                        AskForMemory.class,
+                        Map.of(),
+                        "-Dorg.jccl.nccl.library=/nowhere/libnccl.so.2");
+        assertThat(output).contains("refused: ").contains("libnccl.so.2 was not found");
     }
 
     @Test

@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.jccl.DataType;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
@@ -16,7 +14,6 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
-import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -30,28 +27,10 @@ final class SplitTest {
         void run(ProcessGroup group, Store store) throws Exception;
     }
 
-    private static void onRanks(int size, Duration timeout, NcclOptions options, Body body)
-            throws Exception {
-        try (Store store = HashStore.create(World.TIMEOUT)) {
-            CompletableFuture<?>[] ranks = new CompletableFuture<?>[size];
-            for (int i = 0; i < size; i++) {
-                int rank = i;
-                ranks[i] = new CompletableFuture<>();
-                CompletableFuture<?> done = ranks[i];
-                Runnable part =
-                        () -> {
-                            try (ProcessGroup group =
-                                    World.join(store, rank, size, timeout, options)) {
-                                body.run(group, store);
-                                done.complete(null);
-                            } catch (Throwable e) {
-                                done.completeExceptionally(e);
-                            }
-                        };
-                new Thread(part, "rank-" + rank).start();
-            }
-            CompletableFuture.allOf(ranks).get(60, TimeUnit.SECONDS);
-        }
+    private static void onRanks(int size, Duration timeout, NcclOptions options, Body body) {
+        new NcclBackend(options)
+                .ranks()
+                .run(size, timeout, rank -> body.run(rank.group(), rank.store()));
     }
 
     @ParameterizedTest

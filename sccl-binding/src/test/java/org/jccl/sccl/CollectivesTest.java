@@ -3,11 +3,12 @@ package org.jccl.sccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
+import static org.jccl.conformance.DeviceTensors.floats;
+import static org.jccl.conformance.DeviceTensors.read;
 
 import java.util.Arrays;
 import java.util.List;
 import org.jccl.DataType;
-import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -21,14 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is particular to SCCL; the suite tests what all backends do. */
 final class CollectivesTest {
-
-    private static Tensor floats(Device device, float... values) {
-        return Tensor.allocate(device, DataType.FLOAT32, values.length).copyFrom(values);
-    }
-
-    private static float[] read(Tensor tensor) {
-        return tensor.copyTo(new float[Math.toIntExact(tensor.count())]);
-    }
 
     /** The vendor's own plugin says that a work is complete when it has only begun. */
     @Test
@@ -121,17 +114,24 @@ final class CollectivesTest {
     }
 
     @Test
+    void messagesWithoutElementsAreNotSent() throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Tensor empty = floats(device)) {
+                        if (group.rank() == 0) {
+                            group.send(empty, 1).await();
+                        }
+                        group.barrier().await();
+                    }
+                });
+    }
+
+    @Test
     void moreRanksThanTheLibraryHasRoomForAreRefused() {
         try (Store store = HashStore.create(World.TIMEOUT)) {
             assertThatThrownBy(
-                            () ->
-                                    World.join(
-                                            store,
-                                            0,
-                                            17,
-                                            World.TIMEOUT,
-                                            ScclOptions.defaults(),
-                                            World.tpu(0)))
+                            () -> World.join(store, 0, 17, World.TIMEOUT, ScclOptions.defaults()))
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining("at most 16 ranks, this group has 17");
         }
@@ -142,13 +142,8 @@ final class CollectivesTest {
         try (Store store = HashStore.create(World.TIMEOUT)) {
             assertThatThrownBy(
                             () ->
-                                    World.join(
-                                            store,
-                                            0,
-                                            2,
-                                            World.TIMEOUT,
-                                            ScclOptions.defaults(),
-                                            World.tpu(5000)))
+                                    new ScclBackend(ScclOptions.defaults(), rank -> 5000)
+                                            .join(store, 0, 2, World.TIMEOUT))
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining("there is no tpu:5000");
         }

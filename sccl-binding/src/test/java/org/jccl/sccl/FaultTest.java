@@ -7,28 +7,31 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import org.jccl.DataType;
-import org.jccl.JcclException;
-import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.conformance.Attempts;
+import org.jccl.conformance.ChildJvm;
+import org.jccl.conformance.DeviceTensors;
+import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Failures of the vendor's libraries, and libraries of other times. */
+@Execution(ExecutionMode.CONCURRENT)
 final class FaultTest {
 
     private static final String THREADS = "-Dorg.jccl.sccl.module=";
 
-    /** Reduces three times on two ranks; prints what failed and what a later call says. */
-    static final class ReduceOften {
+    /** Reduces on two ranks. */
+    static final class Reductions {
 
-        private static final int TIMES = 3;
+        private Reductions() {}
 
-        private ReduceOften() {}
-
-        public static void main(String[] arguments) throws Exception {
+        public static void main(String[] arguments) {
             World.run(
                     2,
                     Duration.ofSeconds(3),
@@ -36,37 +39,27 @@ final class FaultTest {
                     (group, device) -> {
                         // Not closed: the device may still use it.
                         Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
-                        reduce(group, tensor);
+                        Attempts.print(
+                                group,
+                                () -> {
+                                    tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                    group.allReduce(tensor, ReduceOp.SUM).synchronize();
+                                    System.out.println("sum " + DeviceTensors.read(tensor)[3]);
+                                });
                     });
-        }
-
-        private static void reduce(ProcessGroup group, Tensor tensor) {
-            for (int i = 0; i < TIMES; i++) {
-                try {
-                    tensor.copyFrom(new float[] {1, 2, 3, 4});
-                    group.allReduce(tensor, ReduceOp.SUM).synchronize();
-                    System.out.println("sum " + tensor.copyTo(new float[4])[3]);
-                } catch (JcclException e) {
-                    System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
-                }
-            }
-            System.out.println("rank " + group.rank() + " is through");
         }
     }
 
-    private static String reduceOften(Map<String, String> environment, String... properties)
+    private static String reductions(Map<String, String> environment, String... properties)
             throws Exception {
-        Child.Result result = Child.run(ReduceOften.class, environment, properties);
-        assertThat(result.code()).as(result.output()).isZero();
-        assertThat(result.output()).contains("rank 0 is through", "rank 1 is through");
-        return result.output();
+        return Attempts.of(Reductions.class, environment, properties);
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void withoutFaultsNothingIsReported(boolean threads) throws Exception {
-        String output = threads ? reduceOften(Map.of(), THREADS) : reduceOften(Map.of());
-        assertThat(output.split("sum 8.0", -1)).as(output).hasSize(1 + 2 * ReduceOften.TIMES);
+        String output = threads ? reductions(Map.of(), THREADS) : reductions(Map.of());
+        assertThat(output.split("sum 8.0", -1)).as(output).hasSize(1 + 2 * Attempts.TIMES);
         assertThat(output).doesNotContain("Exception");
     }
 
@@ -79,7 +72,7 @@ final class FaultTest {
     void aFailedCallPoisonsTheGroupWithItsCause(String fault, boolean threads, String text)
             throws Exception {
         Map<String, String> environment = Map.of("MOCK_SCCL_FAIL_AT", fault);
-        String output = threads ? reduceOften(environment, THREADS) : reduceOften(environment);
+        String output = threads ? reductions(environment, THREADS) : reductions(environment);
         assertThat(output)
                 .contains(text)
                 .contains("GroupAbortedException")
@@ -90,7 +83,7 @@ final class FaultTest {
     @ValueSource(booleans = {false, true})
     void aHangIsEndedByTheDeadlineAndTheDeviceIsSaidToBeStuck(boolean threads) throws Exception {
         Map<String, String> environment = Map.of("MOCK_SCCL_HANG_AT", "2");
-        String output = threads ? reduceOften(environment, THREADS) : reduceOften(environment);
+        String output = threads ? reductions(environment, THREADS) : reductions(environment);
         assertThat(output)
                 .contains("OperationTimeoutException")
                 .contains("not complete after PT3S")
@@ -99,7 +92,7 @@ final class FaultTest {
 
     @Test
     void aSlowRankIsWaitedFor() throws Exception {
-        String output = reduceOften(Map.of("MOCK_SCCL_SLOW_RANK", "1:300000"));
+        String output = reductions(Map.of("MOCK_SCCL_SLOW_RANK", "1:300000"));
         assertThat(output).contains("sum 8.0").doesNotContain("Exception");
     }
 
@@ -107,7 +100,7 @@ final class FaultTest {
     @ValueSource(ints = {2, 4, 6, 8})
     void aFailureOnTheDeviceIsNamedWhereverItHappens(int operation) throws Exception {
         String output =
-                reduceOften(Map.of("MOCK_RUNTIME_FAIL_AT", operation + ":3", "MOCK_DELAY_US", "0"));
+                reductions(Map.of("MOCK_RUNTIME_FAIL_AT", operation + ":3", "MOCK_DELAY_US", "0"));
         assertThat(output)
                 .containsAnyOf(
                         "libtpurt failed with code 3: ",
@@ -141,7 +134,7 @@ final class FaultTest {
     @Test
     void ranksThatFollowNoRingOfLinksAreWarnedWithOneThatDoes() throws Exception {
         Map<String, String> environment = Map.of("MAP", "0,1,2,3", "MOCK_DEVICES", "8");
-        assertThat(Child.run(SumOnChips.class, environment).output())
+        assertThat(ChildJvm.outputOf(SumOnChips.class, environment))
                 .contains("[0, 1, 2, 3] are no ring of links")
                 .contains("a ring is [0, 1, 3, 2]")
                 .contains("sum 4.0");
@@ -151,7 +144,7 @@ final class FaultTest {
     void ranksThatFollowARingAreNot() throws Exception {
         Map<String, String> environment =
                 Map.of("MAP", "7,6,2,3", "MOCK_DEVICES", "8", "MOCK_SCCL_RING", "1");
-        assertThat(Child.run(SumOnChips.class, environment).output())
+        assertThat(ChildJvm.outputOf(SumOnChips.class, environment))
                 .contains("sum 4.0")
                 .doesNotContain("no ring");
     }
@@ -169,11 +162,10 @@ final class FaultTest {
             "-Dorg.jccl.sccl.tpurt=" + folder.resolve("libtpurt.so"),
             "-Dorg.jccl.sccl.library=" + folder.resolve("libsccl.so")
         };
-        assertThat(reduceOften(Map.of(), old)).contains("sum 8.0").doesNotContain("Exception");
+        assertThat(reductions(Map.of(), old)).contains("sum 8.0").doesNotContain("Exception");
         String[] withoutModule = Arrays.copyOf(old, old.length + 1);
         withoutModule[old.length] = THREADS;
-        Child.Result withoutKernels = Child.run(NoTpuTest.Ask.class, Map.of(), withoutModule);
-        assertThat(withoutKernels.output())
+        assertThat(Questions.whyUnavailable("sccl", Map.of(), withoutModule))
                 .contains("this libtpudnn has no tpudnnSync, and there is no kernel module");
     }
 }

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
-import com.sun.management.ThreadMXBean;
-import java.lang.management.ManagementFactory;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
+import org.jccl.conformance.CallCost;
+import org.jccl.conformance.DeviceTensors;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -19,30 +19,7 @@ import org.junit.jupiter.api.Test;
  */
 final class HostCostTest {
 
-    private static final int CALLS = 5000;
-    private static final int WARM_UP = 4;
     private static final int MOST_BYTES = 100;
-    private static final ThreadMXBean THREAD = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
-    /**
-     * Averages of one call.
-     *
-     * @param cpuNanos processor time of the calling thread
-     * @param bytes garbage of the calling thread
-     */
-    private record Cost(double cpuNanos, double bytes) {}
-
-    private static Cost measure(Runnable call, int calls) {
-        long self = Thread.currentThread().getId();
-        long bytes = THREAD.getThreadAllocatedBytes(self);
-        long nanos = THREAD.getCurrentThreadCpuTime();
-        for (int i = 0; i < calls; i++) {
-            call.run();
-        }
-        nanos = THREAD.getCurrentThreadCpuTime() - nanos;
-        bytes = THREAD.getThreadAllocatedBytes(self) - bytes;
-        return new Cost((double) nanos / calls, (double) bytes / calls);
-    }
 
     private interface CallOf {
         Runnable on(ProcessGroup group, Tensor tensor);
@@ -52,15 +29,10 @@ final class HostCostTest {
         World.run(
                 2,
                 (group, device) -> {
-                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
-                        tensor.copyFrom(new float[] {1});
-                        Runnable call = calls.on(group, tensor);
-                        for (int i = 0; i < WARM_UP; i++) {
-                            measure(call, CALLS / WARM_UP);
-                        }
-                        Cost cost = measure(call, CALLS);
+                    try (Tensor tensor = DeviceTensors.floats(device, 1)) {
+                        double bytes = CallCost.settledBytes(calls.on(group, tensor));
                         org.jccl.Stream.current(device).synchronize();
-                        assertThat(cost.bytes()).isLessThan(most);
+                        assertThat(bytes).isLessThan(most);
                     }
                 });
     }
@@ -115,7 +87,7 @@ final class HostCostTest {
     }
 
     private static void print(ProcessGroup group, String name, Runnable call) {
-        Cost cost = measure(call, 4 * CALLS);
+        CallCost cost = CallCost.of(call);
         if (group.rank() == 0) {
             System.out.printf("%-18s %6.0f ns %6.1f bytes%n", name, cost.cpuNanos(), cost.bytes());
         }

@@ -4,45 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Map;
 import org.jccl.Availability;
-import org.jccl.BackendUnavailableException;
-import org.jccl.DataType;
-import org.jccl.Device;
-import org.jccl.ProcessGroup;
-import org.jccl.Tensor;
+import org.jccl.conformance.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Hosts where something is missing. */
+@Execution(ExecutionMode.CONCURRENT)
 final class NoTpuTest {
-
-    /** Asks in every way there is, twice, and prints the answers. */
-    static final class Ask {
-
-        private Ask() {}
-
-        public static void main(String[] arguments) {
-            for (int i = 0; i < 2; i++) {
-                System.out.println(new ScclProvider().availability());
-                refused(() -> ProcessGroup.builder().backend("sccl").rank(0).worldSize(1).build());
-                refused(() -> Tensor.allocate(new Device("tpu", 0), DataType.FLOAT32, 1));
-            }
-        }
-
-        private static void refused(Runnable call) {
-            try {
-                call.run();
-                System.out.println("not refused");
-            } catch (BackendUnavailableException e) {
-                System.out.println("refused: " + e.getMessage());
-            }
-        }
-    }
 
     private static String ask(Map<String, String> environment, String... properties)
             throws Exception {
-        Child.Result result = Child.run(Ask.class, environment, properties);
-        assertThat(result.code()).as(result.output()).isZero();
-        assertThat(result.output()).contains("Unavailable[").doesNotContain("not refused");
-        return result.output();
+        return Questions.whyUnavailable("sccl", environment, properties);
     }
 
     @Test

@@ -1,4 +1,4 @@
-package org.jccl.hccl;
+package org.jccl.mpi;
 
 import java.time.Duration;
 import org.jccl.DataType;
@@ -6,42 +6,37 @@ import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
+import org.jccl.conformance.Ranks;
 import org.jccl.store.Store;
 
-/** HCCL as the conformance suite sees it, a device a rank. */
-final class DeviceBackend implements ConformanceBackend {
-
-    private final ThreadLocal<Device> mine = new InheritableThreadLocal<>();
+/** MPI on the memory of a device, as the conformance suite sees it. */
+record CudaBackend(MpiOptions options, Device device, Ranks ranks) implements ConformanceBackend {
 
     @Override
     public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
-        mine.set(World.npu(rank));
-        return World.join(store, rank, size, timeout, HcclOptions.defaults());
-    }
-
-    @Override
-    public boolean has(Capability capability) {
-        return switch (capability) {
-            case TAGS, ANY_SOURCE, ANY_ORDER, BLOCKING_CALLS, COMPARED_CALLS -> false;
-            case STUCK_MISMATCHES -> true;
-        };
+        return ProcessRanks.world(options, store, rank, size, timeout).device(device).build();
     }
 
     @Override
     public String deviceType() {
-        return HcclProvider.DEVICE_TYPE;
+        return device.type();
     }
 
+    /** What MPI itself has; the rest would be done by the host. */
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
-        return HcclTypes.reduces(CannLibraries.get().chip(), op, type, true);
+        boolean number = type == DataType.FLOAT32 || type == DataType.FLOAT64 || type.isInteger();
+        return switch (op.kind()) {
+            case AVG, PREMUL_SUM -> false;
+            case MIN, MAX -> type.isInteger() && type != DataType.UINT8;
+            default -> number && op.supports(type);
+        };
     }
 
     @Override
     public Tensor allocate(DataType type, int count) {
-        return Tensor.allocate(mine.get(), type, count);
+        return Tensor.allocate(device, type, count);
     }
 
     @Override

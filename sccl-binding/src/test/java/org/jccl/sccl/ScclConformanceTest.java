@@ -10,14 +10,12 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * The suite on SCCL's mock, whose streams delay each operation at random; a device a rank. Each
  * test has devices of its own, since nothing ends an operation whose peer never comes.
  */
 @ExtendWith(ScclConformanceTest.Excluded.class)
-@ResourceLock("devices")
 final class ScclConformanceTest extends ConformanceTest {
 
     private static final int MOST_RANKS = 5;

@@ -70,17 +70,12 @@ final class ConformanceMain {
             failure.getException().printStackTrace(new PrintWriter(text, true));
         }
         text.append(
-                "rank "
-                        + ranks.rank()
-                        + ": "
-                        + summary.getTestsSucceededCount()
+                summary.getTestsSucceededCount()
                         + " passed, "
                         + summary.getTestsFailedCount()
                         + " failed, "
                         + summary.getTestsAbortedCount()
                         + " skipped\n");
-        System.out.print(text);
-        System.out.flush();
-        ranks.meetAtTheEnd();
+        ranks.report(text.toString());
     }
 }

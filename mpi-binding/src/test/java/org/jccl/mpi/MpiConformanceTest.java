@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jccl.store.Store;
+import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,6 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class MpiConformanceTest {
 
     private static final int RANKS = 4;
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     static Stream<Arguments> modes() {
         return Stream.of(Mpirun.values())
@@ -51,9 +56,16 @@ class MpiConformanceTest {
                             Boolean.toString(checked),
                             deviceType));
             Mpirun.Outcome outcome = mpirun.run(Map.of(RANKS, command));
-            for (int rank = 0; rank < RANKS; rank++) {
-                assertThat(outcome.output())
-                        .containsPattern("rank " + rank + ": [1-9][0-9]* passed, 0 failed");
+            try (Store reports = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT)) {
+                for (int rank = 0; rank < RANKS; rank++) {
+                    String report = ProcessRanks.reportOf(rank);
+                    assertThat(reports.check(List.of(report)))
+                            .as("%s in the store, after:\n%s", report, outcome.output())
+                            .isTrue();
+                    assertThat(new String(reports.get(report), StandardCharsets.UTF_8))
+                            .as("of rank %d, which printed:\n%s", rank, outcome.output())
+                            .containsPattern("(?m)^[1-9][0-9]* passed, 0 failed");
+                }
             }
         }
     }

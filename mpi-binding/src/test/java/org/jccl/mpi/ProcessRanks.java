@@ -93,9 +93,17 @@ final class ProcessRanks implements Ranks {
         place.await(all, LONGEST_TEST);
     }
 
-    /** Waits until all processes have printed their results: the first to exit ends the job. */
-    void meetAtTheEnd() {
+    /**
+     * Leaves the results in the store and waits until all processes have: the first to exit ends
+     * the job, and its launcher may lose what others have printed.
+     */
+    void report(String results) {
+        store.set(reportOf(world.rank()), results.getBytes(StandardCharsets.UTF_8));
         meet(store);
+    }
+
+    static String reportOf(int rank) {
+        return "report/" + rank;
     }
 
     private void runHere(Store mine, int size, Duration timeout, Body body) {

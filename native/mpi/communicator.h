@@ -18,6 +18,8 @@ struct Mode {
   bool blocking;
   // Ranks compare what they are about to do, and messages match in type.
   bool checked;
+  // No message is longer than its receiver expects, so the library may write it without a look at its length.
+  bool trusted;
 };
 
 // Whether the library writes what is too long past the end of a receiver's memory, see deferred.h.

@@ -110,7 +110,7 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
   MPI_Group_free(&members);
   jccl::check(created, "MPI_Comm_create_group");
   MPI_Comm comparisons = MPI_COMM_NULL;
-  if (size > 1 && (jccl::kOverruns || mode.checked)) {
+  if (size > 1 && (mode.checked || (jccl::kOverruns && !mode.trusted))) {
     jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
   }
   return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, mode));
@@ -201,8 +201,9 @@ int jccl_mpi_starts_on_devices() noexcept { return jccl::isOpenMpi() ? 0 : 1; }
 
 int jccl_mpi_reduces_on_devices(int type, int kind) noexcept { return jccl::reducesWithoutHost(type, kind) ? 1 : 0; }
 
-int64_t jccl_mpi_create(const int* world_ranks, int size, int tag, int blocking, int checked) noexcept {
-  return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0}); });
+int64_t jccl_mpi_create(
+    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted) noexcept {
+  return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0, trusted != 0}); });
 }
 
 int64_t jccl_mpi_shared_world() noexcept {

@@ -33,12 +33,15 @@ public final class MpiPairs {
 
     private final ProcessGroup world;
     private final ProcessGroup blocking;
+    private final ProcessGroup trusted;
     private final MpiPeer peer;
     private final Tensor agreed = Tensor.allocate(Device.CPU, DataType.FLOAT64, 1);
 
-    private MpiPairs(ProcessGroup world, ProcessGroup blocking, MpiPeer peer) {
+    private MpiPairs(
+            ProcessGroup world, ProcessGroup blocking, ProcessGroup trusted, MpiPeer peer) {
         this.world = world;
         this.blocking = blocking;
+        this.trusted = trusted;
         this.peer = peer;
     }
 
@@ -58,20 +61,22 @@ public final class MpiPairs {
             peer.join(); // first, since it can not use an MPI that is there already
         }
         try (ProcessGroup world = ProcessGroup.init("mpi");
-                ProcessGroup blocking =
-                        ProcessGroup.builder()
-                                .backend("mpi")
-                                .options(MpiOptions.DEFAULT.withBlockingCalls())
-                                .build()) {
+                ProcessGroup blocking = group(MpiOptions.DEFAULT.withBlockingCalls());
+                ProcessGroup trusted =
+                        group(MpiOptions.DEFAULT.withBlockingCalls().withTrustedSizes())) {
             System.load(arguments[0]);
             MpiLoops.join();
-            MpiPairs pairs = new MpiPairs(world, blocking, peer);
+            MpiPairs pairs = new MpiPairs(world, blocking, trusted, peer);
             for (String each : Arrays.asList(arguments).subList(3, arguments.length)) {
                 String[] parts = each.split(":");
                 pairs.measure(
                         parts[0], Integer.parseInt(parts[1]), Double.parseDouble(arguments[2]));
             }
         }
+    }
+
+    private static ProcessGroup group(MpiOptions options) {
+        return ProcessGroup.builder().backend("mpi").options(options).build();
     }
 
     private void measure(String operation, int bytes, double seconds) throws Exception {
@@ -109,6 +114,7 @@ public final class MpiPairs {
                 });
         loops.put("c_blocking", n -> MpiLoops.allReduce(address, floats, true, n));
         loops.put("sync_blocking", reductions(blocking.sync(), data));
+        loops.put("sync_trusted", reductions(trusted.sync(), data));
         if (peer != null) {
             ByteBuffer view = MpiLoops.view(address, data.byteSize());
             loops.put("peer", n -> peer.allReduce(view, floats, n));
@@ -145,6 +151,7 @@ public final class MpiPairs {
         loops.put(
                 "c_blocking", n -> MpiLoops.pingPong(in.address(), out.address(), floats, true, n));
         loops.put("sync_blocking", pingPongs(blocking.sync(), in, out));
+        loops.put("sync_trusted", pingPongs(trusted.sync(), in, out));
         if (peer != null) {
             ByteBuffer sent = MpiLoops.view(in.address(), in.byteSize());
             ByteBuffer received = MpiLoops.view(out.address(), out.byteSize());

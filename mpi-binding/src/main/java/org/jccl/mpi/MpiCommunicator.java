@@ -43,7 +43,8 @@ final class MpiCommunicator implements Communicator {
                                 worldRanks.length,
                                 tag,
                                 blocking ? 1 : 0,
-                                checked ? 1 : 0);
+                                checked ? 1 : 0,
+                                options.trustedSizes() ? 1 : 0);
         if (handle < 0) {
             throw MpiFailures.of((int) -handle);
         }

@@ -81,7 +81,8 @@ final class MpiNative {
     static native int reducesOnDevices(int type, int kind);
 
     @Name("jccl_mpi_create")
-    static native long create(int[] worldRanks, int size, int tag, int blocking, int checked);
+    static native long create(
+            int[] worldRanks, int size, int tag, int blocking, int checked, int trusted);
 
     @Name("jccl_mpi_shared_world")
     static native long sharedWorld();

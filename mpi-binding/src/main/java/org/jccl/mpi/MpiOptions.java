@@ -20,13 +20,20 @@ import org.jccl.BackendOptions;
  * @param progressThread whether a thread of the process moves what is under way while the program
  *     computes; without it that happens inside calls only. It polls every few dozen microseconds
  *     while there is something, so it takes a part of a core, and makes other calls a little slower
+ * @param trustedSizes whether Open MPI may receive without a look at the length of a message, and
+ *     ranks do not compare large collectives: as fast as in C, but where ranks disagree on a size
+ *     it writes past the end of a tensor. Changes nothing with other libraries
  */
 public record MpiOptions(
-        boolean blockingCalls, boolean sharedWorld, boolean checks, boolean progressThread)
+        boolean blockingCalls,
+        boolean sharedWorld,
+        boolean checks,
+        boolean progressThread,
+        boolean trustedSizes)
         implements BackendOptions {
 
     /** What holds without options: calls with deadlines, in a world of Java ranks. */
-    public static final MpiOptions DEFAULT = new MpiOptions(false, false, false, false);
+    public static final MpiOptions DEFAULT = new MpiOptions(false, false, false, false, false);
 
     /**
      * Runs {@code group.sync()} on MPI's blocking calls.
@@ -34,7 +41,7 @@ public record MpiOptions(
      * @return these options, with that
      */
     public MpiOptions withBlockingCalls() {
-        return new MpiOptions(true, sharedWorld, checks, progressThread);
+        return new MpiOptions(true, sharedWorld, checks, progressThread, trustedSizes);
     }
 
     /**
@@ -43,7 +50,7 @@ public record MpiOptions(
      * @return these options, with that
      */
     public MpiOptions withSharedWorld() {
-        return new MpiOptions(blockingCalls, true, checks, progressThread);
+        return new MpiOptions(blockingCalls, true, checks, progressThread, trustedSizes);
     }
 
     /**
@@ -52,7 +59,7 @@ public record MpiOptions(
      * @return these options, with that
      */
     public MpiOptions withChecks() {
-        return new MpiOptions(blockingCalls, sharedWorld, true, progressThread);
+        return new MpiOptions(blockingCalls, sharedWorld, true, progressThread, trustedSizes);
     }
 
     /**
@@ -62,7 +69,17 @@ public record MpiOptions(
      * @return these options, with that
      */
     public MpiOptions withProgressThread() {
-        return new MpiOptions(blockingCalls, sharedWorld, checks, true);
+        return new MpiOptions(blockingCalls, sharedWorld, checks, true, trustedSizes);
+    }
+
+    /**
+     * Leaves out what keeps Open MPI from writing past the end of tensors, for programs that are
+     * known to be right.
+     *
+     * @return these options, with that
+     */
+    public MpiOptions withTrustedSizes() {
+        return new MpiOptions(blockingCalls, sharedWorld, checks, progressThread, true);
     }
 
     @Override

@@ -44,7 +44,8 @@ final class JobMain {
             case "threads" -> joinTwice();
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
             case "overlap" -> overlap();
-            case "asynchronous" -> issueWithoutWaiting();
+            case "asynchronous" -> issueWithoutWaiting(MpiOptions.DEFAULT);
+            case "trusted" -> issueWithoutWaiting(MpiOptions.DEFAULT.withTrustedSizes());
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
@@ -85,8 +86,8 @@ final class JobMain {
      * Rank 1 comes to the collectives only after rank 0 has issued them and gone on, and needs rank
      * 0's part of them while rank 0 waits in another group.
      */
-    private static void issueWithoutWaiting() {
-        try (ProcessGroup world = join(MpiOptions.DEFAULT);
+    private static void issueWithoutWaiting(MpiOptions options) {
+        try (ProcessGroup world = join(options);
                 ProcessGroup other = world.newGroup(List.of(0, 1)).orElseThrow()) {
             Tensor many = ints(MANY, 1);
             Tensor few = ints(1, 1);

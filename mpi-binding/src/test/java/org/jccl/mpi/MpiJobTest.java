@@ -72,10 +72,15 @@ class MpiJobTest {
     }
 
     @ParameterizedTest
-    @EnumSource
-    void whatIsIssuedWaitsForNobody(Mpirun mpirun) {
+    @CsvSource({
+        "OPEN_MPI, asynchronous",
+        "OPEN_MPI, trusted",
+        "MPICH, asynchronous",
+        "MPICH, trusted",
+    })
+    void whatIsIssuedWaitsForNobody(Mpirun mpirun, String job) {
         mpirun.assumeInstalled();
-        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "asynchronous");
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, job);
         assertThat(outcome.code()).as(outcome.output()).isZero();
         assertThat(outcome.output())
                 .contains("messages 11 12", "rank 0: sums 2 2", "rank 1: sums 2 2");

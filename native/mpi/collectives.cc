@@ -259,10 +259,6 @@ bool Communicator::startMatchedReceive(Operation& o) {
     o.scratch.resize(static_cast<size_t>(bytes));
   }
   const auto e = fits ? elements(o, o.expected, o.type) : elements(o, bytes, kInt8);
-  if (fits && bytes <= kSentEagerly) {
-    check(MPI_Mrecv(o.data, e.count, e.type, &message, &o.status), "MPI_Mrecv");  // it is all there
-    return true;
-  }
   const int code = MPI_Imrecv(fits ? o.data : o.scratch.data(), e.count, e.type, &message, o.next());
   if (code != MPI_SUCCESS) {
     o.requests.pop_back();

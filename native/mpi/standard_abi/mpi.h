@@ -136,7 +136,6 @@ int MPI_Sendrecv(
     MPI_Datatype out_type, int from, int out_tag, MPI_Comm comm, MPI_Status* status);
 int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int* found, MPI_Status* status);
 int MPI_Improbe(int peer, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status);
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status);
 int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request);
 
 int MPI_Barrier(MPI_Comm comm);

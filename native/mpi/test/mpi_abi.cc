@@ -360,12 +360,6 @@ int MPI_Improbe(int peer, int tag, MPI_Comm comm, int* found, MPI_Message* messa
   return mpich("MPI_Improbe", peerIn(peer), tag, in(comm), found, handle.get(), filled.get());
 }
 
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  auto taken = changed(message);
-  Filled filled(status);
-  return mpich("MPI_Mrecv", data, count, in(type), taken.get(), filled.get());
-}
-
 int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
   auto taken = changed(message);
   auto handle = made(request);

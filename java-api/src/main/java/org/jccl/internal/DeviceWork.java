@@ -7,6 +7,7 @@ import java.util.concurrent.ForkJoinPool;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
+import org.jccl.spi.DeviceRuntime;
 
 /**
  * An operation on a communication stream: complete when its end event is. Small, because one is
@@ -21,18 +22,20 @@ public final class DeviceWork implements Work {
     /** Null once the work is complete. */
     private Operation operation;
 
-    private final long endEvent;
     private final boolean captured;
     private final boolean barrier;
+
+    /** 0 until it is recorded. Asked and waited for under the monitor, after which it is reused. */
+    private volatile long endEvent;
+
     private volatile boolean done;
     private JcclException failure;
     private CompletableFuture<Void> future;
     private long durationNanos;
 
-    DeviceWork(StreamEngine engine, Operation operation, long endEvent, boolean captured) {
+    DeviceWork(StreamEngine engine, Operation operation, boolean captured) {
         this.engine = engine;
         this.operation = operation;
-        this.endEvent = endEvent;
         this.captured = captured;
         this.barrier = operation.kind == OperationKind.BARRIER;
         this.sequence = operation.sequence;
@@ -78,10 +81,11 @@ public final class DeviceWork implements Work {
     @Override
     public synchronized CompletableFuture<Void> toFuture() {
         if (future == null) {
-            // The watchdog's tick completes it.
             future = new CompletableFuture<>();
             if (done) {
                 completeFuture();
+            } else {
+                engine.futures().begin();
             }
         }
         return future.copy();
@@ -111,8 +115,29 @@ public final class DeviceWork implements Work {
         return captured;
     }
 
+    /** Notes that the library has it, and that its end event is recorded. */
+    void issued(long recordedEvent) {
+        endEvent = recordedEvent;
+    }
+
+    boolean isIssued() {
+        return endEvent != 0 || done;
+    }
+
     long endEvent() {
         return endEvent;
+    }
+
+    /** Whether the end event has passed; a work that is complete needs none. */
+    synchronized boolean hasPassed(DeviceRuntime runtime) {
+        return done || endEvent != 0 && runtime.queryEvent(endEvent);
+    }
+
+    /** Makes a stream wait for the end event, where that is still to come. */
+    synchronized void orderAfter(DeviceRuntime runtime, long stream) {
+        if (!done || captured && runtime.isCapturing(stream)) {
+            runtime.waitEvent(stream, endEvent);
+        }
     }
 
     private void throwFailure() {
@@ -122,7 +147,7 @@ public final class DeviceWork implements Work {
     }
 
     /** Ends it and returns its operation, or null when it had ended before. */
-    Operation complete(JcclException cause) {
+    Operation complete(JcclException cause, long now) {
         Operation ended;
         boolean notify;
         synchronized (this) {
@@ -132,11 +157,12 @@ public final class DeviceWork implements Work {
             ended = operation;
             operation = null;
             failure = cause;
-            durationNanos = System.nanoTime() - ended.startNanos;
+            durationNanos = now - ended.startNanos;
             done = true;
             notify = future != null;
         }
         if (notify) {
+            engine.futures().end();
             // What users hang on it must not run on the engine's threads.
             ForkJoinPool.commonPool().execute(this::completeFuture);
         }

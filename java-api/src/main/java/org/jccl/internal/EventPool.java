@@ -17,10 +17,6 @@ final class EventPool {
         this.runtime = runtime;
     }
 
-    synchronized boolean isEmpty() {
-        return count == 0;
-    }
-
     /** The device must be current. */
     synchronized long take() {
         return count > 0 ? free[--count] : runtime.createEvent(false);

@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * Numbers collectives and remembers the last ones, so that stuck ranks can compare what they issued
  * before: a rank may have come past the operation in which it differs, or have called it without an
- * end event. Keeps its memory.
+ * end event. Keeps its memory. Not safe for use by several threads at once.
  */
 final class RecentCollectives {
 
@@ -22,14 +22,14 @@ final class RecentCollectives {
     }
 
     /** Gives a collective the next number. */
-    synchronized void add(Operation operation) {
+    void add(Operation operation) {
         operation.sequence = issued;
         ring[slot(issued)].describeAs(operation);
         issued++;
     }
 
     /** Descriptions of what was issued before a collective, from the newest on. */
-    synchronized List<String> before(long sequence) {
+    List<String> before(long sequence) {
         List<String> earlier = new ArrayList<>();
         long oldest = Math.max(0, issued - KEPT);
         for (long number = sequence - 1; number >= oldest; number--) {

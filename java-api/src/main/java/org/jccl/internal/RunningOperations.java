@@ -2,8 +2,10 @@ package org.jccl.internal;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.spi.Communicator;
@@ -13,6 +15,12 @@ final class RunningOperations {
 
     private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+    /**
+     * The oldest collectives hold up the others, which may be thousands in a program that runs far
+     * ahead of its device: they are not worth several questions to the store each.
+     */
+    private static final int SUSPECT_COLLECTIVES = 16;
+
     private static final long NOT_SEEN = 0;
 
     private final List<Operation> running = new ArrayList<>();
@@ -21,8 +29,8 @@ final class RunningOperations {
     /** The first caller, or the first after it ended: it needs no lock. */
     private volatile Thread favourite;
 
-    /** One more of the pool, which only the favourite touches. */
-    private Operation spare;
+    /** More of the pool, which only the favourite touches. */
+    private final ArrayDeque<Operation> spares = new ArrayDeque<>();
 
     private final MessageCounters messages = new MessageCounters();
 
@@ -48,8 +56,7 @@ final class RunningOperations {
     Operation borrow() {
         Operation operation = null;
         if (Thread.currentThread() == favourite) {
-            operation = spare;
-            spare = null;
+            operation = spares.poll();
         }
         if (operation == null) {
             operation = borrowFromPool();
@@ -67,8 +74,8 @@ final class RunningOperations {
     }
 
     void giveBack(Operation operation) {
-        if (Thread.currentThread() == favourite && spare == null) {
-            spare = operation;
+        if (Thread.currentThread() == favourite) {
+            spares.push(operation);
         } else {
             synchronized (this) {
                 pool.push(operation);
@@ -80,50 +87,40 @@ final class RunningOperations {
      * Notes an operation before the library is called with it, and numbers it if it is a message.
      */
     synchronized void begin(Operation operation) {
-        number(operation);
-        record(operation);
-        add(operation, System.nanoTime());
+        begin(operation, System.nanoTime());
+    }
+
+    /** The same for a caller that has the monitor. */
+    void begin(Operation operation, long startNanos) {
+        note(operation);
+        add(operation, startNanos);
     }
 
     /**
      * The same for one that its caller waits for. Its clock starts when the watchdog sees it first,
      * which is soon enough for a deadline: reading the time would be a quarter of what a call
-     * costs. The caller has the monitor.
+     * costs.
      */
     void beginSynchronous(Operation operation) {
-        number(operation);
-        record(operation);
-        add(operation, NOT_SEEN);
+        begin(operation, NOT_SEEN);
     }
 
     /**
      * Numbers and records an operation that goes straight to the caller's stream, so that its end
-     * is not seen unless it is the one to {@link #watch}.
+     * is not seen unless it is the one to {@link #watch}. The caller has the monitor.
      */
     void note(Operation operation) {
-        if (!operation.kind.isCollective()) {
-            synchronized (this) {
-                number(operation);
-            }
+        if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
+            operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
         }
-        record(operation);
+        if (recorder != null) {
+            recorder.begin(operation);
+        }
     }
 
     /** Counts an operation as running from now on, until {@link #end}. */
     synchronized void watch(Operation operation) {
         add(operation, System.nanoTime());
-    }
-
-    private void number(Operation operation) {
-        if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
-            operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
-        }
-    }
-
-    private void record(Operation operation) {
-        if (recorder != null) {
-            recorder.begin(operation);
-        }
     }
 
     private void add(Operation operation, long startNanos) {
@@ -134,10 +131,25 @@ final class RunningOperations {
 
     /** Forgets an operation that the library is done with, and lets its memory go. */
     void end(Operation operation) {
+        letGo(operation);
         synchronized (this) {
             remove(operation);
         }
-        letGo(operation);
+    }
+
+    /** The same for several, which are taken back for later use. */
+    void end(Operation[] operations, int count) {
+        for (int i = 0; i < count; i++) {
+            letGo(operations[i]);
+        }
+        synchronized (this) {
+            for (int i = 0; i < count; i++) {
+                remove(operations[i]);
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            giveBack(operations[i]);
+        }
     }
 
     /** The first half of {@link #end}, for a caller that has the monitor. */
@@ -207,27 +219,38 @@ final class RunningOperations {
      * Operations that take long.
      *
      * @param suspects those that may be stuck, for comparing ranks
-     * @param expired one that is over its deadline, or null
+     * @param expired the oldest that is over its deadline, or null
      */
     record Overdue(List<DesyncDetector.Suspect> suspects, FailureContext expired) {}
 
     synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
-        List<DesyncDetector.Suspect> suspects = new ArrayList<>();
-        FailureContext expired = null;
+        List<Operation> stuck = new ArrayList<>();
+        Operation expired = null;
         // Earlier when the deadline is near: by then ranks must have written where they are.
         long suspiciousNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
-        // Described under the lock: a synchronous call's object is reused once it has ended.
         for (Operation operation : running) {
             if (operation.startNanos == NOT_SEEN) {
                 operation.startNanos = now;
             }
             long age = now - operation.startNanos;
             if (age > timeoutNanos) {
-                expired = operation.context(group);
+                if (expired == null || operation.startNanos - expired.startNanos < 0) {
+                    expired = operation;
+                }
             } else if (age > suspiciousNanos) {
-                suspects.add(DesyncDetector.Suspect.of(operation, operation.context(group)));
+                stuck.add(operation);
             }
         }
-        return new Overdue(suspects, expired);
+        // Described under the lock: a synchronous call's object is reused once it has ended.
+        return new Overdue(
+                Stream.concat(
+                                stuck.stream().filter(each -> !each.kind.isCollective()),
+                                stuck.stream()
+                                        .filter(each -> each.kind.isCollective())
+                                        .sorted(Comparator.comparingLong(each -> each.sequence))
+                                        .limit(SUSPECT_COLLECTIVES))
+                        .map(each -> DesyncDetector.Suspect.of(each, each.context(group)))
+                        .toList(),
+                expired == null ? null : expired.context(group));
     }
 }

@@ -1,10 +1,10 @@
 package org.jccl.internal;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -31,8 +31,8 @@ public final class StreamEngine extends Engine {
     /** How long a device may take to let go of what was aborted. */
     private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
 
-    /** A failed work's memory, which the device may still use. */
-    private record Draining(Operation operation, long endEvent) {}
+    /** So many works are issued between two looks at which have ended. */
+    private static final int LOOK_EVERY = 32;
 
     private final DeviceRuntime runtime;
     private final Device device;
@@ -40,13 +40,19 @@ public final class StreamEngine extends Engine {
     private final long stream;
     private final Staging staging;
     private final SynchronousCalls synchronousCalls;
+    private final StreamWorks works = new StreamWorks(running);
+    private final Predicate<DeviceWork> hasPassed = this::hasPassed;
+    private final DrainingOperations draining;
+    private final FutureThread futures;
 
-    /** In the order of the communication stream, which is the order in which they end. */
-    private final ArrayDeque<DeviceWork> works = new ArrayDeque<>();
-
-    private final List<Draining> draining = new ArrayList<>();
-    private final List<Long> capturedEvents = new ArrayList<>();
+    /** Held while operations go to the library, which may block: the watchdog never takes it. */
     private final Object issuing = new Object();
+
+    // Guarded by issuing.
+    private final List<Long> capturedEvents = new ArrayList<>();
+    private int issuedSinceLook;
+
+    /** Guarded by the monitor of the running operations. */
     private final RecentCollectives collectives = new RecentCollectives();
 
     /**
@@ -74,7 +80,9 @@ public final class StreamEngine extends Engine {
         this.events = new EventPool(runtime);
         DeviceRuntimes.enter(runtime, device);
         this.stream = runtime.createStream(highPriority);
-        this.staging = new Staging(new DeviceScratch());
+        this.staging = new Staging(new StreamScratch(runtime, stream, () -> closed));
+        this.draining = new DrainingOperations(runtime, context);
+        this.futures = new FutureThread(context, this::prepareWatching, this::completePassed);
         this.synchronousCalls = new SynchronousCalls(device, running);
     }
 
@@ -86,14 +94,14 @@ public final class StreamEngine extends Engine {
     @Override
     public Work submit(Operation operation) {
         synchronized (issuing) {
-            boolean captured = orderAfterCaller(operation);
-            begin(operation);
+            DeviceWork work = begin(operation, orderAfterCaller(operation));
             try {
                 enqueue(operation);
-                return finishIssuing(operation, captured);
+                issued(work);
+                return work;
             } catch (Throwable e) {
                 JcclException cause = failed(e, operation);
-                abandon(operation);
+                abandon(work);
                 throw cause;
             }
         }
@@ -101,12 +109,12 @@ public final class StreamEngine extends Engine {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
-        List<Work> issued = new ArrayList<>(operations.size());
+        List<DeviceWork> begun = new ArrayList<>(operations.size());
         synchronized (issuing) {
             requireUsable(operations);
             boolean captured = orderAfterCaller(operations.get(0));
             for (Operation operation : operations) {
-                begin(operation);
+                begun.add(begin(operation, captured));
             }
             int finished = 0;
             try {
@@ -118,16 +126,16 @@ public final class StreamEngine extends Engine {
                 } finally {
                     communicator.batchEnd();
                 }
-                for (; finished < operations.size(); finished++) {
-                    issued.add(finishIssuing(operations.get(finished), captured));
+                for (; finished < begun.size(); finished++) {
+                    issued(begun.get(finished));
                 }
             } catch (Throwable e) {
                 JcclException cause = failed(e, operations.get(0));
-                operations.subList(finished, operations.size()).forEach(this::abandon);
+                begun.subList(finished, begun.size()).forEach(this::abandon);
                 throw cause;
             }
         }
-        return issued;
+        return List.copyOf(begun);
     }
 
     /** Checks, makes the device current, and returns the caller's current stream. */
@@ -155,7 +163,12 @@ public final class StreamEngine extends Engine {
             long event = events.take();
             runtime.recordEvent(event, caller);
             runtime.waitEvent(stream, event);
-            putBack(event, captured);
+            if (captured) {
+                // It belongs to the capture for good: it can not be asked, so it is not used again.
+                capturedEvents.add(event);
+            } else {
+                events.giveBack(event);
+            }
             return captured;
         } catch (JcclException e) {
             operation.releaseMemory();
@@ -163,22 +176,23 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    /**
-     * An event of a capture belongs to it for good: it can not be asked, so it is not used again.
-     */
-    private void putBack(long event, boolean captured) {
-        if (captured) {
-            capturedEvents.add(event);
-        } else {
-            events.giveBack(event);
+    private DeviceWork begin(Operation operation, boolean captured) {
+        long now = System.nanoTime();
+        synchronized (running) {
+            number(operation);
+            running.begin(operation, now);
+            DeviceWork work = new DeviceWork(this, operation, captured);
+            if (!captured) {
+                works.add(work);
+            }
+            return work;
         }
     }
 
-    private void begin(Operation operation) {
+    private void number(Operation operation) {
         if (operation.kind.isCollective()) {
             collectives.add(operation);
         }
-        running.begin(operation);
     }
 
     private void enqueue(Operation operation) {
@@ -191,47 +205,46 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    /** Gives up an operation that the device may have begun, and its memory once that is over. */
-    private void abandon(Operation operation) {
+    /** Marks the end of a work that the library has enqueued. */
+    private void issued(DeviceWork work) {
+        issuedSinceLook++;
+        if (issuedSinceLook >= LOOK_EVERY && !work.isCaptured()) {
+            // Works that nobody asks about give back what they hold here, not at the next tick. A
+            // thread that captures must not ask.
+            issuedSinceLook = 0;
+            completePassed();
+        }
+        recordEnd(work);
+        if (work.isCaptured()) {
+            // The graph runs it later, as often as the user likes, on memory the user keeps.
+            giveBack(work.complete(null, System.nanoTime()));
+        }
+    }
+
+    private void recordEnd(DeviceWork work) {
+        long end = events.take();
+        runtime.recordEvent(end, stream);
+        if (work.isCaptured()) {
+            capturedEvents.add(end);
+        }
+        work.issued(end);
+    }
+
+    /**
+     * Gives up a work that the device may have begun. The group has failed, so the watchdog ends
+     * it, and lets its memory go once the device is done with it.
+     */
+    private void abandon(DeviceWork work) {
         try {
-            long end = events.take();
-            runtime.recordEvent(end, stream);
-            if (runtime.isCapturing(stream)) {
-                capturedEvents.add(end);
-                running.end(operation);
+            recordEnd(work);
+            if (!work.isCaptured()) {
                 return;
-            }
-            synchronized (draining) {
-                draining.add(new Draining(operation, end));
             }
         } catch (JcclException e) {
             // The device is beyond use, so nothing reads the memory any more.
             CleanUp.failed(context.toString(), e);
-            running.end(operation);
         }
-    }
-
-    private DeviceWork finishIssuing(Operation operation, boolean captured) {
-        if (!captured && events.isEmpty()) {
-            // Works that nobody asks about give their events back here, not at the next tick. A
-            // thread that captures must not ask.
-            completeOldest();
-        }
-        long end = events.take();
-        runtime.recordEvent(end, stream);
-        DeviceWork work = new DeviceWork(this, operation, end, captured);
-        if (captured) {
-            // The graph runs it later, as often as the user likes, on memory the user keeps.
-            capturedEvents.add(end);
-            work.complete(null);
-            running.end(operation);
-            running.giveBack(operation);
-        } else {
-            synchronized (works) {
-                works.add(work);
-            }
-        }
-        return work;
+        giveBack(work.complete(failure.get(), System.nanoTime()));
     }
 
     @Override
@@ -246,10 +259,10 @@ public final class StreamEngine extends Engine {
         Stream caller;
         synchronized (issuing) {
             caller = enter(operation);
-            if (operation.kind.isCollective()) {
-                collectives.add(operation);
+            synchronized (running) {
+                number(operation);
+                running.note(operation);
             }
-            running.note(operation);
             try {
                 operation.call(communicator, caller.handle());
             } catch (Throwable e) {
@@ -278,15 +291,26 @@ public final class StreamEngine extends Engine {
         }
     }
 
+    /** The thread that completes works with a future as soon as they end. */
+    FutureThread futures() {
+        return futures;
+    }
+
     /** Makes the calling thread's current stream wait for a work. */
     void orderCurrentStreamAfter(DeviceWork work) {
+        if (work.isDone() && !work.isCaptured()) {
+            return;
+        }
         DeviceRuntimes.enter(runtime, device);
-        long current = Stream.current(device).handle();
-        // The work's monitor keeps its event from going back to the pool meanwhile.
-        synchronized (work) {
-            if (!work.isDone() || work.isCaptured() && runtime.isCapturing(current)) {
-                runtime.waitEvent(current, work.endEvent());
-            }
+        work.orderAfter(runtime, Stream.current(device).handle());
+    }
+
+    private boolean hasPassed(DeviceWork work) {
+        try {
+            return work.hasPassed(runtime);
+        } catch (JcclException e) {
+            fail(e.at(context));
+            return false;
         }
     }
 
@@ -295,33 +319,48 @@ public final class StreamEngine extends Engine {
         if (work.isDone()) {
             return true;
         }
-        boolean passed;
-        try {
-            passed = runtime.queryEvent(work.endEvent());
-        } catch (JcclException e) {
-            fail(e.at(context));
-            passed = false;
-        }
+        boolean passed = hasPassed(work);
         if (!passed && !failure.isSet()) {
             return false;
         }
-        Operation operation = work.complete(failure.get());
+        Operation operation = work.complete(failure.get(), System.nanoTime());
         if (operation != null) {
             if (passed) {
                 letGo(operation, work.endEvent());
             } else {
-                synchronized (draining) {
-                    draining.add(new Draining(operation, work.endEvent()));
-                }
+                draining.add(operation, work.endEvent());
             }
         }
         return true;
     }
 
     private void letGo(Operation operation, long endEvent) {
+        events.giveBack(endEvent);
+        giveBack(operation);
+    }
+
+    private void giveBack(Operation operation) {
         running.end(operation);
         running.giveBack(operation);
-        events.giveBack(endEvent);
+    }
+
+    /** Completes works from the oldest on, up to one that still runs. */
+    private void completePassed() {
+        DeviceWork[] passed = works.takePassed(hasPassed);
+        if (passed.length == 0) {
+            return;
+        }
+        long now = System.nanoTime();
+        Operation[] ended = new Operation[passed.length];
+        int count = 0;
+        for (DeviceWork work : passed) {
+            Operation operation = work.complete(failure.get(), now);
+            if (operation != null) {
+                events.giveBack(work.endEvent());
+                ended[count++] = operation;
+            }
+        }
+        running.end(ended, count);
     }
 
     /**
@@ -353,50 +392,21 @@ public final class StreamEngine extends Engine {
 
     @Override
     List<String> issuedBefore(long sequence) {
-        return collectives.before(sequence);
+        synchronized (running) {
+            return collectives.before(sequence);
+        }
     }
 
     @Override
     void completeUnawaited() {
-        completeOldest();
-        drain();
-        synchronousCalls.follow();
-    }
-
-    /** Completes works from the oldest on, up to one that still runs. */
-    private void completeOldest() {
-        DeviceWork oldest = oldestAfter(null);
-        while (oldest != null && completeIfReady(oldest)) {
-            oldest = oldestAfter(oldest);
-        }
-    }
-
-    private DeviceWork oldestAfter(DeviceWork completed) {
-        synchronized (works) {
-            if (completed != null && works.peek() == completed) {
-                works.poll();
+        completePassed();
+        if (failure.isSet()) {
+            for (DeviceWork work : works.takeIssued()) {
+                completeIfReady(work);
             }
-            return works.peek();
         }
-    }
-
-    private void drain() {
-        List<Draining> passed = new ArrayList<>();
-        synchronized (draining) {
-            draining.removeIf(
-                    entry -> {
-                        boolean ended;
-                        try {
-                            ended = runtime.queryEvent(entry.endEvent());
-                        } catch (JcclException e) {
-                            // The device is beyond use, so nothing reads the memory any more.
-                            CleanUp.failed(context.toString(), e);
-                            ended = true;
-                        }
-                        return ended && passed.add(entry);
-                    });
-        }
-        passed.forEach(entry -> letGo(entry.operation(), entry.endEvent()));
+        draining.takePassed().forEach(ended -> letGo(ended.operation(), ended.endEvent()));
+        synchronousCalls.follow();
     }
 
     @Override
@@ -429,28 +439,5 @@ public final class StreamEngine extends Engine {
     /** A device or stream that failed refuses some of this, which must not keep the rest. */
     private void release(Runnable end) {
         CleanUp.run(context.toString(), end);
-    }
-
-    /** Scratch memory of the device, used in the order of the communication stream. */
-    private final class DeviceScratch implements Staging.Memory {
-
-        @Override
-        public long allocate(long bytes) {
-            return runtime.allocate(bytes);
-        }
-
-        @Override
-        public void free(long address) {
-            // Nothing runs any more once it is closed, and a stream that failed can not be awaited.
-            if (!closed) {
-                runtime.synchronizeStream(stream);
-            }
-            runtime.free(address);
-        }
-
-        @Override
-        public void copy(long from, long to, long bytes) {
-            runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream);
-        }
     }
 }

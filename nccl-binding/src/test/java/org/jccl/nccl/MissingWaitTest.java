@@ -2,52 +2,28 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
 import org.jccl.DataType;
-import org.jccl.FailureContext;
-import org.jccl.Interop;
 import org.jccl.Stream;
 import org.jccl.Tensor;
-import org.jccl.internal.DesyncDetector;
 import org.jccl.internal.Operation;
 import org.jccl.internal.OperationKind;
 import org.jccl.internal.StreamEngine;
 import org.jccl.nccl.Gpu.Gate;
-import org.jccl.spi.Communicator;
-import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
 import org.junit.jupiter.api.Test;
 
 /** Takes the engine's wait for the caller's stream away, and expects that data goes wrong. */
 final class MissingWaitTest {
 
-    private static final DeviceRuntime CUDA = new CudaRuntime(NcclLibraries.get().deviceCount());
-
     /** A runtime whose streams never wait for events. */
     private static DeviceRuntime withoutWaits() {
-        return (DeviceRuntime)
-                Proxy.newProxyInstance(
-                        DeviceRuntime.class.getClassLoader(),
-                        new Class<?>[] {DeviceRuntime.class},
-                        (proxy, method, arguments) -> {
-                            if (method.getName().equals("waitEvent")) {
-                                return null;
-                            }
-                            try {
-                                return method.invoke(CUDA, arguments);
-                            } catch (InvocationTargetException e) {
-                                throw e.getCause();
-                            }
-                        });
+        return BareEngine.cuda((call, next) -> call.equals("waitEvent") ? null : next.call());
     }
 
     @Test
     void waitMakesTheCollectiveReadWhatTheCallerWrote() {
-        assertThat(gatheredWhileTheCallerIsHeld(CUDA)).containsExactly(3, 3);
+        assertThat(gatheredWhileTheCallerIsHeld(BareEngine.CUDA)).containsExactly(3, 3);
     }
 
     @Test
@@ -57,7 +33,7 @@ final class MissingWaitTest {
 
     /** The caller's stream is held, then writes 3 over 1; what the collective saw is returned. */
     private static float[] gatheredWhileTheCallerIsHeld(DeviceRuntime runtime) {
-        StreamEngine engine = engine(runtime);
+        StreamEngine engine = BareEngine.of(runtime);
         try (Stream caller = Stream.create(World.GPU, false);
                 Tensor input = Tensor.allocate(World.GPU, DataType.FLOAT32, 2);
                 Tensor output = Tensor.allocate(World.GPU, DataType.FLOAT32, 2)) {
@@ -67,7 +43,7 @@ final class MissingWaitTest {
                 assertThat(scope).isNotNull();
                 Gpu.fill(input, 3, caller);
                 var work = engine.submit(gather(engine, input, output));
-                if (runtime != CUDA) {
+                if (runtime != BareEngine.CUDA) {
                     // Nothing holds it; with the wait this would never return.
                     work.synchronize();
                 }
@@ -79,31 +55,6 @@ final class MissingWaitTest {
         } finally {
             engine.close(Duration.ofSeconds(5));
         }
-    }
-
-    private static StreamEngine engine(DeviceRuntime runtime) {
-        Communicator communicator =
-                new NcclProvider()
-                        .create(
-                                new CommunicatorConfig(
-                                        "test",
-                                        0,
-                                        1,
-                                        Optional.empty(),
-                                        World.TIMEOUT,
-                                        World.GPU,
-                                        Interop.NONE,
-                                        Optional.empty(),
-                                        Optional.empty(),
-                                        List.of()));
-        return new StreamEngine(
-                communicator,
-                FailureContext.ofGroup("test", 0),
-                World.TIMEOUT,
-                new DesyncDetector(Optional.empty(), 0, 1),
-                runtime,
-                World.GPU,
-                false);
     }
 
     private static Operation gather(StreamEngine engine, Tensor input, Tensor output) {

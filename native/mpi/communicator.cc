@@ -57,6 +57,7 @@ class Pause {
 
 bool endOperations() {
   exiting = true;
+  OperationPool::settle();
   return OperationPool::taken() + requests == 0;
 }
 
@@ -124,8 +125,7 @@ void Communicator::waitFor(IsOver&& isOver) {
 }
 
 template <typename Start>
-int64_t Communicator::run(int64_t stream, Start&& start) {
-  Operation* operation = operations_.take();
+int64_t Communicator::run(int64_t stream, Operation* operation, Start&& start) {
   operation->blocking = mode_.blocking && stream == kBlocking;
   try {
     requireNotAborted();  // after it was taken, so that either this or endOperations() notices
@@ -145,7 +145,8 @@ int64_t Communicator::collective(int64_t stream, const Call& call) {
   traffic_.collective(signatureOf(call, size_));
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
   const bool compared = comparisons_ != MPI_COMM_NULL && (mode_.checked || largestMessageOf(call, size_) > kSentEagerly);
-  return run(stream, [&](Operation& o) {
+  Operation* operation = stream == kBlocking ? operations_.takeWaitedFor() : operations_.take();
+  return run(stream, operation, [&](Operation& o) {
     if (compared || Deferred::ofProcess().holdsCollectiveOf(*this)) {
       defer(o, call, compared, splits);
       if (!o.blocking) {
@@ -184,14 +185,14 @@ void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t
 }
 
 int64_t Communicator::send(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
-  return run(stream, [&](Operation& o) {
+  return run(stream, operations_.take(), [&](Operation& o) {
     startSend(o, data, count, type, peer, tagOf(tag, type));
     traffic_.sent();
   });
 }
 
 int64_t Communicator::receive(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
-  return run(stream, [&](Operation& o) {
+  return run(stream, operations_.take(), [&](Operation& o) {
     o.blocking = false;  // it is waited for with a deadline; its status tells sender and size
     o.expected = count;
     o.type = type;

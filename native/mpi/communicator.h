@@ -45,7 +45,7 @@ class Communicator {
   // In the order of the constants of org.jccl.spi.Communicator.
   enum Stream : int64_t { kBlocking, kNonblocking };
 
-  // Each returns a request, or 0 when it is complete.
+  // Each returns a request, or 0 when it is complete. One thread at a time issues collectives.
   int64_t collective(int64_t stream, const Call& call);
   int64_t send(int64_t stream, void* data, int64_t count, int type, int peer, int tag);
   int64_t receive(int64_t stream, void* data, int64_t count, int type, int peer, int tag);
@@ -88,7 +88,7 @@ class Communicator {
   }
 
   template <typename Start>
-  int64_t run(int64_t stream, Start&& start);
+  int64_t run(int64_t stream, Operation* operation, Start&& start);
 
   template <typename IsOver>
   void waitFor(IsOver&& isOver);

@@ -1,23 +1,23 @@
 #include "operation.h"
 
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <numeric>
 
 namespace jccl {
 
+// Products that do not wait for one another, since each collective is hashed; the factors are odd digits of pi.
 uint64_t signatureOf(const Call& call, int size) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a, over numbers
-  const auto add = [&hash](int64_t part) { hash = (hash ^ static_cast<uint64_t>(part)) * 1099511628211u; };
-  int64_t factor;
+  uint64_t factor;
   std::memcpy(&factor, &call.factor, sizeof(factor));
-  for (const int64_t part : {int64_t{call.what}, call.count, int64_t{call.type}, int64_t{call.kind}, factor, int64_t{call.root}}) {
-    add(part);
-  }
+  uint64_t hash = (static_cast<uint64_t>(call.what) + 1) * 0x243f6a8885a308d3u +
+                  static_cast<uint64_t>(call.count) * 0x13198a2e03707345u +
+                  static_cast<uint64_t>(call.type) * 0xa4093822299f31d1u +
+                  static_cast<uint64_t>(call.kind) * 0x082efa98ec4e6c89u + factor * 0x452821e638d01377u +
+                  static_cast<uint64_t>(call.root) * 0xbe5466cf34e90c6du;
   const int64_t* counts = call.what == kAllGatherV ? call.outCounts : call.what == kReduceScatterV ? call.inCounts : nullptr;
   for (int i = 0; counts != nullptr && i < size; i++) {
-    add(counts[i]);
+    hash = (hash ^ static_cast<uint64_t>(counts[i])) * 1099511628211u;
   }
   return hash;
 }

@@ -1,5 +1,9 @@
 #include "operation_pool.h"
 
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace jccl {
@@ -35,6 +39,11 @@ OperationPool::~OperationPool() {
   std::lock_guard<std::mutex> lock(pools.mutex);
   pools.live.erase(std::find(pools.live.begin(), pools.live.end(), this));
   pools.kept += made_ - static_cast<int>(idle_.size());
+  if (waitedForIsTaken_) {
+    pools.kept++;
+  } else {
+    delete waitedFor_;
+  }
   for (Operation* operation : idle_) {
     delete operation;
   }
@@ -46,9 +55,17 @@ int OperationPool::taken() {
   int taken = pools.kept;
   for (const OperationPool* pool : pools.live) {
     std::lock_guard<std::mutex> poolLock(pool->mutex_);
-    taken += pool->made_ - static_cast<int>(pool->idle_.size()) - (pool->spare_ != nullptr ? 1 : 0);
+    taken += pool->made_ - static_cast<int>(pool->idle_.size()) - (pool->spare_ != nullptr ? 1 : 0) +
+             (pool->waitedForIsTaken_ ? 1 : 0);
   }
   return taken;
+}
+
+void OperationPool::settle() {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) {
+    // An old or a confined system. No processor keeps a write to itself for that long.
+    usleep(10000);
+  }
 }
 
 Operation* OperationPool::takeAnother() {

@@ -149,9 +149,17 @@ public final class MpiProvider implements BackendProvider {
                                 + "=PATH");
             }
         }
-        LOG.log(
-                System.Logger.Level.WARNING,
-                "mpi: no launcher started this process, so it is a world of one rank; use mpirun");
+        if (!isLaunched(environment)) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "mpi: no launcher started this process, so it is a world of one rank; use"
+                            + " mpirun");
+        }
+    }
+
+    /** Whether a launcher says how many ranks there are. */
+    static boolean isLaunched(Map<String, String> environment) {
+        return SIZES.stream().anyMatch(environment::containsKey);
     }
 
     private static int number(Map<String, String> environment, String variable) {

@@ -31,6 +31,13 @@ class MpiLibraryTest {
     }
 
     @Test
+    void launcherOfOneRankIsALauncher() {
+        assertThat(MpiProvider.isLaunched(Map.of("OMPI_COMM_WORLD_SIZE", "1"))).isTrue();
+        assertThat(MpiProvider.isLaunched(Map.of("PMI_SIZE", "1"))).isTrue();
+        assertThat(MpiProvider.isLaunched(Map.of("PATH", "/bin"))).isFalse();
+    }
+
+    @Test
     void theLauncherTellsTheRankOnTheHost() {
         assertThat(MpiProvider.localRank(Map.of())).isEqualTo(-1);
         assertThat(

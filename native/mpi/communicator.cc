@@ -53,6 +53,11 @@ class Pause {
   int64_t polls_ = 0;
 };
 
+// Of what a rank compares and the sums over all ranks.
+bool areEqual(const uint64_t* mine, const uint64_t* sums, int size) {
+  return sums[0] == mine[0] * static_cast<uint64_t>(size) && sums[1] == 0;
+}
+
 }  // namespace
 
 bool endOperations() {
@@ -79,7 +84,14 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
 }
 
 Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode)
-    : comm_(comm), comparisons_(comparisons), owned_(owned), mode_(mode) {
+    : comm_(comm),
+      comparisons_(comparisons),
+      owned_(owned),
+      mode_(mode),
+      looksFirst_(kOverruns && !mode.trusted),
+      tagsTellLength_(looksFirst_ && owned),
+      // One is the library's own, and the tags of the user are spread over the others.
+      largestTag_((largestTag() - 1) / (mode.checked ? kCheckedTags : 1) / (tagsTellLength_ ? 2 : 1) - 1) {
   if (!owned && worldIsSpoilt) {
     throw Failure(
         kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"
@@ -147,7 +159,15 @@ int64_t Communicator::collective(int64_t stream, const Call& call) {
   const bool compared = comparisons_ != MPI_COMM_NULL && (mode_.checked || largestMessageOf(call, size_) > kSentEagerly);
   Operation* operation = stream == kBlocking ? operations_.takeWaitedFor() : operations_.take();
   return run(stream, operation, [&](Operation& o) {
-    if (compared || Deferred::ofProcess().holdsCollectiveOf(*this)) {
+    if (o.blocking && !mode_.checked) {
+      waitFor([&] {
+        Deferred::ofProcess().advance();
+        return !Deferred::ofProcess().holdsCollectiveOf(*this);
+      });
+      if (compared) {
+        compareNow(splits);
+      }
+    } else if (compared || Deferred::ofProcess().holdsCollectiveOf(*this)) {
       defer(o, call, compared, splits);
       if (!o.blocking) {
         return;
@@ -162,6 +182,15 @@ int64_t Communicator::collective(int64_t stream, const Call& call) {
     }
     issueCollective(o, call);
   });
+}
+
+void Communicator::compareNow(uint64_t splits) {
+  const uint64_t mine[] = {traffic_.collectives(), splits};
+  uint64_t sums[2];
+  check(MPI_Allreduce(mine, sums, 2, MPI_UINT64_T, MPI_SUM, comparisons_), "MPI_Allreduce");
+  if (!areEqual(mine, sums, size_)) {
+    disagree();
+  }
 }
 
 void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t splits) {
@@ -186,7 +215,7 @@ void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t
 
 int64_t Communicator::send(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
   return run(stream, operations_.take(), [&](Operation& o) {
-    startSend(o, data, count, type, peer, tagOf(tag, type));
+    startSend(o, data, count, type, peer, tagOf(tag, count, type));
     traffic_.sent();
   });
 }
@@ -198,8 +227,8 @@ int64_t Communicator::receive(int64_t stream, void* data, int64_t count, int typ
     o.type = type;
     o.data = data;
     o.peer = peer < 0 ? MPI_ANY_SOURCE : peer;
-    o.tag = tagOf(tag, type);
-    if (!kOverruns || mode_.trusted) {
+    o.tag = tagOf(tag, count, type);
+    if (!looksFirst_ || (tagsTellLength_ && !isLong(count, type))) {
       startReceive(o);
     } else if (!Deferred::ofProcess().isEmpty() || !startMatchedReceive(o)) {
       Deferred::ofProcess().add(*this, o);
@@ -233,12 +262,16 @@ bool Communicator::comparisonIsOver(Operation& o) {
   }
   int done = 0;
   check(MPI_Test(&o.comparison, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  if (done && (o.sums[0] != o.mine[0] * static_cast<uint64_t>(size_) || o.sums[1] != 0)) {
-    disagreed_ = true;
-    throw Failure(
-        kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
+  if (done && !areEqual(o.mine, o.sums, size_)) {
+    disagree();
   }
   return done != 0;
+}
+
+void Communicator::disagree() {
+  disagreed_ = true;
+  throw Failure(
+      kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
 }
 
 void Communicator::giveBack(Operation* operation) {

@@ -34,6 +34,8 @@ constexpr bool kOverruns = false;
 // Bytes of a message that no transport of such a library fetches or puts: 4 KB with its header, on shared memory.
 constexpr int64_t kSentEagerly = 3 * 1024;
 
+inline bool isLong(int64_t count, int type) { return count * static_cast<int64_t>(elementSizeOf(type)) > kSentEagerly; }
+
 class Communicator {
  public:
   // Owned ones are retired on close; the one for comparisons is MPI_COMM_NULL where ranks do not compare.
@@ -122,7 +124,9 @@ class Communicator {
   void reducePart(Operation& o, const void* in, void* out, int64_t count, int type, int kind, int root);
 
   void requireNotAborted() const;
-  int tagOf(int tag, int type) const;
+  void compareNow(uint64_t splits);
+  [[noreturn]] void disagree();
+  int tagOf(int tag, int64_t count, int type) const;
   void giveBack(Operation* operation);
   void giveUp(Operation* operation);
   static void takeBack(Operation& receive);
@@ -134,6 +138,11 @@ class Communicator {
   const MPI_Comm comparisons_;
   const bool owned_;
   const Mode mode_;
+  // Whether a message is given to the library when its length is known.
+  const bool looksFirst_;
+  // Whether short messages need no look, since their tags tell them from long ones. Ranks in C have no such tags.
+  const bool tagsTellLength_;
+  const int largestTag_;
   int rank_;
   int size_;
   Traffic traffic_;

@@ -33,7 +33,7 @@ bool isOpenMpi();
 // Largest number of bytes that one call gets: libraries are not to be trusted above.
 constexpr int64_t kLargestCall = int64_t{1} << 30;
 
-// How many types a tag tells apart where messages are checked; as in org.jccl.mpi.MpiCommunicator.
+// How many types a tag tells apart where messages are checked.
 constexpr int kCheckedTags = 16;
 
 // The predefined type that has as many bytes; the 16-bit floats and bool go as unsigned integers.

@@ -3,26 +3,20 @@ package org.jccl.mpi;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
-import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 
 /** One rank's end of a group in MPI. Each operation is one native call with primitives. */
 final class MpiCommunicator implements Communicator {
 
-    /** The tag of a checked message tells its type too; as in {@code native/mpi/types.h}. */
-    private static final int CHECKED_TAGS = 16;
-
     private final long handle;
     private final int[] worldRanks;
-    private final int largestTag;
     private final boolean onDevice;
     private volatile boolean closed;
 
-    private MpiCommunicator(long handle, int[] worldRanks, int largestTag, boolean onDevice) {
+    private MpiCommunicator(long handle, int[] worldRanks, boolean onDevice) {
         this.handle = handle;
         this.worldRanks = worldRanks;
-        this.largestTag = largestTag;
         this.onDevice = onDevice;
     }
 
@@ -48,8 +42,7 @@ final class MpiCommunicator implements Communicator {
         if (handle < 0) {
             throw MpiFailures.of((int) -handle);
         }
-        int tags = checked ? MpiNative.largestTag() / CHECKED_TAGS - 1 : MpiNative.largestTag();
-        return new MpiCommunicator(handle, worldRanks, tags, onDevice);
+        return new MpiCommunicator(handle, worldRanks, onDevice);
     }
 
     private static boolean starts(boolean onDevice) {
@@ -185,7 +178,6 @@ final class MpiCommunicator implements Communicator {
 
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        requireTag(tag);
         if (onDevice && stream == BLOCKING) {
             // Blocking calls are for collectives only: no deadline ends a send that waits in one.
             await(send(address, count, type, peer, tag, NONBLOCKING));
@@ -196,16 +188,7 @@ final class MpiCommunicator implements Communicator {
 
     @Override
     public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        requireTag(tag);
         return check(MpiNative.recv(handle, address, count, type.ordinal(), peer, tag, stream));
-    }
-
-    private void requireTag(int tag) {
-        if (tag > largestTag) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "tag " + tag + " is larger than this MPI library takes: " + largestTag);
-        }
     }
 
     @Override

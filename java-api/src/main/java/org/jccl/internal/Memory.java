@@ -6,6 +6,7 @@ import java.lang.ref.Cleaner;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Lifetime of the memory behind tensors: freed when it is closed and no operation uses it any more,
@@ -27,9 +28,35 @@ public final class Memory {
     /** What a library may use until the process ends. */
     private static final Set<Memory> KEPT = ConcurrentHashMap.newKeySet();
 
-    private static final class Leaks {
-        static final Cleaner CLEANER = Cleaner.create();
-        static final System.Logger LOGGER = System.getLogger("org.jccl.Tensor");
+    /** Tells of the first leaks one by one: a program that leaks does so at each step. */
+    static final class Leaks {
+
+        private static final Cleaner CLEANER = Cleaner.create();
+        private static final System.Logger LOGGER = System.getLogger("org.jccl.Tensor");
+        private static final int NAMED = 10;
+        private static final AtomicLong FOUND = new AtomicLong();
+
+        private Leaks() {}
+
+        static void report(String description) {
+            long number = FOUND.incrementAndGet();
+            if (isReported(number)) {
+                LOGGER.log(
+                        System.Logger.Level.WARNING,
+                        "{0} was never closed: its memory is lost ({1} so far). Close tensors that"
+                                + " were allocated.",
+                        description,
+                        number);
+            }
+        }
+
+        static boolean isReported(long number) {
+            long step = NAMED;
+            while (step <= number / 10) {
+                step *= 10;
+            }
+            return number <= NAMED || number == step;
+        }
     }
 
     /** Number of users, with {@link #CLOSED} added once closed. */
@@ -57,9 +84,9 @@ public final class Memory {
     }
 
     /**
-     * Memory to be freed on close. When it becomes unreachable unclosed, that is logged and it
-     * stays allocated: freeing from the garbage collector could pull it from under a native
-     * library.
+     * Memory to be freed on close. When it becomes unreachable unclosed, that is logged (of many,
+     * the first ten and then the hundredth, the thousandth, ...) and it stays allocated: freeing
+     * from the garbage collector could pull it from under a native library.
      *
      * @param release frees it
      * @param description what it is, for the log
@@ -72,11 +99,7 @@ public final class Memory {
                 memory,
                 () -> {
                     if (!freed.get()) {
-                        Leaks.LOGGER.log(
-                                System.Logger.Level.WARNING,
-                                "{0} was never closed: its memory is lost. Close tensors that were"
-                                        + " allocated.",
-                                description);
+                        Leaks.report(description);
                     }
                 });
         return memory;

@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class MemoryTest {
@@ -70,6 +71,12 @@ class MemoryTest {
             thread.join();
         }
         assertThat(freed).hasValue(1);
+    }
+
+    @Test
+    void ofManyLeaksFewAreReported() {
+        assertThat(LongStream.rangeClosed(1, 20_000).filter(Memory.Leaks::isReported))
+                .containsExactly(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 100L, 1000L, 10_000L);
     }
 
     @Test

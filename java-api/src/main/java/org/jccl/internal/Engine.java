@@ -167,6 +167,16 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** Looks after everything that runs; on the watchdog's thread. */
     final void watch(long now) {
+        try {
+            lookAfter(now);
+        } catch (JcclException e) {
+            // A device that can not be asked would keep deadlines and what others wait for away.
+            fail(e.at(context));
+            detector.publish();
+        }
+    }
+
+    private void lookAfter(long now) {
         prepareWatching();
         JcclException noticed;
         synchronized (end) {

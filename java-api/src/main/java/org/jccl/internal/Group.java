@@ -29,7 +29,7 @@ import org.jccl.store.Store;
  */
 public final class Group {
 
-    /** How long a closing group waits for messages that have no partner. */
+    /** How long a closing group waits for another message to end. */
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
 
     /**

@@ -23,7 +23,7 @@ import org.jccl.store.Store;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What a tick of the watchdog must not omit, whatever else fails. */
+/** What a tick of the watchdog, or closing, must not omit, whatever else fails. */
 class WatchTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -89,6 +89,15 @@ class WatchTest {
                                 });
     }
 
+    private static Work receive(Engine engine) {
+        Operation operation = engine.newOperation();
+        operation.kind = OperationKind.RECV;
+        operation.type = DataType.FLOAT32;
+        operation.count = 4;
+        operation.peer = 1;
+        return engine.submit(operation);
+    }
+
     private Work submitBlocked(Engine engine) throws InterruptedException {
         library.block();
         Operation operation = engine.newOperation();
@@ -116,6 +125,24 @@ class WatchTest {
         assertThatThrownBy(work::synchronize)
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("not complete after PT1M");
+    }
+
+    /** Many messages may take longer than one that has no partner is waited for. */
+    @Test
+    void closingWaitsForMessagesAsLongAsSomeEnd() throws Exception {
+        Engine engine = hostEngine(0);
+        List<Work> works = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            works.add(receive(engine));
+        }
+        Thread closer = new Thread(() -> engine.close(Duration.ofSeconds(2)));
+        closer.start();
+        for (int request = 1; request <= works.size(); request++) {
+            Thread.sleep(500);
+            library.complete(request);
+        }
+        closer.join();
+        assertThat(works).allMatch(work -> work.isCompleted() && work.exception().isEmpty());
     }
 
     @Test

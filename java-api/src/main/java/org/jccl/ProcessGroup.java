@@ -449,9 +449,9 @@ public final class ProcessGroup implements AutoCloseable {
 
     /**
      * Waits for what was issued, then leaves the group. Collectives are waited for up to the
-     * group's timeout, messages, which may have no partner, for a second; what is left is aborted.
-     * Idempotent, and safe while other threads are inside: they finish, or fail by their deadline,
-     * first. Close sub-groups before their parent. Not a barrier.
+     * group's timeout, messages, which may have no partner, until none has ended for a second; what
+     * is left is aborted. Idempotent, and safe while other threads are inside: they finish, or fail
+     * by their deadline, first. Close sub-groups before their parent. Not a barrier.
      */
     @Override
     public void close() {

@@ -21,6 +21,8 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Communicator;
+import org.jccl.store.FileStore;
+import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -226,8 +228,8 @@ class GlooFailureTest {
     }
 
     @Test
-    void missingRanksAreNamed(@TempDir Path directory) {
-        Store store = DirectoryStore.in(directory);
+    void missingRanksAreNamed() {
+        Store store = HashStore.create(Ranks.TIMEOUT);
         assertThatThrownBy(
                         () ->
                                 new GlooProvider()
@@ -256,9 +258,9 @@ class GlooFailureTest {
                         .redirectErrorStream(true)
                         .redirectOutput(directory.resolve("child.log").toFile())
                         .start();
-        try (Communicator communicator =
-                new GlooProvider()
-                        .create(Ranks.config(0, 2, DirectoryStore.in(directory), Ranks.TIMEOUT))) {
+        try (Store store = Victim.store(directory);
+                Communicator communicator =
+                        new GlooProvider().create(Ranks.config(0, 2, store, Ranks.TIMEOUT))) {
             Memory memory = Memory.bytes(Victim.BYTES);
             memory.bytes.put(0, (byte) (sends ? 0 : 1));
             long request =
@@ -292,13 +294,14 @@ class GlooFailureTest {
 
         private Victim() {}
 
+        static Store store(Path directory) {
+            return FileStore.open(directory.resolve("store"), 2, Ranks.TIMEOUT);
+        }
+
         public static void main(String[] args) throws Exception {
             Path directory = Path.of(args[0]);
             Communicator communicator =
-                    new GlooProvider()
-                            .create(
-                                    Ranks.config(
-                                            1, 2, DirectoryStore.in(directory), Ranks.TIMEOUT));
+                    new GlooProvider().create(Ranks.config(1, 2, store(directory), Ranks.TIMEOUT));
             Memory memory = Memory.bytes(BYTES);
             if (Boolean.parseBoolean(args[1])) {
                 memory.bytes.put(0, (byte) 1);

@@ -1,8 +1,5 @@
 package org.jccl.gloo;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +12,7 @@ import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 
 /** Runs the ranks of a group as threads of this JVM. */
@@ -32,27 +30,22 @@ final class Ranks {
 
     /** Every rank's result, or what it threw. */
     static <T> List<Future<T>> start(int size, Duration timeout, Body<T> body) {
-        try {
-            Path directory = Files.createTempDirectory("store");
-            Store store = DirectoryStore.in(directory);
-            ExecutorService threads = Executors.newFixedThreadPool(size);
-            List<Future<T>> results = new ArrayList<>();
-            for (int i = 0; i < size; i++) {
-                int rank = i;
-                Callable<T> work =
-                        () -> {
-                            try (Communicator communicator =
-                                    PROVIDER.create(config(rank, size, store, timeout))) {
-                                return body.run(rank, communicator);
-                            }
-                        };
-                results.add(threads.submit(work));
-            }
-            threads.shutdown();
-            return results;
-        } catch (IOException e) {
-            throw new AssertionError(e);
+        Store store = HashStore.create(timeout);
+        ExecutorService threads = Executors.newFixedThreadPool(size);
+        List<Future<T>> results = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            int rank = i;
+            Callable<T> work =
+                    () -> {
+                        try (Communicator communicator =
+                                PROVIDER.create(config(rank, size, store, timeout))) {
+                            return body.run(rank, communicator);
+                        }
+                    };
+            results.add(threads.submit(work));
         }
+        threads.shutdown();
+        return results;
     }
 
     static <T> List<T> run(int size, Body<T> body) throws Exception {

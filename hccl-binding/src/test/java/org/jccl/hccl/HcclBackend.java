@@ -1,14 +1,20 @@
 package org.jccl.hccl;
 
+import java.util.function.IntUnaryOperator;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.conformance.DeviceBackend;
 
-/** HCCL as the conformance suite sees it, a device a rank. */
+/** HCCL as the conformance suite sees it. */
 final class HcclBackend extends DeviceBackend {
 
+    /** A device a rank, from the first on. */
     HcclBackend(HcclOptions options) {
-        super("hccl", HcclProvider.DEVICE_TYPE, options, rank -> rank);
+        this(options, rank -> rank);
+    }
+
+    HcclBackend(HcclOptions options, IntUnaryOperator deviceOfRank) {
+        super("hccl", HcclProvider.DEVICE_TYPE, options, deviceOfRank);
     }
 
     @Override

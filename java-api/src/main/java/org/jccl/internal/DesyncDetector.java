@@ -17,7 +17,6 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.spi.Communicator;
 import org.jccl.store.Store;
-import org.jccl.store.StoreException;
 
 /**
  * Finds out through the store why an operation does not come to its end: ranks that issued
@@ -127,16 +126,21 @@ public final class DesyncDetector {
                 }
             }
             return failureOfAnother();
-        } catch (StoreException e) {
-            storeLost = true;
-            LOGGER.log(
-                    System.Logger.Level.WARNING,
-                    "rank "
-                            + rank
-                            + ": the store is gone, so a stuck operation can not be explained: "
-                            + e.getMessage());
+        } catch (JcclException e) {
+            loseStore(e);
             return Optional.empty();
         }
+    }
+
+    /** Of a store that is gone, or was closed before the group: deadlines must go on without it. */
+    private void loseStore(JcclException cause) {
+        storeLost = true;
+        LOGGER.log(
+                System.Logger.Level.WARNING,
+                "rank "
+                        + rank
+                        + ": the store is gone, so a stuck operation can not be explained: "
+                        + cause.getMessage());
     }
 
     /** Deletes what was written about operations that have ended since. */
@@ -215,8 +219,8 @@ public final class DesyncDetector {
                         cause.get().addSuppressed(lost);
                         return cause.get();
                     }
-                } catch (StoreException e) {
-                    storeLost = true;
+                } catch (JcclException e) {
+                    loseStore(e);
                 }
             }
             LockSupport.parkNanos(EXPLAIN_PAUSE_NANOS);
@@ -259,8 +263,8 @@ public final class DesyncDetector {
         String text = rank + "\n" + cause.getClass().getSimpleName() + "\n" + cause.reason();
         try {
             store.get().compareSet(FAILURE, new byte[0], bytes(text));
-        } catch (StoreException e) {
-            storeLost = true;
+        } catch (JcclException e) {
+            loseStore(e);
         }
     }
 
@@ -285,7 +289,7 @@ public final class DesyncDetector {
                                         + text(store.get().get(key))
                                 : "rank " + other + " has not said that it waits for anything");
             }
-        } catch (StoreException e) {
+        } catch (JcclException e) {
             storeLost = true;
             return "the store is gone: " + e.getMessage();
         }

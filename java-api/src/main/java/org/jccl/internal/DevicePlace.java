@@ -13,13 +13,15 @@ final class DevicePlace implements TensorPlace {
 
     private final Device device;
     private final DeviceRuntime runtime;
-    private final long copies;
 
     /** Finds the binding that drives the device, and makes the device current. */
     DevicePlace(Device device) {
+        this(device, DeviceRuntimes.of(device));
+    }
+
+    DevicePlace(Device device, DeviceRuntime runtime) {
         this.device = device;
-        this.runtime = DeviceRuntimes.of(device);
-        this.copies = runtime.createStream(false);
+        this.runtime = runtime;
     }
 
     @Override
@@ -41,35 +43,51 @@ final class DevicePlace implements TensorPlace {
 
     @Override
     public Staging.Memory scratch() {
-        return new Staging.Memory() {
-            @Override
-            public long allocate(long bytes) {
-                enter();
-                return runtime.allocate(bytes);
-            }
+        return new Scratch();
+    }
 
-            @Override
-            public void free(long address) {
-                enter();
-                runtime.free(address);
-            }
+    /** Makes its stream when it first copies, so that there is none to lose before. */
+    private final class Scratch implements Staging.Memory {
 
-            @Override
-            public void copy(long from, long to, long bytes) {
-                enter();
-                runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, copies);
-            }
+        private boolean copied;
+        private long stream;
 
-            @Override
-            public void finishCopies() {
-                runtime.synchronizeStream(copies);
-            }
+        @Override
+        public long allocate(long bytes) {
+            enter();
+            return runtime.allocate(bytes);
+        }
 
-            @Override
-            public void close() {
-                enter();
-                runtime.destroyStream(copies);
+        @Override
+        public void free(long address) {
+            enter();
+            runtime.free(address);
+        }
+
+        @Override
+        public void copy(long from, long to, long bytes) {
+            enter();
+            if (!copied) {
+                stream = runtime.createStream(false);
+                copied = true;
             }
-        };
+            runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream);
+        }
+
+        @Override
+        public void finishCopies() {
+            if (copied) {
+                runtime.synchronizeStream(stream);
+            }
+        }
+
+        @Override
+        public void close() {
+            if (copied) {
+                enter();
+                runtime.destroyStream(stream);
+                copied = false;
+            }
+        }
     }
 }

@@ -91,7 +91,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      * Waits for what was issued, then frees the communicator. Collectives end, or fail by their
      * deadline, because all ranks issue them; a message may have no partner. Idempotent.
      *
-     * @param patience how long to wait for messages before aborting them
+     * @param patience how long to wait without seeing any end before aborting messages
      */
     public abstract void close(Duration patience);
 
@@ -167,6 +167,16 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** Looks after everything that runs; on the watchdog's thread. */
     final void watch(long now) {
+        try {
+            lookAfter(now);
+        } catch (JcclException e) {
+            // A device that can not be asked would keep deadlines and what others wait for away.
+            fail(e.at(context));
+            detector.publish();
+        }
+    }
+
+    private void lookAfter(long now) {
         prepareWatching();
         JcclException noticed;
         synchronized (end) {
@@ -212,17 +222,24 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
-     * Waits until nothing runs. Gives up after a while, but not on a collective of a healthy group:
-     * that ends by its own deadline.
+     * Waits until nothing runs. Gives up when nothing has ended for a while, but not on a
+     * collective of a healthy group: that ends by its own deadline.
      */
     final boolean awaitIdle(Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
+        int fewest = Integer.MAX_VALUE;
         boolean interrupted = false;
         try {
             while (true) {
                 completeUnawaited();
-                if (running.isEmpty()) {
+                int left = running.list().size();
+                if (left == 0) {
                     return true;
+                }
+                if (left < fewest) {
+                    // What ended shows that the other side is there.
+                    fewest = left;
+                    deadline = System.nanoTime() + patience.toNanos();
                 }
                 boolean waitsForCollective = running.hasCollective() && !failure.isSet();
                 if (!waitsForCollective && deadline - System.nanoTime() <= 0) {

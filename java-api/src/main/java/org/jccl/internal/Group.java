@@ -19,6 +19,7 @@ import org.jccl.JcclException;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.PrefixStore;
@@ -29,7 +30,7 @@ import org.jccl.store.Store;
  */
 public final class Group {
 
-    /** How long a closing group waits for messages that have no partner. */
+    /** How long a closing group waits for another message to end. */
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
 
     /**
@@ -167,7 +168,7 @@ public final class Group {
                                 backendStore.map(mine -> new PrefixStore("desync", mine)),
                                 context.rank(),
                                 size);
-                Engine engine = engine(backend, communicator, detector);
+                Engine engine = engineOrClose(backend, communicator, detector);
                 record(engine, backend);
                 watchdog.add(engine);
                 byDeviceType.put(backend.device().type(), new Bound(backend, engine));
@@ -209,6 +210,17 @@ public final class Group {
                                 ? FlightRecorder.State.STARTED
                                 : FlightRecorder.State.SCHEDULED,
                         timeout.toMillis()));
+    }
+
+    /** An engine that can not be made does not own the communicator yet. */
+    private Engine engineOrClose(
+            Backend backend, Communicator communicator, DesyncDetector detector) {
+        try {
+            return engine(backend, communicator, detector);
+        } catch (RuntimeException | Error e) {
+            CleanUp.run(context.toString(), communicator::close);
+            throw e;
+        }
     }
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {

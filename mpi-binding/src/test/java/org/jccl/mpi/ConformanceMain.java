@@ -10,6 +10,7 @@ import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.TestDescriptor;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.TagFilter;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
@@ -20,8 +21,8 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
  * differences between ranks by itself, so cases of mismatch run with checks, and the others as
  * users run without options.
  *
- * <p>Arguments: port of the store, whether with checks, type of the device, and optionally the
- * family to run.
+ * <p>Arguments: port of the store, whether with checks, type of the device, and optionally a tag
+ * expression that says which families to run.
  */
 final class ConformanceMain {
 
@@ -40,26 +41,22 @@ final class ConformanceMain {
     }
 
     private static boolean isMismatch(TestDescriptor test) {
-        return isOf("Mismatches", test);
-    }
-
-    private static boolean isOf(String family, TestDescriptor test) {
-        return test.getUniqueId().toString().contains("nested-class:" + family);
+        return test.getUniqueId().toString().contains("nested-class:Mismatches");
     }
 
     public static void main(String[] arguments) {
         boolean checked = Boolean.parseBoolean(arguments[1]);
-        String family = arguments.length > 3 ? arguments[3] : "";
+        String families = arguments.length > 3 ? arguments[3] : "any()";
         ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked, arguments[2]);
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))
                         .filters(
+                                TagFilter.includeTags(families),
                                 (PostDiscoveryFilter)
                                         test ->
                                                 FilterResult.includedIf(
-                                                        checked == isMismatch(test)
-                                                                && isOf(family, test)))
+                                                        checked == isMismatch(test)))
                         .build();
         SummaryGeneratingListener listener = new SummaryGeneratingListener();
         LauncherFactory.create().execute(request, listener);

@@ -33,16 +33,25 @@ class MpiConformanceTest {
     @MethodSource("modes")
     @Timeout(300)
     void conforms(Mpirun mpirun, boolean checked) throws Exception {
-        conforms(mpirun, List.of(), List.of(), checked, "cpu");
+        conforms(mpirun, List.of(), List.of(), checked);
     }
 
-    /** Runs it on another library or other devices, with a command in front of Java. */
+    /** Runs all of it on another library, with a command in front of Java. */
+    static void conforms(
+            Mpirun mpirun, List<String> prefix, List<String> jvmOptions, boolean checked)
+            throws Exception {
+        conforms(mpirun, RANKS, prefix, jvmOptions, checked, "cpu", "any()");
+    }
+
+    /** Runs the families that a tag expression says on other devices. */
     static void conforms(
             Mpirun mpirun,
+            int ranks,
             List<String> prefix,
             List<String> jvmOptions,
             boolean checked,
-            String deviceType)
+            String deviceType,
+            String families)
             throws Exception {
         mpirun.assumeInstalled();
         InetAddress local = InetAddress.getLoopbackAddress();
@@ -54,10 +63,11 @@ class MpiConformanceTest {
                             jvmOptions,
                             Integer.toString(server.port()),
                             Boolean.toString(checked),
-                            deviceType));
-            Mpirun.Outcome outcome = mpirun.run(Map.of(RANKS, command));
+                            deviceType,
+                            families));
+            Mpirun.Outcome outcome = mpirun.run(Map.of(ranks, command));
             try (Store reports = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT)) {
-                for (int rank = 0; rank < RANKS; rank++) {
+                for (int rank = 0; rank < ranks; rank++) {
                     String report = ProcessRanks.reportOf(rank);
                     assertThat(reports.check(List.of(report)))
                             .as("%s in the store, after:\n%s", report, outcome.output())

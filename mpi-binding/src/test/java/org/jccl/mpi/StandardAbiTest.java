@@ -109,6 +109,6 @@ class StandardAbiTest {
     @ValueSource(booleans = {false, true})
     @Timeout(300)
     void conforms(boolean checked) throws Exception {
-        MpiConformanceTest.conforms(Mpirun.MPICH, List.of(), jvmOptions(), checked, "cpu");
+        MpiConformanceTest.conforms(Mpirun.MPICH, List.of(), jvmOptions(), checked);
     }
 }

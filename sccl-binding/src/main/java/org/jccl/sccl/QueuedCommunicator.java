@@ -1,5 +1,6 @@
 package org.jccl.sccl;
 
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.DataType;
@@ -15,7 +16,13 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     private static final System.Logger LOG = System.getLogger(QueuedCommunicator.class.getName());
 
     private static final long ENQUEUED = 0;
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** The watchdog, which notices a failure, comes by far more often. */
+    private static final long NOTICE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** A device that takes longer to come to the end counts as stuck. */
+    private static final Duration MOST_PATIENCE = Duration.ofSeconds(10);
+
     private static final long PARK_NANOS = 1_000_000;
 
     private final ScclCommunicator direct;
@@ -48,7 +55,7 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
             call.run();
         } catch (JcclException e) {
             failure = e;
-            long end = System.nanoTime() + PATIENCE_NANOS;
+            long end = System.nanoTime() + NOTICE_NANOS;
             while (!aborted && System.nanoTime() - end < 0) {
                 LockSupport.parkNanos(PARK_NANOS);
             }
@@ -189,7 +196,11 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     public void close() {
         aborted = true;
         long mark = thread.submit(direct::close);
-        long end = System.nanoTime() + PATIENCE_NANOS;
+        Duration timeout = direct.timeout();
+        long end =
+                System.nanoTime()
+                        + (timeout.compareTo(MOST_PATIENCE) < 0 ? timeout : MOST_PATIENCE)
+                                .toNanos();
         while (!thread.reached(mark)) {
             if (System.nanoTime() - end > 0) {
                 LOG.log(

@@ -1,5 +1,6 @@
 package org.jccl.sccl;
 
+import java.time.Duration;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -28,6 +29,7 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     private final int size;
     private final int device;
     private final int[] chipMap;
+    private final Duration timeout;
     private final Scratch scratch;
     private final Averages averages;
     private final MessageBatch exchange;
@@ -54,6 +56,7 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
         this.size = config.size();
         this.device = config.device().index();
         this.chipMap = chipMap;
+        this.timeout = config.timeout();
         this.scratch = new Scratch(runtime);
         this.averages = new Averages(calls, rank, runtime, scratch);
         this.exchange = new MessageBatch(calls, rank);
@@ -64,6 +67,11 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     @Override
     public int[] chipMap() {
         return chipMap;
+    }
+
+    /** Deadline of each operation. */
+    Duration timeout() {
+        return timeout;
     }
 
     private TpuQueue queue(long stream) {
@@ -374,7 +382,7 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     public void abort() {
         aborted = true;
         try {
-            runtime.queue(device, 0).abort();
+            runtime.queue(device, 0).abort(timeout);
         } catch (JcclException e) {
             LOG.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
         }

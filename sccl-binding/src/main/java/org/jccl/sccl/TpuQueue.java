@@ -1,6 +1,6 @@
 package org.jccl.sccl;
 
-import java.util.concurrent.TimeUnit;
+import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -18,8 +18,8 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
 
-    /** How long a queue may take over what was aborted, before it counts as stuck. */
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** A queue that takes longer over what was aborted counts as stuck. */
+    private static final Duration MOST_PATIENCE = Duration.ofSeconds(5);
 
     final int device;
 
@@ -28,6 +28,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
 
     private volatile boolean aborted;
     private volatile long abortedAt;
+    private volatile Duration patience = MOST_PATIENCE;
     private volatile long abortedMark;
 
     TpuQueue(int device) {
@@ -84,11 +85,15 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
 
     /**
      * An operation that was enqueued may never end, since the library has no abort. Who waits for
-     * this queue then fails instead of waiting for good.
+     * this queue then fails instead of waiting for good, and not much later than after an
+     * operation's own deadline.
+     *
+     * @param timeout the group's deadline of each operation
      */
-    final void abort() {
+    final void abort(Duration timeout) {
         try {
             TpuRuntime.enter(device);
+            patience = timeout.compareTo(MOST_PATIENCE) < 0 ? timeout : MOST_PATIENCE;
             abortedMark = mark();
             abortedAt = System.nanoTime();
             aborted = true;
@@ -98,7 +103,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     }
 
     private void requireMoving() {
-        if (!aborted || System.nanoTime() - abortedAt < PATIENCE_NANOS) {
+        if (!aborted || System.nanoTime() - abortedAt < patience.toNanos()) {
             return;
         }
         if (reached(abortedMark)) {
@@ -109,7 +114,8 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
                 FailureContext.NONE,
                 "tpu:"
                         + device
-                        + " is stuck in an operation of a group that was aborted: SCCL can not end"
-                        + " it; start this process again");
+                        + " is stuck in an operation of a group that was aborted, for "
+                        + patience
+                        + " now: SCCL can not end it; start this process again");
     }
 }

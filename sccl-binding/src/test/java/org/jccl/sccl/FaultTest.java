@@ -87,7 +87,7 @@ final class FaultTest {
         assertThat(output)
                 .contains("OperationTimeoutException")
                 .contains("not complete after PT3S")
-                .contains("is stuck in an operation of a group that was aborted");
+                .contains("is stuck in an operation of a group that was aborted, for PT3S now");
     }
 
     @Test

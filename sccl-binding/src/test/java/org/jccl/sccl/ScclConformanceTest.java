@@ -2,43 +2,24 @@ package org.jccl.sccl;
 
 import java.lang.reflect.Method;
 import java.util.Map;
-import java.util.stream.IntStream;
-import org.jccl.Stream;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
+import org.jccl.conformance.OwnDevices;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * The suite on SCCL's mock, whose streams delay each operation at random; a device a rank. Each
- * test has devices of its own, since nothing ends an operation whose peer never comes.
+ * The suite on SCCL's mock, whose streams delay each operation at random; a device a rank. Nothing
+ * ends an operation whose peer never comes.
  */
 @ExtendWith(ScclConformanceTest.Excluded.class)
 final class ScclConformanceTest extends ConformanceTest {
 
-    private static final int MOST_RANKS = 5;
-
-    private static int next;
-
     @Override
     protected ConformanceBackend backend() {
-        int[] first = {-1};
-        return new ScclBackend(ScclOptions.defaults(), rank -> first(first) + rank);
-    }
-
-    /** The first device of a test, chosen when its first rank joins. */
-    private static synchronized int first(int[] chosen) {
-        int devices = Integer.parseInt(System.getenv("MOCK_DEVICES"));
-        while (chosen[0] < 0) {
-            next = next + 2 * MOST_RANKS > devices ? 0 : next + MOST_RANKS;
-            boolean idle =
-                    IntStream.range(next, next + MOST_RANKS)
-                            .allMatch(device -> Stream.current(World.tpu(device)).query());
-            chosen[0] = idle ? next : -1;
-        }
-        return chosen[0];
+        return new ScclBackend(ScclOptions.defaults(), OwnDevices.of(ScclProvider.DEVICE_TYPE));
     }
 
     /** Leaves out what a device with one stream, without abort, can not do. */

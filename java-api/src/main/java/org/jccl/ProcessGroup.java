@@ -2,7 +2,6 @@ package org.jccl;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.jccl.internal.Engine;
 import org.jccl.internal.Group;
@@ -390,11 +389,13 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @param timeout how long rank 0 waits for the others
      * @param waitAllRanks true to name all missing ranks, false to fail at the first
-     * @throws OperationTimeoutException on every rank when ranks are missing; rank 0 names them
-     * @throws UsageException when the group has no store
+     * @throws OperationTimeoutException on every rank that called it when ranks are missing, and
+     *     names them; the group stays as it was
+     * @throws UsageException when the timeout is null, negative or more than a day, or the group
+     *     has no store
      */
     public void monitoredBarrier(Duration timeout, boolean waitAllRanks) {
-        group.monitoredBarrier(Objects.requireNonNull(timeout, "timeout"), waitAllRanks);
+        group.monitoredBarrier(timeout, waitAllRanks);
     }
 
     /**

@@ -128,6 +128,11 @@ public final class DesyncDetector {
             }
             return failureOfAnother();
         } catch (StoreException e) {
+            if (suspects.isEmpty()) {
+                // Nothing is stuck: the job may be over, and its store with it.
+                written.clear();
+                return Optional.empty();
+            }
             storeLost = true;
             LOGGER.log(
                     System.Logger.Level.WARNING,

@@ -12,14 +12,18 @@ import org.jccl.internal.Operation;
  * operation; {@link #sync()} has the same list for callers that want it done on return.
  *
  * <p>All ranks of a group issue the same collectives in the same order with matching arguments.
- * When they do not, every rank gets a {@link MismatchException}, not wrong data. Roots and peers
- * are ranks of this group. Tensors may be read and written again when the work is complete.
+ * When they do not, ranks that wait for each other get a {@link MismatchException}; a backend whose
+ * library compares nothing may give wrong data where no rank waits, as its page in the
+ * documentation says. Roots and peers are ranks of this group. Tensors may be read and written
+ * again when the work is complete.
  *
  * <p>Safe for use by several threads of a rank, though their order is then the program's business.
  * Several groups, also of several ranks, can live in one process where the backend allows it.
  *
- * <p>Any failure but a {@link UsageException} ends the group: what runs and what is called later
- * fails with the first cause. Every operation has the group's timeout as deadline.
+ * <p>Any failure of an operation but a {@link UsageException} ends the group: what runs and what is
+ * called later fails with the first cause. Making groups and the monitored barrier go over the
+ * store; when they fail, this group stays as it was. Every operation has the group's timeout as
+ * deadline.
  *
  * <p>All methods throw a {@link UsageException} for arguments that are null, of the wrong type,
  * size, rank or device, closed, or overlapping, and a {@link GroupAbortedException} on a failed

@@ -40,6 +40,9 @@ public record Device(String type, int index) {
      * @throws UsageException when the text has another form
      */
     public static Device parse(String text) {
+        if (text == null) {
+            throw badText(null, null);
+        }
         String[] parts = text.toLowerCase(Locale.ROOT).split(":", -1);
         try {
             if (parts.length == 1) {

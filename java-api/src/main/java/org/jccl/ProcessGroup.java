@@ -2,7 +2,6 @@ package org.jccl;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.jccl.internal.Engine;
 import org.jccl.internal.Group;
@@ -13,14 +12,18 @@ import org.jccl.internal.Operation;
  * operation; {@link #sync()} has the same list for callers that want it done on return.
  *
  * <p>All ranks of a group issue the same collectives in the same order with matching arguments.
- * When they do not, every rank gets a {@link MismatchException}, not wrong data. Roots and peers
- * are ranks of this group. Tensors may be read and written again when the work is complete.
+ * When they do not, ranks that wait for each other get a {@link MismatchException}; a backend whose
+ * library compares nothing may give wrong data where no rank waits, as its page in the
+ * documentation says. Roots and peers are ranks of this group. Tensors may be read and written
+ * again when the work is complete.
  *
  * <p>Safe for use by several threads of a rank, though their order is then the program's business.
  * Several groups, also of several ranks, can live in one process where the backend allows it.
  *
- * <p>Any failure but a {@link UsageException} ends the group: what runs and what is called later
- * fails with the first cause. Every operation has the group's timeout as deadline.
+ * <p>Any failure of an operation but a {@link UsageException} ends the group: what runs and what is
+ * called later fails with the first cause. Making groups and the monitored barrier go over the
+ * store; when they fail, this group stays as it was. Every operation has the group's timeout as
+ * deadline.
  *
  * <p>All methods throw a {@link UsageException} for arguments that are null, of the wrong type,
  * size, rank or device, closed, or overlapping, and a {@link GroupAbortedException} on a failed
@@ -390,11 +393,13 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @param timeout how long rank 0 waits for the others
      * @param waitAllRanks true to name all missing ranks, false to fail at the first
-     * @throws OperationTimeoutException on every rank when ranks are missing; rank 0 names them
-     * @throws UsageException when the group has no store
+     * @throws OperationTimeoutException on every rank that called it when ranks are missing, and
+     *     names them; the group stays as it was
+     * @throws UsageException when the timeout is null, negative or more than a day, or the group
+     *     has no store
      */
     public void monitoredBarrier(Duration timeout, boolean waitAllRanks) {
-        group.monitoredBarrier(Objects.requireNonNull(timeout, "timeout"), waitAllRanks);
+        group.monitoredBarrier(timeout, waitAllRanks);
     }
 
     /**
@@ -451,7 +456,9 @@ public final class ProcessGroup implements AutoCloseable {
      * Waits for what was issued, then leaves the group. Collectives are waited for up to the
      * group's timeout, messages, which may have no partner, until none has ended for a second; what
      * is left is aborted. Idempotent, and safe while other threads are inside: they finish, or fail
-     * by their deadline, first. Close sub-groups before their parent. Not a barrier.
+     * by their deadline, first. Close sub-groups before their parent. Not a barrier, but the rank
+     * that serves the world's store (rank 0, unless a launcher does) waits up to three seconds for
+     * the others to close, so that they can still read what it wrote.
      */
     @Override
     public void close() {

@@ -18,7 +18,7 @@ import org.jccl.store.Store;
 
 /**
  * Options of a world, filled and then built once. All have defaults: {@code env://}, the best
- * backend for the devices present, ten minutes.
+ * backend for the devices present, ten minutes. Each throws a {@link UsageException} for null.
  */
 public final class ProcessGroupBuilder {
 
@@ -46,7 +46,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder backend(String names) {
-        backend = Optional.of(names.toLowerCase(Locale.ROOT));
+        backend = Optional.of(given(names, "backend").toLowerCase(Locale.ROOT));
         return this;
     }
 
@@ -58,7 +58,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder initMethod(String url) {
-        initMethod = Optional.of(url);
+        initMethod = Optional.of(given(url, "init method"));
         return this;
     }
 
@@ -70,7 +70,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder store(Store shared) {
-        store = Optional.of(shared);
+        store = Optional.of(given(shared, "store"));
         return this;
     }
 
@@ -103,7 +103,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder interop(Interop value) {
-        interop = value;
+        interop = given(value, "interop");
         return this;
     }
 
@@ -112,9 +112,10 @@ public final class ProcessGroupBuilder {
      *
      * @param value positive, at most a day
      * @return this builder
-     * @throws UsageException when it is outside
+     * @throws UsageException when it is null or outside
      */
     public ProcessGroupBuilder timeout(Duration value) {
+        given(value, "timeout");
         if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -132,7 +133,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder device(Device value) {
-        device = Optional.of(value);
+        device = Optional.of(given(value, "device"));
         return this;
     }
 
@@ -143,7 +144,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder options(BackendOptions value) {
-        options.put(value.backend(), value);
+        options.put(given(value, "options").backend(), value);
         return this;
     }
 
@@ -190,6 +191,13 @@ public final class ProcessGroupBuilder {
                         timeout,
                         placed(backends, localRank),
                         rendezvous::close));
+    }
+
+    private static <T> T given(T value, String name) {
+        if (value == null) {
+            throw new UsageException(FailureContext.NONE, name + " is null");
+        }
+        return value;
     }
 
     private void requireInterop(Group.Backend backend) {

@@ -15,7 +15,9 @@ import org.jccl.internal.HostWork;
  *
  * <p>Waiting ignores {@link Thread#interrupt}, because no native library can stop half way; it
  * leaves the interrupt flag set. To stop a wait, {@link ProcessGroup#abort} the group. Waiting in a
- * virtual thread holds its carrier.
+ * virtual thread holds its carrier: when as many of them wait as there are carriers (by default one
+ * for each processor), no other runs, also not the one whose operation another rank waits for. Use
+ * platform threads where several groups wait at once.
  */
 public sealed interface Work permits HostWork, DeviceWork {
 

@@ -76,7 +76,9 @@ final class BenchCommandTest {
                 "all_reduce -f 1 | -f must be from 2",
                 "all_reduce -n 0 | -n must be at least 1",
                 "all_reduce --iters 0 | --iters must be at least 1",
-                "all_reduce --budget 0 | --budget must be"
+                "all_reduce --budget 0 | --budget must be more than 0",
+                "all_reduce --csv /no/folder/a.csv | --csv must name a file in a folder that exists",
+                "all_reduce --json / | --json must name a file"
             })
     void refusesWrongCommandLines(String commandLine, String message) {
         Command bench = Command.jccl(("bench " + commandLine).split(" "));

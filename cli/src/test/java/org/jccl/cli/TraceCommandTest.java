@@ -106,6 +106,14 @@ final class TraceCommandTest {
     }
 
     @Test
+    void saysWhenTheFolderIsNone() {
+        Path missing = folder.resolve("missing");
+        Command command = Command.jccl("trace", missing.toString());
+        assertThat(command.exitCode()).isEqualTo(1);
+        assertThat(command.err()).contains(missing + " is no folder", "JCCL_TRACE_DIR");
+    }
+
+    @Test
     void namesTheFileThatIsNoRecording() throws IOException {
         Files.writeString(folder.resolve("rank0.x.json"), "{\"rank\": 0}");
         Command command = Command.jccl("trace", folder.toString());

@@ -19,6 +19,12 @@ import org.jccl.store.TcpStoreServer;
 /** A client of a TCP store, and the server where this process serves it. */
 final class HostedStore implements AutoCloseable {
 
+    /**
+     * How long closing waits for ranks that are not done with the store: time enough to read why
+     * this rank failed, or that all have passed what this rank has passed.
+     */
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(3);
+
     private final TcpStoreServer server;
     private final TcpStore client;
     private final int port;
@@ -152,10 +158,12 @@ final class HostedStore implements AutoCloseable {
         return port;
     }
 
+    /** Closes the client; then the server, as soon as no other rank uses it, or after a while. */
     @Override
     public void close() {
         client.close();
         if (server != null) {
+            server.awaitNoClients(CLOSE_PATIENCE);
             server.close();
         }
     }

@@ -316,7 +316,10 @@ public final class Rendezvous implements AutoCloseable {
         return store;
     }
 
-    /** Closes the store, and its server where this rank serves it. Closing twice is harmless. */
+    /**
+     * Closes the store, and its server where this rank serves it; that waits up to three seconds
+     * for the other ranks to close theirs. Closing twice is harmless.
+     */
     @Override
     public void close() {
         onClose.run();

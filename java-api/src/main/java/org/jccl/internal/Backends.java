@@ -49,16 +49,15 @@ public final class Backends {
             BackendProvider best = best(present, device);
             addFor(chosen, best, device, Optional.empty(), options);
         } else if (!names.get().contains(":")) {
+            if (names.get().isBlank() || names.get().contains(",")) {
+                throw malformed(names.get());
+            }
             addFor(chosen, named(present, names.get()), device, Optional.empty(), options);
         } else {
             for (String pair : names.get().split(",")) {
                 String[] parts = pair.trim().split(":");
                 if (parts.length != 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
-                    throw new UsageException(
-                            FailureContext.NONE,
-                            "backend must be a name or pairs like 'cpu:name,device:name', got '"
-                                    + names.get()
-                                    + "'");
+                    throw malformed(names.get());
                 }
                 String type = parts[0];
                 if (chosen.stream().anyMatch(other -> other.device().type().equals(type))) {
@@ -71,6 +70,12 @@ public final class Backends {
             }
         }
         return chosen;
+    }
+
+    private static UsageException malformed(String names) {
+        return new UsageException(
+                FailureContext.NONE,
+                "backend must be a name or pairs like 'cpu:name,device:name', got '" + names + "'");
     }
 
     private static void addFor(

@@ -127,7 +127,12 @@ public final class DesyncDetector {
             }
             return failureOfAnother();
         } catch (JcclException e) {
-            loseStore(e);
+            if (suspects.isEmpty()) {
+                // Nothing is stuck: the job may be over, and its store with it.
+                written.clear();
+            } else {
+                loseStore(e);
+            }
             return Optional.empty();
         }
     }

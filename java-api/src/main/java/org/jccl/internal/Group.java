@@ -342,9 +342,15 @@ public final class Group {
      *
      * @param wait how long rank 0 waits
      * @param waitAllRanks whether all missing ranks are named
+     * @throws UsageException when the time is null, negative or more than a day, or there is no
+     *     store
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
         requireUsable();
+        if (wait == null || wait.isNegative() || wait.compareTo(Duration.ofDays(1)) > 0) {
+            throw new UsageException(
+                    context, "monitoredBarrier: timeout must be from 0 to a day, got " + wait);
+        }
         Store shared = requireStore("monitoredBarrier");
         String prefix;
         synchronized (groupsMade) {

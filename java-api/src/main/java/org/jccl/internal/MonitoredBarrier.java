@@ -10,7 +10,8 @@ import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
 /**
- * A barrier over the store, in which rank 0 finds out who is missing and tells the others.
+ * A barrier over the store, in which rank 0 finds out who is missing and tells the others. All
+ * ranks get the same outcome.
  *
  * @param context of the calling rank
  * @param size of the group
@@ -18,6 +19,9 @@ import org.jccl.store.StoreTimeoutException;
  * @param prefix of this barrier's keys alone
  */
 record MonitoredBarrier(FailureContext context, int size, Store shared, String prefix) {
+
+    private static final String OUTCOME = "missing";
+    private static final String NONE = "ranks []";
 
     /**
      * Waits for the other ranks.
@@ -27,21 +31,36 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      * @throws OperationTimeoutException when ranks are missing
      */
     void pass(Duration wait, boolean waitAllRanks) {
-        if (context.rank() == 0) {
-            List<Integer> missing = missingRanks(wait, waitAllRanks);
-            shared.set(prefix + "missing", missing.toString().getBytes(StandardCharsets.UTF_8));
-            failIfMissing(missing.toString(), wait);
-        } else {
-            shared.set(prefix + context.rank(), new byte[0]);
-            try {
-                // Rank 0 may come a whole timeout later and then waits for one.
-                shared.await(List.of(prefix + "missing"), wait.multipliedBy(2));
-            } catch (StoreTimeoutException e) {
-                throw new OperationTimeoutException(
-                        context, "monitoredBarrier: rank 0 did not answer in " + wait, e);
-            }
-            failIfMissing(new String(shared.get(prefix + "missing"), StandardCharsets.UTF_8), wait);
+        String missing = context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
+        if (!missing.equals(NONE)) {
+            throw new OperationTimeoutException(
+                    context, "monitoredBarrier: " + missing + " did not arrive in " + wait);
         }
+    }
+
+    private String find(Duration wait, boolean waitAllRanks) {
+        return agree("ranks " + missingRanks(wait, waitAllRanks));
+    }
+
+    private String ask(Duration wait) {
+        shared.set(prefix + context.rank(), new byte[0]);
+        try {
+            // Rank 0 may come a whole timeout later and then waits for one.
+            shared.await(List.of(prefix + OUTCOME), wait.multipliedBy(2));
+        } catch (StoreTimeoutException e) {
+            return agree("rank 0");
+        }
+        return text(shared.get(prefix + OUTCOME));
+    }
+
+    /** The first outcome counts: a rank that gave up must not be passed by one that comes later. */
+    private String agree(String missing) {
+        byte[] own = missing.getBytes(StandardCharsets.UTF_8);
+        return text(shared.compareSet(prefix + OUTCOME, new byte[0], own));
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
     }
 
     private List<Integer> missingRanks(Duration wait, boolean waitAllRanks) {
@@ -59,12 +78,5 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
             }
         }
         return missing;
-    }
-
-    private void failIfMissing(String missing, Duration wait) {
-        if (!missing.equals("[]")) {
-            throw new OperationTimeoutException(
-                    context, "monitoredBarrier: ranks " + missing + " did not arrive in " + wait);
-        }
     }
 }

@@ -12,6 +12,7 @@ import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.TimeUnit;
 import org.jccl.store.ServerConnection.Stage;
 
 /**
@@ -55,6 +56,9 @@ public final class TcpStoreServer implements AutoCloseable {
     private final ByteBuffer received = ByteBuffer.allocateDirect(READ_BYTES);
     private Deadline acceptAgain;
     private volatile boolean closed;
+
+    /** Connections that are open; counted by the server's thread, under the monitor. */
+    private int connected;
 
     private TcpStoreServer(
             ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout)
@@ -188,6 +192,31 @@ public final class TcpStoreServer implements AutoCloseable {
     }
 
     /**
+     * Waits until no client is connected, so that closing the server disturbs nobody. Interrupting
+     * the thread ends the wait, and leaves the flag set.
+     *
+     * @param patience how long at most
+     * @return whether all clients have gone
+     * @throws org.jccl.UsageException when the duration is null or negative
+     */
+    public synchronized boolean awaitNoClients(Duration patience) {
+        Deadline deadline = Deadline.after(StoreArguments.timeout(patience));
+        try {
+            while (connected > 0 && !deadline.hasPassed()) {
+                TimeUnit.NANOSECONDS.timedWait(this, deadline.nanosLeft());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return connected == 0;
+    }
+
+    private synchronized void count(int change) {
+        connected += change;
+        notifyAll();
+    }
+
+    /**
      * Stops the server and closes all connections; what was stored is gone. Clients get a {@link
      * StoreException}. Returns when the thread has ended. Closing twice is harmless.
      */
@@ -225,6 +254,7 @@ public final class TcpStoreServer implements AutoCloseable {
         } finally {
             selector.keys().forEach(key -> closeQuietly(key.channel()));
             closeQuietly(selector);
+            count(-connected);
         }
     }
 
@@ -296,6 +326,7 @@ public final class TcpStoreServer implements AutoCloseable {
             ServerConnection client = new ServerConnection(channel, key);
             key.attach(client);
             newcomers.add(new Newcomer(client, Deadline.after(handshakeTimeout)));
+            count(1);
         } catch (IOException e) {
             closeQuietly(channel);
             LOG.log(System.Logger.Level.DEBUG, this + " lost a client that just connected", e);
@@ -322,7 +353,10 @@ public final class TcpStoreServer implements AutoCloseable {
                 System.Logger.Level.DEBUG,
                 () -> "%s closes the connection of %s: %s".formatted(this, client, why));
         handler.disconnected(client);
-        closeQuietly(client.channel);
+        if (client.channel.isOpen()) {
+            closeQuietly(client.channel);
+            count(-1);
+        }
     }
 
     private static void closeQuietly(Closeable resource) {

@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jccl.BootstrapException;
 import org.jccl.JcclException;
 import org.jccl.UsageException;
@@ -68,6 +71,8 @@ class RendezvousTest {
             for (Future<Rendezvous> rank : threads.invokeAll(ranks)) {
                 meetings.add(rank.get());
             }
+            // The rank that serves the store waits for those that are not closed.
+            Collections.reverse(meetings);
             for (Rendezvous meeting : meetings) {
                 meeting.close();
                 meeting.close();
@@ -95,6 +100,28 @@ class RendezvousTest {
                                         + "&world_size=3&use_libuv=1",
                                 NONE,
                                 NONE));
+    }
+
+    @Test
+    void theServingRankWaitsForTheOthers() throws Exception {
+        int port = freePort();
+        String url = "tcp://127.0.0.1:" + port;
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try {
+            Future<Rendezvous> zero =
+                    threads.submit(() -> join(url, OptionalInt.of(0), OptionalInt.of(2)));
+            Rendezvous one = join(url, OptionalInt.of(1), OptionalInt.of(2));
+            Rendezvous serving = zero.get();
+            serving.store().set("outcome", new byte[] {7});
+            Future<?> closing = threads.submit(serving::close);
+            assertThatThrownBy(() -> closing.get(200, TimeUnit.MILLISECONDS))
+                    .isInstanceOf(TimeoutException.class);
+            assertThat(one.store().get("outcome")).containsExactly(7);
+            one.close();
+            closing.get();
+        } finally {
+            threads.shutdownNow();
+        }
     }
 
     @Test

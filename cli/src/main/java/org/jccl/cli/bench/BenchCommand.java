@@ -1,6 +1,7 @@
 package org.jccl.cli.bench;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -170,7 +171,11 @@ public final class BenchCommand implements Callable<Integer> {
         require(iterations.orElse(1) >= 1, "--iters must be at least 1");
         require(iterations.orElse(1) <= Stopwatch.MOST, "--iters is at most " + Stopwatch.MOST);
         require(warmUp.orElse(0) >= 0, "--warmup must not be negative");
-        require(budgetSeconds > 0 && budgetSeconds <= 3600, "--budget must be from 0 to 3600 s");
+        require(
+                budgetSeconds > 0 && budgetSeconds <= 3600,
+                "--budget must be more than 0 and at most 3600 s");
+        csv.ifPresent(file -> requireFolder("--csv", file));
+        json.ifPresent(file -> requireFolder("--json", file));
         List<Collective> collectives = collectives();
         DataType dataType = parsed(() -> DataType.parse(type));
         ReduceOp op = parsed(() -> ReduceOp.parse(reduceOp));
@@ -223,6 +228,14 @@ public final class BenchCommand implements Callable<Integer> {
         } catch (UsageException e) {
             throw refused(e.reason());
         }
+    }
+
+    /** Found before ranks are started, of which only one would write the file. */
+    private void requireFolder(String option, Path file) {
+        Path folder = file.toAbsolutePath().getParent();
+        require(
+                folder != null && Files.isDirectory(folder) && !Files.isDirectory(file),
+                option + " must name a file in a folder that exists, got " + file);
     }
 
     private void require(boolean condition, String message) {

@@ -40,6 +40,9 @@ public final class TraceCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
+        if (!Files.isDirectory(folder)) {
+            return failed(folder + " is no folder; name the one that JCCL_TRACE_DIR named");
+        }
         try {
             List<Recording> recordings = read();
             if (recordings.isEmpty()) {

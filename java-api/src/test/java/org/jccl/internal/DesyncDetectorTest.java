@@ -1,0 +1,93 @@
+package org.jccl.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+import org.jccl.store.StoreException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class DesyncDetectorTest {
+
+    private static final Logger LOGGER = Logger.getLogger(DesyncDetector.class.getName());
+
+    private final List<String> logged = new ArrayList<>();
+    private final Handler handler =
+            new Handler() {
+                @Override
+                public void publish(LogRecord line) {
+                    logged.add(line.getMessage());
+                }
+
+                @Override
+                public void flush() {}
+
+                @Override
+                public void close() {}
+            };
+
+    private boolean storeIsGone;
+    private final DesyncDetector detector = new DesyncDetector(Optional.of(store()), 1, 2);
+
+    /** A store whose server can end. */
+    private Store store() {
+        Store real = HashStore.create(Duration.ofSeconds(30));
+        return (Store)
+                Proxy.newProxyInstance(
+                        Store.class.getClassLoader(),
+                        new Class<?>[] {Store.class},
+                        (proxy, method, arguments) -> {
+                            if (storeIsGone) {
+                                throw new StoreException("the server closed the connection", null);
+                            }
+                            return method.invoke(real, arguments);
+                        });
+    }
+
+    @BeforeEach
+    void listen() {
+        LOGGER.addHandler(handler);
+    }
+
+    @AfterEach
+    void stopListening() {
+        LOGGER.removeHandler(handler);
+    }
+
+    private Optional<JcclException> examine(DesyncDetector.Suspect... suspects) {
+        return detector.examine(List.of(suspects), sequence -> List.of());
+    }
+
+    private static DesyncDetector.Suspect suspect() {
+        FailureContext context = new FailureContext("g", 1, "barrier()", 0);
+        return new DesyncDetector.Suspect(
+                true, "operation/0", "as operation 0", "barrier()", context);
+    }
+
+    @Test
+    void aStoreThatEndsAfterTheLastSlowOperationIsNotWorthAWarning() {
+        assertThat(examine(suspect())).isEmpty();
+        storeIsGone = true;
+        assertThat(examine()).isEmpty();
+        assertThat(logged).isEmpty();
+    }
+
+    @Test
+    void aStoreThatEndsWhileAnOperationIsStuckIs() {
+        storeIsGone = true;
+        assertThat(examine(suspect())).isEmpty();
+        assertThat(logged).singleElement().asString().contains("rank 1", "the store is gone");
+    }
+}

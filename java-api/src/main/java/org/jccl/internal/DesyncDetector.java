@@ -31,6 +31,10 @@ public final class DesyncDetector {
     private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
     private static final String FAILURE = "failure";
     private static final int RANKS_NAMED = 16;
+
+    /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
+    private static final int AT_ONCE = 64;
+
     private static final int EXPLAIN_TRIES = 10;
     private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
 
@@ -119,7 +123,7 @@ public final class DesyncDetector {
             if (suspects.isEmpty()) {
                 return Optional.empty();
             }
-            for (Suspect suspect : suspects) {
+            for (Suspect suspect : nextToCompare(suspects)) {
                 Optional<JcclException> mismatch = compare(suspect, issuedBefore);
                 if (mismatch.isPresent()) {
                     return mismatch;
@@ -155,19 +159,23 @@ public final class DesyncDetector {
         }
         Set<String> stuck = new HashSet<>();
         suspects.forEach(suspect -> stuck.add(suspect.key()));
-        for (String key : List.copyOf(written)) {
-            if (!stuck.contains(key)) {
-                store.get().deleteKey(key);
-                written.remove(key);
-            }
+        List<String> ended = written.stream().filter(key -> !stuck.contains(key)).toList();
+        for (String key : ended.subList(0, Math.min(ended.size(), AT_ONCE))) {
+            store.get().deleteKey(key);
+            written.remove(key);
         }
+    }
+
+    private List<Suspect> nextToCompare(List<Suspect> suspects) {
+        return suspects.stream()
+                .filter(each -> !each.key().isEmpty() && !written.contains(each.key()))
+                .limit(AT_ONCE)
+                .toList();
     }
 
     private Optional<JcclException> compare(
             Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        if (suspect.key().isEmpty() || !written.add(suspect.key())) {
-            return Optional.empty();
-        }
+        written.add(suspect.key());
         FailureContext context = suspect.context();
         store.get().set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
         List<String> mine = new ArrayList<>();

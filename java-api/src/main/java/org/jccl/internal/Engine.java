@@ -11,6 +11,7 @@ import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 
 /**
@@ -20,6 +21,7 @@ import org.jccl.spi.Communicator;
 public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     private static final long CLOSING_POLL_MILLIS = 2;
+    private static final Duration PUBLISH_PATIENCE = Duration.ofSeconds(1);
 
     final Communicator communicator;
     final FailureContext context;
@@ -27,6 +29,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     final DesyncDetector detector;
     final GroupFailure failure = new GroupFailure();
     final RunningOperations running = new RunningOperations();
+    private final FutureThread futures;
 
     /** Guards the communicator's end against calls that come at any time, from any thread. */
     private final Object end = new Object();
@@ -45,6 +48,12 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         this.context = context;
         this.timeout = timeout;
         this.detector = detector;
+        this.futures = new FutureThread(context, this::prepareWatching, this::completeEnded);
+    }
+
+    /** The thread that completes works with a future as soon as they end. */
+    final FutureThread futures() {
+        return futures;
     }
 
     /**
@@ -147,6 +156,18 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         }
     }
 
+    /**
+     * Fails everything as {@link #fail} does, and tells the other ranks at once: the process may
+     * end before the watchdog's next tick.
+     *
+     * @param cause the reason
+     */
+    public final void abort(JcclException cause) {
+        fail(cause);
+        // The store may be what is gone.
+        BoundedCall.run("jccl-abort-" + context.group(), detector::publish, PUBLISH_PATIENCE);
+    }
+
     /** Called once after the group has failed. */
     abstract void onFailure();
 
@@ -155,6 +176,9 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** Called on the watchdog's thread at each tick: completes works that nobody waits for. */
     abstract void completeUnawaited();
+
+    /** Called again and again while works have futures: completes those that have ended. */
+    abstract void completeEnded();
 
     /**
      * What the ranks compare besides an operation in which they are stuck.
@@ -232,7 +256,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         try {
             while (true) {
                 completeUnawaited();
-                int left = running.list().size();
+                int left = running.count();
                 if (left == 0) {
                     return true;
                 }

@@ -459,7 +459,7 @@ public final class Group {
     /** Fails everything that runs on this group. */
     public void abort() {
         JcclException cause = new GroupAbortedException(context, "abort() was called");
-        byDeviceType.values().forEach(bound -> bound.engine().fail(cause));
+        byDeviceType.values().forEach(bound -> bound.engine().abort(cause));
     }
 
     /** Closes the engines, then what the group was made with. Idempotent. */

@@ -22,6 +22,7 @@ public final class HostEngine extends Engine {
 
     private final TensorPlace place;
     private final Staging staging;
+    private final StartedCollectives started = new StartedCollectives();
 
     // Guarded by the monitor of the running operations: one lock is faster than three.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
@@ -129,7 +130,7 @@ public final class HostEngine extends Engine {
                 if (head == null) {
                     return;
                 }
-                if (staging.needs(head)) {
+                if (staging.needs(head) || started.isFull()) {
                     break;
                 }
                 queue.remove();
@@ -179,6 +180,9 @@ public final class HostEngine extends Engine {
     }
 
     private void runQueued(HostWork work) {
+        while (started.isFull()) {
+            await(started.oldest());
+        }
         if (failure.isSet()) {
             work.releaseMemory();
             work.complete(-1, failure.forLaterCall(contextOf(work)));
@@ -192,6 +196,7 @@ public final class HostEngine extends Engine {
                             ? call(work, Communicator.NONBLOCKING)
                             : callBlocking(work);
             if (request != 0) {
+                started.add(work);
                 work.started(request);
                 return;
             }
@@ -301,12 +306,6 @@ public final class HostEngine extends Engine {
         return communicator.test(work.request())
                 && (work.kind != OperationKind.BARRIER
                         || running.startedBefore(work).stream().allMatch(HostWork::isCompleted));
-    }
-
-    void awaitInBackground(HostWork work) {
-        Thread waiter = new Thread(() -> await(work), "jccl-future-" + context.rank());
-        waiter.setDaemon(true);
-        waiter.start();
     }
 
     @Override
@@ -454,6 +453,11 @@ public final class HostEngine extends Engine {
                 work.isCompleted();
             }
         }
+    }
+
+    @Override
+    void completeEnded() {
+        completeUnawaited();
     }
 
     @Override

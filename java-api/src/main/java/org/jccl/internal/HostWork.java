@@ -97,8 +97,8 @@ public final class HostWork extends Operation implements Work {
             future = new CompletableFuture<>();
             if (state == State.DONE) {
                 completeFuture();
-            } else if (state == State.STARTED) {
-                engine.awaitInBackground(this);
+            } else {
+                engine.futures().begin();
             }
         }
         return future.copy();
@@ -186,6 +186,7 @@ public final class HostWork extends Operation implements Work {
             listener = future;
         }
         if (listener != null) {
+            engine.futures().end();
             // What users hang on it must not run on the engine's threads.
             ForkJoinPool.commonPool().execute(this::completeFuture);
         }

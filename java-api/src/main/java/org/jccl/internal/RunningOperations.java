@@ -170,6 +170,10 @@ final class RunningOperations {
         operation.releaseMemory();
     }
 
+    synchronized int count() {
+        return running.size();
+    }
+
     synchronized boolean isEmpty() {
         return running.isEmpty();
     }

@@ -28,7 +28,7 @@ public final class StreamEngine extends Engine {
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
 
-    /** How long a device may take to let go of what was aborted. */
+    /** How long at most a device may take to let go of what was aborted. */
     private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
 
     /** So many works are issued between two looks at which have ended. */
@@ -43,7 +43,6 @@ public final class StreamEngine extends Engine {
     private final StreamWorks works = new StreamWorks(running);
     private final Predicate<DeviceWork> hasPassed = this::hasPassed;
     private final DrainingOperations draining;
-    private final FutureThread futures;
 
     /** Held while operations go to the library, which may block: the watchdog never takes it. */
     private final Object issuing = new Object();
@@ -82,7 +81,6 @@ public final class StreamEngine extends Engine {
         this.stream = runtime.createStream(highPriority);
         this.staging = new Staging(new StreamScratch(runtime, stream, () -> closed));
         this.draining = new DrainingOperations(runtime, context);
-        this.futures = new FutureThread(context, this::prepareWatching, this::completePassed);
         this.synchronousCalls = new SynchronousCalls(device, running);
     }
 
@@ -291,11 +289,6 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    /** The thread that completes works with a future as soon as they end. */
-    FutureThread futures() {
-        return futures;
-    }
-
     /** Makes the calling thread's current stream wait for a work. */
     void orderCurrentStreamAfter(DeviceWork work) {
         if (work.isDone() && !work.isCaptured()) {
@@ -410,6 +403,11 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
+    void completeEnded() {
+        completePassed();
+    }
+
+    @Override
     public void close(Duration patience) {
         synchronized (issuing) {
             if (closed) {
@@ -417,12 +415,13 @@ public final class StreamEngine extends Engine {
             }
             closed = true;
         }
-        DeviceRuntimes.enter(runtime, device);
+        // A device that is lost must not keep the group from ending.
+        release(() -> DeviceRuntimes.enter(runtime, device));
         if (!awaitIdle(patience)) {
             fail(
                     new GroupAbortedException(
                             context, "the group was closed while messages were outstanding"));
-            awaitIdle(ABORT_PATIENCE);
+            awaitIdle(timeout.compareTo(ABORT_PATIENCE) < 0 ? timeout : ABORT_PATIENCE);
         }
         detector.publish();
         if (running.isEmpty()) {

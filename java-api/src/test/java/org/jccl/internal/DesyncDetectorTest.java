@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.store.HashStore;
@@ -39,6 +40,7 @@ class DesyncDetectorTest {
             };
 
     private boolean storeIsGone;
+    private int questions;
     private final DesyncDetector detector = new DesyncDetector(Optional.of(store()), 1, 2);
 
     /** A store whose server can end. */
@@ -49,6 +51,7 @@ class DesyncDetectorTest {
                         Store.class.getClassLoader(),
                         new Class<?>[] {Store.class},
                         (proxy, method, arguments) -> {
+                            questions++;
                             if (storeIsGone) {
                                 throw new StoreException("the server closed the connection", null);
                             }
@@ -71,9 +74,13 @@ class DesyncDetectorTest {
     }
 
     private static DesyncDetector.Suspect suspect() {
-        FailureContext context = new FailureContext("g", 1, "barrier()", 0);
+        return suspect(0);
+    }
+
+    private static DesyncDetector.Suspect suspect(int sequence) {
+        FailureContext context = new FailureContext("g", 1, "barrier()", sequence);
         return new DesyncDetector.Suspect(
-                true, "operation/0", "as operation 0", "barrier()", context);
+                true, "operation/" + sequence, "as operation " + sequence, "barrier()", context);
     }
 
     @Test
@@ -89,5 +96,21 @@ class DesyncDetectorTest {
         storeIsGone = true;
         assertThat(examine(suspect())).isEmpty();
         assertThat(logged).singleElement().asString().contains("rank 1", "the store is gone");
+    }
+
+    @Test
+    void thousandsOfSlowOperationsAreComparedAFewAtATime() {
+        DesyncDetector.Suspect[] many =
+                IntStream.range(0, 1000)
+                        .mapToObj(DesyncDetectorTest::suspect)
+                        .toArray(DesyncDetector.Suspect[]::new);
+        int most = 0;
+        for (int tick = 0; tick < 20; tick++) {
+            int before = questions;
+            assertThat(examine(many)).isEmpty();
+            most = Math.max(most, questions - before);
+        }
+        assertThat(most).isBetween(100, 200);
+        assertThat(questions).as("all were compared").isBetween(2000, 2100);
     }
 }

@@ -14,10 +14,9 @@ import org.jccl.internal.HostWork;
  * #await}, {@link #synchronize} or a true {@link #isCompleted} in that thread.
  *
  * <p>Waiting ignores {@link Thread#interrupt}, because no native library can stop half way; it
- * leaves the interrupt flag set. To stop a wait, {@link ProcessGroup#abort} the group. Waiting in a
- * virtual thread holds its carrier: when as many of them wait as there are carriers (by default one
- * for each processor), no other runs, also not the one whose operation another rank waits for. Use
- * platform threads where several groups wait at once.
+ * leaves the interrupt flag set. To stop a wait, {@link ProcessGroup#abort} the group. A virtual
+ * thread that waits lets its carrier go; other threads do the work for it, which takes up to a
+ * tenth of a millisecond more.
  */
 public sealed interface Work permits HostWork, DeviceWork {
 

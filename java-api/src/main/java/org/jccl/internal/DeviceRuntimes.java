@@ -1,8 +1,5 @@
 package org.jccl.internal;
 
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,8 +15,6 @@ public final class DeviceRuntimes {
 
     /** A runtime is a view of a vendor library that is loaded once for the whole process. */
     private static final Map<String, DeviceRuntime> BY_TYPE = new ConcurrentHashMap<>();
-
-    private static final MethodHandle IS_VIRTUAL = isVirtual();
 
     private DeviceRuntimes() {}
 
@@ -63,7 +58,7 @@ public final class DeviceRuntimes {
      * @throws UsageException when there is no such device or the calling thread is virtual
      */
     public static void enter(DeviceRuntime runtime, Device device) {
-        if (currentIsVirtual()) {
+        if (VirtualThreads.isCurrent()) {
             throw new UsageException(
                     FailureContext.NONE,
                     "device calls need a platform thread: the current device belongs to the operating"
@@ -75,23 +70,5 @@ public final class DeviceRuntimes {
                     "there is no " + device + "; this host has " + runtime.deviceCount());
         }
         runtime.setDevice(device.index());
-    }
-
-    private static boolean currentIsVirtual() {
-        try {
-            return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
-        } catch (Throwable e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    /** Thread.isVirtual exists from Java 21 on; before there are no virtual threads. */
-    private static MethodHandle isVirtual() {
-        try {
-            return MethodHandles.lookup()
-                    .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
-        } catch (ReflectiveOperationException e) {
-            return null;
-        }
     }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionException;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -23,11 +24,10 @@ public final class HostEngine extends Engine {
     private final TensorPlace place;
     private final Staging staging;
     private final StartedCollectives started = new StartedCollectives();
+    private final Turn turn = new Turn(running);
 
     // Guarded by the monitor of the running operations: one lock is faster than three.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
-    private Thread turn;
-    private int turnDepth;
     private long collectives;
     private Thread worker;
 
@@ -98,14 +98,14 @@ public final class HostEngine extends Engine {
             queue.add(work);
         }
         // Whoever has the turn may already have seen an empty queue, then the worker comes next.
-        if (!communicator.startsCollectives() || !tryTurn()) {
+        if (!communicator.startsCollectives() || !turn.tryTake()) {
             wakeWorker();
             return;
         }
         try {
             startQueued();
         } finally {
-            leaveTurn();
+            turn.leave();
         }
     }
 
@@ -156,11 +156,11 @@ public final class HostEngine extends Engine {
                     }
                 }
             }
-            takeTurn();
+            turn.take();
             try {
                 drain(null);
             } finally {
-                leaveTurn();
+                turn.leave();
             }
         }
     }
@@ -236,20 +236,36 @@ public final class HostEngine extends Engine {
 
     /** Returns when the work is done, bringing it forward on the calling thread where possible. */
     void await(HostWork work) {
+        if (VirtualThreads.isCurrent()) {
+            awaitElsewhere(work);
+            return;
+        }
         place.enter();
         while (!work.isDone()) {
             if (work.claim()) {
                 complete(work);
                 return;
             }
-            if (work.kind.isCollective() && tryTurn()) {
+            if (work.kind.isCollective() && turn.tryTake()) {
                 try {
                     drainUpTo(work);
                 } finally {
-                    leaveTurn();
+                    turn.leave();
                 }
             }
             work.park();
+        }
+    }
+
+    /**
+     * Leaves the work to other threads. A virtual one that waits inside the library keeps its
+     * carrier from the thread that another rank waits for.
+     */
+    private static void awaitElsewhere(HostWork work) {
+        try {
+            work.toFuture().join();
+        } catch (CompletionException e) {
+            // The work has its failure, and throws it to whoever asks.
         }
     }
 
@@ -310,6 +326,13 @@ public final class HostEngine extends Engine {
 
     @Override
     public int run(Operation operation) {
+        if (VirtualThreads.isCurrent()) {
+            HostWork work = new HostWork(this);
+            operation.moveTo(work);
+            running.giveBack(operation);
+            submit(work).await();
+            return work.sourceRank();
+        }
         try {
             place.awaitCaller(operation, context);
             return operation.kind.isCollective() ? runCollective(operation) : runMessage(operation);
@@ -330,7 +353,7 @@ public final class HostEngine extends Engine {
         } finally {
             synchronized (running) {
                 running.remove(operation);
-                dropTurn();
+                turn.drop();
             }
             running.letGo(operation);
         }
@@ -341,9 +364,9 @@ public final class HostEngine extends Engine {
     private void begin(Operation operation) {
         while (true) {
             synchronized (running) {
-                awaitTurn();
+                turn.await();
                 requireUsable(operation);
-                holdTurn();
+                turn.hold();
                 if (queue.isEmpty()) {
                     operation.sequence = collectives++;
                     running.beginSynchronous(operation);
@@ -353,66 +376,8 @@ public final class HostEngine extends Engine {
             try {
                 drain(null);
             } finally {
-                leaveTurn();
+                turn.leave();
             }
-        }
-    }
-
-    // Up to dropTurn the caller has the monitor of the running operations: taking it again costs
-    // as much as taking it.
-
-    /** Blocks until no other thread has the turn. */
-    private void awaitTurn() {
-        boolean interrupted = false;
-        while (isTaken()) {
-            try {
-                running.awaitSignal(0);
-            } catch (InterruptedException e) {
-                interrupted = true; // the thread that has it goes on all the same
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private boolean isTaken() {
-        return turn != null && turn != Thread.currentThread();
-    }
-
-    private void holdTurn() {
-        turn = Thread.currentThread();
-        turnDepth++;
-    }
-
-    private void dropTurn() {
-        turnDepth--;
-        if (turnDepth == 0) {
-            turn = null;
-            running.signal();
-        }
-    }
-
-    private void takeTurn() {
-        synchronized (running) {
-            awaitTurn();
-            holdTurn();
-        }
-    }
-
-    private boolean tryTurn() {
-        synchronized (running) {
-            if (isTaken()) {
-                return false;
-            }
-            holdTurn();
-            return true;
-        }
-    }
-
-    private void leaveTurn() {
-        synchronized (running) {
-            dropTurn();
         }
     }
 
@@ -470,11 +435,11 @@ public final class HostEngine extends Engine {
             running.notifyAll();
         }
         // Each work in the queue has its own deadline, so this ends.
-        takeTurn();
+        turn.take();
         try {
             drain(null);
         } finally {
-            leaveTurn();
+            turn.leave();
         }
         if (!awaitIdle(patience)) {
             fail(

@@ -14,6 +14,9 @@ import org.jccl.spi.HostAllocator;
  */
 public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
 
+    /** For the two that there are. */
+    HostMemory() {}
+
     /** From here on pages are worth asking for. */
     private static final long LARGE = 1 << 20;
 

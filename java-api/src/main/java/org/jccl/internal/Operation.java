@@ -99,6 +99,23 @@ public class Operation {
         outputCounts = other.outputCounts;
     }
 
+    /** Hands everything over to an empty operation, which also holds the memory from now on. */
+    final void moveTo(Operation other) {
+        other.describeAs(this);
+        other.input = input;
+        other.output = output;
+        other.inputParts = inputParts;
+        other.outputParts = outputParts;
+        other.first = first;
+        other.second = second;
+        other.more = more;
+        other.moreCount = moreCount;
+        first = null;
+        second = null;
+        more = null;
+        moreCount = 0;
+    }
+
     /**
      * Holds memory until the operation is complete.
      *

@@ -29,6 +29,10 @@ public final class DeviceWork implements Work {
     private volatile long endEvent;
 
     private volatile boolean done;
+
+    /** Whether the device is known to be done with it too; a work may fail before. */
+    private boolean passed;
+
     private JcclException failure;
     private CompletableFuture<Void> future;
     private long durationNanos;
@@ -128,9 +132,11 @@ public final class DeviceWork implements Work {
         return endEvent;
     }
 
-    /** Whether the end event has passed; a work that is complete needs none. */
+    /**
+     * Whether the end event has passed, as far as can be told: that of a failed work is not asked.
+     */
     synchronized boolean hasPassed(DeviceRuntime runtime) {
-        return done || endEvent != 0 && runtime.queryEvent(endEvent);
+        return done ? passed : endEvent != 0 && runtime.queryEvent(endEvent);
     }
 
     /** Makes a stream wait for the end event, where that is still to come. */
@@ -146,8 +152,15 @@ public final class DeviceWork implements Work {
         }
     }
 
-    /** Ends it and returns its operation, or null when it had ended before. */
-    Operation complete(JcclException cause, long now) {
+    /**
+     * Ends it.
+     *
+     * @param cause why it failed, or null
+     * @param hasPassed whether the device is done with it
+     * @param now the time
+     * @return its operation, or null when it had ended before
+     */
+    Operation complete(JcclException cause, boolean hasPassed, long now) {
         Operation ended;
         boolean notify;
         synchronized (this) {
@@ -157,6 +170,7 @@ public final class DeviceWork implements Work {
             ended = operation;
             operation = null;
             failure = cause;
+            passed = hasPassed;
             durationNanos = now - ended.startNanos;
             done = true;
             notify = future != null;

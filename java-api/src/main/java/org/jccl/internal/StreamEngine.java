@@ -110,7 +110,7 @@ public final class StreamEngine extends Engine {
         List<DeviceWork> begun = new ArrayList<>(operations.size());
         synchronized (issuing) {
             requireUsable(operations);
-            boolean captured = orderAfterCaller(operations.get(0));
+            boolean captured = orderAfterCaller(operations);
             for (Operation operation : operations) {
                 begun.add(begin(operation, captured));
             }
@@ -174,6 +174,15 @@ public final class StreamEngine extends Engine {
         }
     }
 
+    private boolean orderAfterCaller(List<Operation> operations) {
+        try {
+            return orderAfterCaller(operations.get(0));
+        } catch (JcclException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e;
+        }
+    }
+
     private DeviceWork begin(Operation operation, boolean captured) {
         long now = System.nanoTime();
         synchronized (running) {
@@ -215,7 +224,7 @@ public final class StreamEngine extends Engine {
         recordEnd(work);
         if (work.isCaptured()) {
             // The graph runs it later, as often as the user likes, on memory the user keeps.
-            giveBack(work.complete(null, System.nanoTime()));
+            giveBack(work.complete(null, true, System.nanoTime()));
         }
     }
 
@@ -242,7 +251,7 @@ public final class StreamEngine extends Engine {
             // The device is beyond use, so nothing reads the memory any more.
             CleanUp.failed(context.toString(), e);
         }
-        giveBack(work.complete(failure.get(), System.nanoTime()));
+        giveBack(work.complete(failure.get(), false, System.nanoTime()));
     }
 
     @Override
@@ -316,7 +325,7 @@ public final class StreamEngine extends Engine {
         if (!passed && !failure.isSet()) {
             return false;
         }
-        Operation operation = work.complete(failure.get(), System.nanoTime());
+        Operation operation = work.complete(failure.get(), passed, System.nanoTime());
         if (operation != null) {
             if (passed) {
                 letGo(operation, work.endEvent());
@@ -347,7 +356,7 @@ public final class StreamEngine extends Engine {
         Operation[] ended = new Operation[passed.length];
         int count = 0;
         for (DeviceWork work : passed) {
-            Operation operation = work.complete(failure.get(), now);
+            Operation operation = work.complete(failure.get(), true, now);
             if (operation != null) {
                 events.giveBack(work.endEvent());
                 ended[count++] = operation;

@@ -6,12 +6,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.internal.Memory;
 import org.jccl.internal.Operation;
 import org.jccl.internal.OperationKind;
 import org.jccl.internal.StreamEngine;
@@ -45,7 +49,10 @@ final class UnawaitedWorksTest {
     }
 
     private Work submit() {
-        Operation operation = engine.newOperation();
+        return submit(engine.newOperation());
+    }
+
+    private Work submit(Operation operation) {
         operation.kind = OperationKind.ALL_REDUCE;
         operation.input = tensor.address();
         operation.output = tensor.address();
@@ -106,5 +113,31 @@ final class UnawaitedWorksTest {
         }
         // The thread has ended meanwhile, or not: another is there for what comes later.
         submit().toFuture().get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void keepTheirMemoryWhenALaterOneFailsFirst() throws Exception {
+        AtomicBoolean freed = new AtomicBoolean();
+        Memory memory = Memory.owned(() -> freed.set(true), "memory of a test");
+        try (Stream caller = Stream.create(World.GPU, false);
+                Gate gate = Gate.on(caller);
+                Stream.Scope scope = caller.use()) {
+            assertThat(scope).isNotNull();
+            Operation early = engine.newOperation();
+            assertThat(early.hold(memory)).isTrue();
+            Work held = submit(early);
+            Work late = submit();
+            memory.close();
+            engine.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
+            assertThat(late.isCompleted()).isTrue();
+            // Its thread looks for works that have ended, again and again.
+            held.toFuture();
+            Thread.sleep(200);
+            assertThat(freed).isFalse();
+            gate.open();
+            engine.close(Duration.ofSeconds(5));
+            assertThat(held.exception()).isPresent();
+            assertThat(freed).isTrue();
+        }
     }
 }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.spi.Durations;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
@@ -34,7 +35,8 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
         String missing = context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
         if (!missing.equals(NONE)) {
             throw new OperationTimeoutException(
-                    context, "monitoredBarrier: " + missing + " did not arrive in " + wait);
+                    context,
+                    "monitoredBarrier: " + missing + " did not arrive in " + Durations.text(wait));
         }
     }
 

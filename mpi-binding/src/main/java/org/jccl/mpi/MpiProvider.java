@@ -211,7 +211,7 @@ public final class MpiProvider implements BackendProvider {
     }
 
     private static MpiOptions options(Optional<BackendOptions> given) {
-        return BackendProvider.options(given, MpiOptions.class).orElse(MpiOptions.DEFAULT);
+        return BackendProvider.options(given, MpiOptions.class).orElseGet(MpiOptions::defaults);
     }
 
     @Override

@@ -13,6 +13,7 @@ import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Group;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
 
@@ -119,7 +120,7 @@ public final class ProcessGroupBuilder {
         if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "timeout must be positive and at most a day, got " + value);
+                    "timeout must be positive and at most a day, got " + Durations.text(value));
         }
         timeout = value;
         return this;

@@ -361,8 +361,7 @@ public final class Tensor implements AutoCloseable {
                                 && dataType.size() < 4);
         if (!sameKind) {
             throw usage(
-                    "a "
-                            + values.getClass().getSimpleName()
+                    values.getClass().getSimpleName()
                             + " holds no elements of "
                             + this
                             + "; use the array of "

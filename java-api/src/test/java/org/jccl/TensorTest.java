@@ -132,7 +132,7 @@ class TensorTest {
             assertThat(flags.copyFrom(new byte[] {1}).copyTo(new byte[2]))
                     .containsExactly((byte) 1, (byte) 0);
             refused(() -> halves.copyFrom(new float[1]), "2-byte elements");
-            refused(() -> ints.copyFrom(new float[1]), "float[]");
+            refused(() -> ints.copyFrom(new float[1]), "float[] holds no elements of int32");
             refused(() -> flags.copyTo(new short[1]), "bool x 2");
             refused(() -> ints.copyFrom(new int[3]), "larger than int32 x 2");
         }

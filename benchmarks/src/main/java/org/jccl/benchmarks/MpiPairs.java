@@ -61,9 +61,9 @@ public final class MpiPairs {
             peer.join(); // first, since it can not use an MPI that is there already
         }
         try (ProcessGroup world = ProcessGroup.init("mpi");
-                ProcessGroup blocking = group(MpiOptions.DEFAULT.withBlockingCalls());
+                ProcessGroup blocking = group(MpiOptions.defaults().withBlockingCalls());
                 ProcessGroup trusted =
-                        group(MpiOptions.DEFAULT.withBlockingCalls().withTrustedSizes())) {
+                        group(MpiOptions.defaults().withBlockingCalls().withTrustedSizes())) {
             System.load(arguments[0]);
             MpiLoops.join();
             MpiPairs pairs = new MpiPairs(world, blocking, trusted, peer);

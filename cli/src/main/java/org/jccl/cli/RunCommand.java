@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.jccl.UsageException;
 import org.jccl.bootstrap.LaunchException;
 import org.jccl.bootstrap.OutputStreams;
 import org.jccl.bootstrap.ProcessLauncher;
@@ -161,6 +162,14 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private ProcessLauncher launcher() {
+        try {
+            return described();
+        } catch (UsageException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
+    private ProcessLauncher described() {
         List<List<String>> roles = MoreRanks.split(commands);
         ProcessLauncherBuilder builder =
                 ProcessLauncher.builder(ranksPerNode)

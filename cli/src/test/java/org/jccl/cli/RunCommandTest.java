@@ -215,11 +215,19 @@ class RunCommandTest {
         assertThat(result.err()).contains(explanation);
     }
 
-    @Test
-    void whatTheLauncherRefusesIsExplainedWithoutAStackTrace() {
-        Result result = jccl("run", "-n0", "--", "true");
-        assertThat(result.exitCode()).isNotZero();
-        assertThat(result.err()).contains("number of ranks is 0").doesNotContain("\tat ");
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "run -n 0 -- true | number of ranks is 0",
+                "run -- true : --role x -n 0 true | number of ranks is 0",
+                "run --timeout 0 -- true | timeout is 0 s",
+                "run --nnodes 2 --node-rank 2 --master-addr a -- true | node rank 2 does not exist"
+            })
+    void whatTheLauncherRefusesIsAWrongCommandLineToo(String line, String explanation) {
+        Result result = jccl(line.split(" "));
+        assertThat(result.exitCode()).isEqualTo(2);
+        assertThat(result.err()).contains(explanation, "Usage: jccl run").doesNotContain("\tat ");
     }
 
     @Test

@@ -7,6 +7,7 @@ import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.ranktable.RankTable;
 
 /**
@@ -34,7 +35,7 @@ final class AllReduceOnNpu {
 
     private static int deviceIndex(Map<String, String> environment) {
         return RankTable.fromEnvironment(environment)
-                .map(table -> table.device(Integer.parseInt(environment.get("RANK"))))
+                .map(table -> table.device(ClusterEnvironment.readFirst(environment).rank()))
                 .orElseGet(() -> Integer.parseInt(environment.getOrDefault("LOCAL_RANK", "0")));
     }
 

@@ -1,11 +1,13 @@
 package org.jccl.examples;
 
 import java.util.Arrays;
+import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.ranktable.RankTable;
 
 /**
@@ -17,6 +19,8 @@ import org.jccl.ranktable.RankTable;
  * jccl ranktable generate --device_id "[[0,1,2,3,4,5,6,7]]"
  * jccl run --nproc-per-node 8 -- java ... org.jccl.examples.TpuAllReduce
  * }</pre>
+ *
+ * <p>Without a table, ranks take the TPUs of their host in order.
  */
 final class TpuAllReduce {
 
@@ -25,12 +29,7 @@ final class TpuAllReduce {
     private TpuAllReduce() {}
 
     public static void main(String[] args) {
-        int rank = Integer.parseInt(System.getenv("RANK"));
-        RankTable table =
-                RankTable.fromEnvironment(System.getenv())
-                        .orElseThrow(() -> new IllegalStateException("RANK_TABLE_FILE is not set"));
-        Device tpu = new Device("tpu", table.device(rank));
-
+        Device tpu = new Device("tpu", deviceIndex(System.getenv()));
         try (ProcessGroup world = ProcessGroup.builder().backend("sccl").device(tpu).build();
                 Tensor tensor = Tensor.allocate(tpu, DataType.FLOAT32, COUNT)) {
             tensor.copyFrom(new float[] {1, 1, 1, 1});
@@ -39,5 +38,11 @@ final class TpuAllReduce {
             float[] results = tensor.copyTo(new float[COUNT]);
             System.out.println("rank: " + world.rank() + ", results: " + Arrays.toString(results));
         }
+    }
+
+    private static int deviceIndex(Map<String, String> environment) {
+        return RankTable.fromEnvironment(environment)
+                .map(table -> table.device(ClusterEnvironment.readFirst(environment).rank()))
+                .orElseGet(() -> Integer.parseInt(environment.getOrDefault("LOCAL_RANK", "0")));
     }
 }

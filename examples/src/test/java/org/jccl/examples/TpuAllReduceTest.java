@@ -18,7 +18,8 @@ class TpuAllReduceTest {
 
     @TempDir private Path folder;
 
-    private String jccl(String... arguments) throws IOException, InterruptedException {
+    private String jccl(Map<String, String> environment, String... arguments)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(java("org.jccl.cli.Jccl"));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -27,14 +28,13 @@ class TpuAllReduceTest {
         builder.environment()
                 .putAll(
                         Map.of(
-                                "RANK_TABLE_FILE",
-                                folder.resolve("table.json").toString(),
                                 "JCCL_SCCL_TPUDNN",
                                 mocks + "/libtpudnn.sg2260.so",
                                 "MOCK_DEVICES",
                                 String.valueOf(RANKS),
                                 "MOCK_DELAY_US",
                                 "200"));
+        builder.environment().putAll(environment);
         Process process = builder.start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor()).as(output).isZero();
@@ -51,10 +51,21 @@ class TpuAllReduceTest {
 
     @Test
     void everyRankPrintsTheSum() throws Exception {
-        jccl("ranktable", "generate", "--device_id", "[[0,1,2,3,4,5,6,7]]");
+        Map<String, String> table =
+                Map.of("RANK_TABLE_FILE", folder.resolve("table.json").toString());
+        jccl(table, "ranktable", "generate", "--device_id", "[[0,1,2,3,4,5,6,7]]");
+        expectSums(table);
+    }
+
+    @Test
+    void withoutATableRanksTakeTheTpusInOrder() throws Exception {
+        expectSums(Map.of());
+    }
+
+    private void expectSums(Map<String, String> environment) throws Exception {
         List<String> run = new ArrayList<>(List.of("run", "--nproc-per-node", "" + RANKS, "--"));
         run.addAll(java(TpuAllReduce.class.getName()));
-        String output = jccl(run.toArray(new String[0]));
+        String output = jccl(environment, run.toArray(new String[0]));
         for (int rank = 0; rank < RANKS; rank++) {
             assertThat(output).contains("rank: " + rank + ", results: [8.0, 8.0, 8.0, 8.0]");
         }

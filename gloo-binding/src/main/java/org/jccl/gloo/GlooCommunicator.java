@@ -16,6 +16,7 @@ import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 
 /** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
 final class GlooCommunicator implements Communicator {
@@ -254,7 +255,7 @@ final class GlooCommunicator implements Communicator {
                             context,
                             message
                                     + " within "
-                                    + timeout
+                                    + Durations.text(timeout)
                                     + "; a rank is late, gone, or sends and receives something"
                                     + " else: look at its log, or raise the group's timeout");
             case GlooNative.PEER_LOST ->

@@ -16,6 +16,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
@@ -98,7 +99,7 @@ final class Rendezvous {
                             + " of "
                             + config.size()
                             + " did not join within "
-                            + timeout
+                            + Durations.text(timeout)
                             + "; see whether they were started and create the same group",
                     e);
         }

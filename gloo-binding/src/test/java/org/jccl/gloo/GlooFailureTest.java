@@ -222,7 +222,7 @@ class GlooFailureTest {
         assertThat(results.get(0).get())
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("timed out")
-                .hasMessageContaining("PT1.5S");
+                .hasMessageContaining("within 1500 ms");
         done.countDown();
         results.get(1).get();
     }

@@ -79,7 +79,14 @@ final class HcclCommunicator implements Communicator {
         this.nativeBarrier = libraries.has("HcclBarrier");
         this.inputCounts = new long[size];
         this.outputCounts = new long[size];
-        this.handle = new HcclHandle(communicator, config.groupName(), size, device, libraries);
+        this.handle =
+                new HcclHandle(
+                        communicator,
+                        config.groupName(),
+                        size,
+                        device,
+                        libraries,
+                        HcclHandle.GRACE);
         this.scratch = new DeviceScratch(libraries.runtime());
         this.reductions = new Reductions(rank, size, chip, libraries, scratch);
         this.spare = allocateSpare();

@@ -12,6 +12,7 @@ import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 
 /**
  * Forms a communicator: a part of the world's, or a world by a rank table or by a root info that
@@ -203,7 +204,7 @@ final class HcclConnector {
                     FailureContext.NONE,
                     name
                             + " did not finish in "
-                            + config.timeout()
+                            + Durations.text(config.timeout())
                             + ": not all "
                             + config.size()
                             + " ranks called it, or they can not reach each other; look at"

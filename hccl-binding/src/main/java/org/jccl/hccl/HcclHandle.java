@@ -3,6 +3,7 @@ package org.jccl.hccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
@@ -19,6 +20,9 @@ final class HcclHandle {
 
     private static final System.Logger LOG = System.getLogger(HcclHandle.class.getName());
 
+    /** How long the destruction waits for a call that is inside before it begins all the same. */
+    static final Duration GRACE = Duration.ofSeconds(1);
+
     /** How long the destruction may take; HCCL asks to try again while a call is inside. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -34,6 +38,7 @@ final class HcclHandle {
     private final String name;
     private final int device;
     private final CannRuntime runtime;
+    private final Duration grace;
     private final ReentrantLock turns = new ReentrantLock();
     private final HcclCalls calls;
     private final Memory asynchronous = new Memory(Integer.BYTES);
@@ -41,10 +46,17 @@ final class HcclHandle {
     private volatile State state = State.OPEN;
     private BoundedCall abort;
 
-    HcclHandle(long communicator, String name, int size, int device, CannLibraries libraries) {
+    HcclHandle(
+            long communicator,
+            String name,
+            int size,
+            int device,
+            CannLibraries libraries,
+            Duration grace) {
         this.communicator = communicator;
         this.name = name;
         this.device = device;
+        this.grace = grace;
         this.runtime = libraries.runtime();
         this.asksForErrors = libraries.has("HcclGetCommAsyncError");
         this.calls = new HcclCalls(this, runtime, communicator, size);
@@ -172,7 +184,25 @@ final class HcclHandle {
                 () -> CannErrors.check(Acl.aclrtSynchronizeDevice(), "aclrtSynchronizeDevice"));
     }
 
+    /**
+     * HCCL asks to try again while it sees a call inside. A thread that has the turn may be on its
+     * way there, which only the turn tells.
+     */
     private void destroy() {
+        boolean alone = false;
+        try {
+            alone = turns.tryLock(grace.toNanos(), TimeUnit.NANOSECONDS);
+            destroyNow();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts this thread", e);
+        } finally {
+            if (alone) {
+                turns.unlock();
+            }
+        }
+    }
+
+    private void destroyNow() {
         // HCCL looks its communicators up by the thread's device.
         runtime.setDevice(device);
         long deadline = System.nanoTime() + PATIENCE.toNanos();

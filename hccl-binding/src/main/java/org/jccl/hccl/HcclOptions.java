@@ -7,6 +7,7 @@ import java.util.OptionalInt;
 import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.spi.Durations;
 
 /**
  * Options of the HCCL backend; start from {@link #defaults()}. What is empty is left to HCCL's
@@ -97,7 +98,9 @@ public record HcclOptions(
         if (execution.isNegative()
                 || execution.getNano() != 0
                 || execution.getSeconds() > Integer.MAX_VALUE) {
-            throw bad("executionTimeout must be whole seconds, at most 2147483647", execution);
+            throw bad(
+                    "executionTimeout must be whole seconds, at most 2147483647",
+                    Durations.text(execution));
         }
         String words = algorithm.orElse("");
         if (words.length() > LONGEST_ALGORITHM || !words.chars().allMatch(c -> c > 0 && c < 128)) {

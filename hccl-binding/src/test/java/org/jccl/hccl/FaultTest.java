@@ -82,7 +82,7 @@ final class FaultTest {
     void hangIsEndedByTheDeadline() throws Exception {
         assertThat(reductions(Map.of("MOCK_HCCL_HANG_AT", "2")))
                 .contains("OperationTimeoutException")
-                .contains("not complete after PT5S");
+                .contains("not complete after 5 s");
     }
 
     @Test

@@ -81,7 +81,7 @@ public sealed interface ClusterEnvironment
                 Logger logger = System.getLogger(ClusterEnvironment.class.getName());
                 // One line a job: the other ranks read the same kind of environment.
                 Level level = membership.rank() == 0 ? Level.INFO : Level.DEBUG;
-                logger.log(level, "started by {0}: {1}", launcher.name(), membership);
+                logger.log(level, "started by {0}: {1}", launcher.name(), placeOf(membership));
                 return membership;
             }
         }
@@ -93,5 +93,31 @@ public sealed interface ClusterEnvironment
                         + ". Start the program with 'jccl run --nproc-per-node N -- java ...', set"
                         + " these four variables, or give an init method with rank and world size,"
                         + " for instance tcp://host:29500?rank=0&world_size=2");
+    }
+
+    /** What of a membership is known, as the log tells it. */
+    private static String placeOf(Membership membership) {
+        StringBuilder place =
+                new StringBuilder()
+                        .append("rank ")
+                        .append(membership.rank())
+                        .append(" of ")
+                        .append(membership.worldSize());
+        if (membership.localRank() >= 0) {
+            place.append(", local rank ").append(membership.localRank());
+        }
+        membership
+                .masterAddress()
+                .ifPresent(
+                        host -> {
+                            place.append(", store on ").append(host);
+                            membership
+                                    .masterPort()
+                                    .ifPresent(port -> place.append(" port ").append(port));
+                        });
+        if (membership.restarts() > 0) {
+            place.append(", restart ").append(membership.restarts());
+        }
+        return place.toString();
     }
 }

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.spi.Durations;
 import org.jccl.store.StoreException;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
@@ -101,7 +102,8 @@ final class HostedStore implements AutoCloseable {
         } catch (ExecutionException e) {
             throw unknownHost(host, port, e.getCause().toString(), e.getCause());
         } catch (TimeoutException e) {
-            throw unknownHost(host, port, "no answer to its name within " + timeout, e);
+            throw unknownHost(
+                    host, port, "no answer to its name within " + Durations.text(timeout), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw unknownHost(host, port, "interrupted while its name was looked up", e);

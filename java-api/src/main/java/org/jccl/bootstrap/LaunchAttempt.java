@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jccl.spi.Durations;
 import org.jccl.store.StoreException;
 
 /** Starts this node's ranks once, and waits for them or stops them. */
@@ -158,7 +159,7 @@ final class LaunchAttempt {
                 "ranks "
                         + running
                         + " were still running after "
-                        + settings.timeout().orElseThrow()
+                        + Durations.text(settings.timeout().orElseThrow())
                         + " and were stopped: look for a rank that waits for another, or give the"
                         + " job more time");
     }

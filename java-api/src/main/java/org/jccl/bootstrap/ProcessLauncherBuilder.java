@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.spi.Durations;
 
 /**
  * Describes a job for {@link ProcessLauncher}. Say what to run with {@link #mainClass} or {@link
@@ -263,7 +264,9 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncherBuilder timeout(Duration timeout) {
         Duration limit = given(timeout, "timeout");
-        check(!limit.isNegative() && !limit.isZero(), "the timeout is " + limit + "; give a time");
+        check(
+                !limit.isNegative() && !limit.isZero(),
+                "the timeout is " + Durations.text(limit) + "; give a time");
         this.timeout = limit;
         return this;
     }
@@ -276,7 +279,9 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncherBuilder grace(Duration grace) {
         Duration time = given(grace, "grace period");
-        check(!time.isNegative(), "the grace period is " + time + "; give a time of 0 or more");
+        check(
+                !time.isNegative(),
+                "the grace period is " + Durations.text(time) + "; give a time of 0 or more");
         this.grace = time;
         return this;
     }

@@ -13,6 +13,7 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Durations;
 import org.jccl.store.FileStore;
 import org.jccl.store.Store;
 
@@ -80,7 +81,7 @@ public final class Rendezvous implements AutoCloseable {
                     "init method, timeout and environment must not be null, but are "
                             + initMethod
                             + ", "
-                            + timeout
+                            + (timeout == null ? null : Durations.text(timeout))
                             + (environment == null ? " and null" : " and a map"));
         }
         InitMethod method = InitMethod.parse(initMethod);

@@ -3,6 +3,7 @@ package org.jccl.internal;
 import java.time.Duration;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.spi.Durations;
 
 /** Turns a user's timeout into a moment of {@link System#nanoTime()}. */
 final class Deadline {
@@ -12,9 +13,13 @@ final class Deadline {
     private Deadline() {}
 
     static long after(Duration timeout) {
-        if (timeout == null || timeout.isNegative()) {
+        if (timeout == null) {
+            throw new UsageException(FailureContext.NONE, "timeout is null");
+        }
+        if (timeout.isNegative()) {
             throw new UsageException(
-                    FailureContext.NONE, "timeout must not be negative, got " + timeout);
+                    FailureContext.NONE,
+                    "timeout must not be negative, got " + Durations.text(timeout));
         }
         Duration bounded = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
         return System.nanoTime() + bounded.toNanos();

@@ -8,6 +8,7 @@ import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.Durations;
 
 /**
  * An operation on a communication stream: complete when its end event is. Small, because one is
@@ -60,7 +61,8 @@ public final class DeviceWork implements Work {
     public void await(Duration timeout) {
         if (!engine.pollUntil(this, Deadline.after(timeout))) {
             throw new WaitTimeoutException(
-                    engine.context, "not complete after " + timeout + "; it goes on, wait again");
+                    engine.context,
+                    "not complete after " + Durations.text(timeout) + "; it goes on, wait again");
         }
         await();
     }

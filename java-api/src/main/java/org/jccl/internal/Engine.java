@@ -13,6 +13,7 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
+import org.jccl.spi.Durations;
 
 /**
  * Runs a group's operations on one communicator, and fails them as one: deadlines, asynchronous
@@ -133,7 +134,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         requireUsable();
         if (!awaitIdle(timeout)) {
             throw new OperationTimeoutException(
-                    context, "split: operations were outstanding for " + timeout);
+                    context, "split: operations were outstanding for " + Durations.text(timeout));
         }
         requireUsable();
     }
@@ -218,7 +219,10 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
             publishAndFail(
                     new OperationTimeoutException(
                             overdue.expired(),
-                            "not complete after " + timeout + "; " + detector.describePositions()));
+                            "not complete after "
+                                    + Durations.text(timeout)
+                                    + "; "
+                                    + detector.describePositions()));
         } else if (!failure.isSet()) {
             detector.examine(overdue.suspects(), this::issuedBefore)
                     .ifPresent(cause -> publishAndFail(cause.at(context)));

@@ -22,6 +22,7 @@ import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
 
@@ -349,7 +350,9 @@ public final class Group {
         requireUsable();
         if (wait == null || wait.isNegative() || wait.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
-                    context, "monitoredBarrier: timeout must be from 0 to a day, got " + wait);
+                    context,
+                    "monitoredBarrier: timeout must be from 0 to a day, got "
+                            + (wait == null ? null : Durations.text(wait)));
         }
         Store shared = requireStore("monitoredBarrier");
         String prefix;

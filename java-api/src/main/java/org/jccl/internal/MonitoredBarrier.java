@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.Durations;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
@@ -21,6 +23,7 @@ import org.jccl.store.StoreTimeoutException;
 record MonitoredBarrier(FailureContext context, int size, Store shared, String prefix) {
 
     private static final String OUTCOME = "missing";
+    private static final String LEFT = "left";
     private static final String NONE = "ranks []";
 
     /**
@@ -32,9 +35,12 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      */
     void pass(Duration wait, boolean waitAllRanks) {
         String missing = context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
+        // The outcome is known, whatever becomes of the store.
+        CleanUp.run("monitoredBarrier of " + context, this::leave);
         if (!missing.equals(NONE)) {
             throw new OperationTimeoutException(
-                    context, "monitoredBarrier: " + missing + " did not arrive in " + wait);
+                    context,
+                    "monitoredBarrier: " + missing + " did not arrive in " + Durations.text(wait));
         }
     }
 
@@ -51,6 +57,20 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
             return agree("rank 0");
         }
         return text(shared.get(prefix + OUTCOME));
+    }
+
+    /**
+     * The rank that leaves last deletes the keys, since nobody reads them any more. A rank that
+     * never comes leaves them there, as it may still ask.
+     */
+    private void leave() {
+        if (shared.add(prefix + LEFT, 1) == size) {
+            for (int rank = 1; rank < size; rank++) {
+                shared.deleteKey(prefix + rank);
+            }
+            shared.deleteKey(prefix + OUTCOME);
+            shared.deleteKey(prefix + LEFT);
+        }
     }
 
     /** The first outcome counts: a rank that gave up must not be passed by one that comes later. */

@@ -86,7 +86,7 @@ public record CommunicatorConfig(
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
-                    "rank 0 put no " + what + " into the store in " + timeout,
+                    "rank 0 put no " + what + " into the store in " + Durations.text(timeout),
                     e);
         }
         byte[] value = meeting.get(key);

@@ -3,6 +3,7 @@ package org.jccl.store;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import org.jccl.spi.Durations;
 
 /**
  * A barrier made of plain keys, with the names PyTorch gives them: everybody adds 1 to {@code
@@ -38,7 +39,7 @@ final class CountingBarrier {
             Throwable cause) {
         return new StoreTimeoutException(
                 "Barrier '%s' on %s: %d of %d arrived within %s. Check that the others are alive; a key serves one barrier, so use another for the next try"
-                        .formatted(key, store, arrived, worldSize, Deadline.text(timeout)),
+                        .formatted(key, store, arrived, worldSize, Durations.text(timeout)),
                 cause);
     }
 }

@@ -1,7 +1,6 @@
 package org.jccl.store;
 
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /** A moment until which a call may wait. Waits that are interrupted go on; the flag stays set. */
@@ -45,14 +44,5 @@ final class Deadline {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** A duration in the words of a message, for instance {@code 300 s} or {@code 250 ms}. */
-    static String text(Duration duration) {
-        long millis =
-                duration.compareTo(LONGEST) > 0
-                        ? TimeUnit.DAYS.toMillis(LONGEST.toDays())
-                        : duration.toMillis();
-        return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
     }
 }

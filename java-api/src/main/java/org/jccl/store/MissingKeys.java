@@ -3,6 +3,7 @@ package org.jccl.store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jccl.spi.Durations;
 
 /** Finds out which of many keys are not there, for the message of a failed wait. */
 final class MissingKeys {
@@ -18,7 +19,7 @@ final class MissingKeys {
         find(store, keys, missing);
         return new StoreTimeoutException(
                 "Waited %s for %d key(s) on %s; not there: %s. Check that the ranks that set them are alive and use the same store and prefix, or wait longer"
-                        .formatted(Deadline.text(after), keys.size(), store, text(missing)),
+                        .formatted(Durations.text(after), keys.size(), store, text(missing)),
                 null);
     }
 

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jccl.spi.Durations;
 
 /**
  * Where a server is and how to connect to it.
@@ -65,7 +66,7 @@ record ServerAddress(String host, int port, SharedSecret secret) {
                 cause instanceof UnknownHostException ? "unknown host " + host : cause.getMessage();
         return new StoreException(
                 "Can not connect to the store at %s within %s: %s. Check that the rank or launcher that serves the store runs, that host and port are right, and that no firewall is between"
-                        .formatted(this, Deadline.text(timeout), why),
+                        .formatted(this, Durations.text(timeout), why),
                 cause);
     }
 

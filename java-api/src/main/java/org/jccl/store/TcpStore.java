@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jccl.spi.Durations;
 
 /**
  * A client of a {@link TcpStoreServer} or of PyTorch's TCPStore (as of PyTorch 2.13, the libuv
@@ -127,7 +128,7 @@ public final class TcpStore implements Store {
             if (deadline.hasPassed()) {
                 throw new StoreTimeoutException(
                         "Timed out after %s waiting for clients. %d/%d clients joined. Store: %s. Check that the other ranks were started and can reach it"
-                                .formatted(Deadline.text(timeout), joined, worldSize, address),
+                                .formatted(Durations.text(timeout), joined, worldSize, address),
                         null);
             }
             deadline.pause(POLL);

@@ -6,9 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.text.MessageFormat;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Filter;
+import java.util.logging.Logger;
 import org.jccl.BootstrapException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,6 +50,27 @@ class ClusterEnvironmentTest {
         Map<String, String> rest = new HashMap<>(base);
         rest.remove(name);
         return rest;
+    }
+
+    @Test
+    void theLogTellsTheFirstRanksPlace() {
+        Logger logger = Logger.getLogger(ClusterEnvironment.class.getName());
+        List<String> lines = new CopyOnWriteArrayList<>();
+        Filter before = logger.getFilter();
+        logger.setFilter(
+                line -> {
+                    lines.add(MessageFormat.format(line.getMessage(), line.getParameters()));
+                    return true;
+                });
+        try {
+            read(with(TORCHRUN, "RANK", "0", "LOCAL_RANK", "0", "TORCHELASTIC_RESTART_COUNT", "2"));
+        } finally {
+            logger.setFilter(before);
+        }
+        assertThat(lines)
+                .contains(
+                        "started by torchrun: rank 0 of 8, local rank 0, store on node0 port 29400,"
+                                + " restart 2");
     }
 
     @Test

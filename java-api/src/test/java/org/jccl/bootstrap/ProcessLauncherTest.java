@@ -204,7 +204,7 @@ class ProcessLauncherTest {
                                 .timeout(Duration.ofSeconds(2))
                                 .grace(Duration.ofMillis(200))
                                 .build());
-        assertThat(failure).hasMessageContaining("ranks [1] were still running after PT2S");
+        assertThat(failure).hasMessageContaining("ranks [1] were still running after 2 s");
         assertThat(failure.exitCode()).isEqualTo(124);
         assertThat(failure.failures()).isEmpty();
     }

@@ -304,7 +304,7 @@ class HostEngineTest {
         assertThat(outcome(inside))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("operation 0 allReduce(float32 x 4, SUM)")
-                .hasMessageContaining("not complete after PT1M");
+                .hasMessageContaining("not complete after 60 s");
     }
 
     @Test

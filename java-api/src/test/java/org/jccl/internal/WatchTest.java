@@ -124,7 +124,7 @@ class WatchTest {
         watchIn(engine, TIMEOUT.plusSeconds(1));
         assertThatThrownBy(work::synchronize)
                 .isInstanceOf(OperationTimeoutException.class)
-                .hasMessageContaining("not complete after PT1M");
+                .hasMessageContaining("not complete after 60 s");
     }
 
     /** Many messages may take longer than one that has no partner is waited for. */

@@ -85,7 +85,7 @@ final class CommunicatorConfigTest {
             CommunicatorConfig config = config(store, Duration.ofMillis(1), null);
             assertThatThrownBy(() -> config.fetch("id", 3, "mine id"))
                     .isInstanceOf(OperationTimeoutException.class)
-                    .hasMessage("rank 0 put no mine id into the store in PT0.001S")
+                    .hasMessage("rank 0 put no mine id into the store in 1 ms")
                     .hasCauseInstanceOf(StoreTimeoutException.class);
         }
     }

@@ -9,6 +9,7 @@ import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
@@ -58,7 +59,7 @@ final class Members {
                             + " of "
                             + config.size()
                             + " did not join within "
-                            + config.timeout()
+                            + Durations.text(config.timeout())
                             + "; see whether they were started and create the same group",
                     e);
         }

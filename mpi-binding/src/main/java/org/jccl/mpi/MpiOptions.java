@@ -3,7 +3,7 @@ package org.jccl.mpi;
 import org.jccl.BackendOptions;
 
 /**
- * Options of the MPI backend.
+ * Options of the MPI backend; start from {@link #defaults()}.
  *
  * @param blockingCalls whether {@code group.sync()} runs on MPI's blocking calls: about twice as
  *     fast for a few bytes, but a call that waits for a rank that never comes can not be ended by a
@@ -32,8 +32,14 @@ public record MpiOptions(
         boolean trustedSizes)
         implements BackendOptions {
 
-    /** What holds without options: calls with deadlines, in a world of Java ranks. */
-    public static final MpiOptions DEFAULT = new MpiOptions(false, false, false, false, false);
+    /**
+     * What holds without options: calls with deadlines, in a world of Java ranks.
+     *
+     * @return the options
+     */
+    public static MpiOptions defaults() {
+        return new MpiOptions(false, false, false, false, false);
+    }
 
     /**
      * Runs {@code group.sync()} on MPI's blocking calls.

@@ -142,7 +142,7 @@ public final class MpiProvider implements BackendProvider {
                                 + " is "
                                 + environment.get(variable)
                                 + ", but MPI finds only this process: "
-                                + availability()
+                                + library()
                                 + " does not belong to the launcher. Start the ranks with the"
                                 + " mpirun of this library, or name the launcher's library with -D"
                                 + MpiLibrary.PROPERTY
@@ -155,6 +155,13 @@ public final class MpiProvider implements BackendProvider {
                     "mpi: no launcher started this process, so it is a world of one rank; use"
                             + " mpirun");
         }
+    }
+
+    private String library() {
+        // Open MPI tells behind the version how it was packaged.
+        return availability() instanceof Availability.Available found
+                ? found.version().split(",", 2)[0] + ", " + found.path() + ","
+                : "the library";
     }
 
     /** Whether a launcher says how many ranks there are. */
@@ -211,7 +218,7 @@ public final class MpiProvider implements BackendProvider {
     }
 
     private static MpiOptions options(Optional<BackendOptions> given) {
-        return BackendProvider.options(given, MpiOptions.class).orElse(MpiOptions.DEFAULT);
+        return BackendProvider.options(given, MpiOptions.class).orElseGet(MpiOptions::defaults);
     }
 
     @Override

@@ -34,9 +34,9 @@ final class JobMain {
 
     public static void main(String[] arguments) {
         switch (arguments[0]) {
-            case "sum" -> sum(MpiOptions.DEFAULT);
-            case "blocking" -> sum(MpiOptions.DEFAULT.withBlockingCalls());
-            case "shared" -> sum(MpiOptions.DEFAULT.withSharedWorld());
+            case "sum" -> sum(MpiOptions.defaults());
+            case "blocking" -> sum(MpiOptions.defaults().withBlockingCalls());
+            case "shared" -> sum(MpiOptions.defaults().withSharedWorld());
             case "library" -> print("library " + new MpiProvider().availability());
             case "null" -> dereferenceNull();
             case "truncated" -> truncate();
@@ -44,8 +44,8 @@ final class JobMain {
             case "threads" -> joinTwice();
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
             case "overlap" -> overlap();
-            case "asynchronous" -> issueWithoutWaiting(MpiOptions.DEFAULT);
-            case "trusted" -> issueWithoutWaiting(MpiOptions.DEFAULT.withTrustedSizes());
+            case "asynchronous" -> issueWithoutWaiting(MpiOptions.defaults());
+            case "trusted" -> issueWithoutWaiting(MpiOptions.defaults().withTrustedSizes());
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
@@ -120,7 +120,7 @@ final class JobMain {
      * watchdog.
      */
     private static void overlap() {
-        MpiOptions options = MpiOptions.DEFAULT.withProgressThread();
+        MpiOptions options = MpiOptions.defaults().withProgressThread();
         MpiProvider provider = new MpiProvider();
         World world = provider.world(Optional.of(options)).orElseThrow();
         CommunicatorConfig config =
@@ -190,7 +190,7 @@ final class JobMain {
      * must stay as it is.
      */
     private static void disagreeAboutCounts(int few) {
-        try (ProcessGroup world = join(MpiOptions.DEFAULT, Duration.ofSeconds(5))) {
+        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(5))) {
             int count = world.rank() == 0 ? few : MANY;
             Tensor in = ints(2 * MANY, 1);
             int mine = 1 + world.rank();
@@ -242,7 +242,7 @@ final class JobMain {
 
     /** Ranks that name different roots, and one that names a root that is not there. */
     private static void disagreeAboutTheRoot() {
-        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+        try (ProcessGroup world = join(MpiOptions.defaults())) {
             try {
                 world.sync().broadcast(ints(1, 0), 2 + world.rank());
             } catch (JcclException e) {
@@ -277,7 +277,7 @@ final class JobMain {
 
     /** Rank 1 leaves a group with an operation that rank 0 never issues. */
     private static void abandonACollective() {
-        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+        try (ProcessGroup world = join(MpiOptions.defaults())) {
             world.newGroup(List.of(0, 1)).ifPresent(group -> leave(world, group));
             world.sync().barrier();
             sumOfTwo(world);
@@ -295,7 +295,7 @@ final class JobMain {
 
     /** A message is sent, and nobody receives it. */
     private static void closeWithAMessageUnderWay() {
-        try (ProcessGroup world = join(MpiOptions.DEFAULT)) {
+        try (ProcessGroup world = join(MpiOptions.defaults())) {
             world.newGroup(List.of(0, 1))
                     .ifPresent(
                             group -> {

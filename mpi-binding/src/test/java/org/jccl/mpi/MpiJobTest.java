@@ -115,7 +115,8 @@ class MpiJobTest {
 
     /**
      * Open MPI 4.1 by itself writes past the end of the shorter side's memory. Of 400 bytes ranks
-     * do not compare what they do, of 8000 they do.
+     * do not compare what they do, of 8000 they do. Either rank may notice first; the other one
+     * then reports what that one found.
      */
     @ParameterizedTest
     @CsvSource({"OPEN_MPI, 100", "OPEN_MPI, 2000", "MPICH, 100", "MPICH, 2000"})
@@ -123,8 +124,7 @@ class MpiJobTest {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "counts", few);
         assertThat(outcome.output())
-                .contains(
-                        "rank 0: org.jccl.MismatchException: group 'world/0,1', rank 0, operation 0")
+                .contains("rank 0: org.jccl.MismatchException: group 'world/0,1', rank 0")
                 .contains("rank 0 is alive", "rank 1 is alive")
                 .doesNotContain("OVERWRITTEN");
     }

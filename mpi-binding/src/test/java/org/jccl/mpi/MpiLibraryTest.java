@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Map;
 import org.jccl.Availability;
+import org.jccl.BackendUnavailableException;
+import org.jccl.ProcessGroup;
+import org.jccl.conformance.ChildJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -63,5 +66,29 @@ class MpiLibraryTest {
                 .singleElement()
                 .asString()
                 .contains("/there/is/no/libmpi.so", "cannot open shared object file");
+    }
+
+    /** What a launcher of another library starts: a rank that MPI does not know of. */
+    static final class Stranger {
+        private Stranger() {}
+
+        public static void main(String[] arguments) {
+            try (ProcessGroup world = ProcessGroup.builder().backend("mpi").build()) {
+                System.out.println("joined " + world.size());
+            } catch (BackendUnavailableException e) {
+                System.out.println(e.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void aLauncherOfAnotherLibraryIsNamedWithTheOneThatWasLoaded() throws Exception {
+        Mpirun.OPEN_MPI.assumeInstalled();
+        Map<String, String> environment =
+                Map.of("WORLD_SIZE", "2", MpiLibrary.VARIABLE, "libmpi.so.40");
+        assertThat(ChildJvm.outputOf(Stranger.class, environment))
+                .containsPattern(
+                        "WORLD_SIZE is 2, but MPI finds only this process: Open MPI v[0-9.]+,"
+                                + " \\S*libmpi\\S*, does not belong to the launcher");
     }
 }

@@ -44,7 +44,7 @@ final class ProcessRanks implements Ranks {
      * @param type of the device that has the tensors
      */
     ProcessRanks(int storePort, boolean checked, String type) {
-        MpiOptions options = checked ? MpiOptions.DEFAULT.withChecks() : MpiOptions.DEFAULT;
+        MpiOptions options = checked ? MpiOptions.defaults().withChecks() : MpiOptions.defaults();
         backend =
                 type.equals("cpu")
                         ? new HostBackend(options, this)

@@ -21,6 +21,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 import org.jccl.store.Store;
 
 /**
@@ -205,7 +206,7 @@ final class NcclConnector {
                 FailureContext.NONE,
                 call
                         + " did not finish in "
-                        + timeout
+                        + Durations.text(timeout)
                         + ": not all ranks called it, or they can not reach each other;"
                         + " NCCL_DEBUG=INFO tells more");
     }

@@ -13,6 +13,7 @@ import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
+import org.jccl.spi.Durations;
 
 /**
  * Lifetime of a native communicator: one thread inside at a time, ended exactly once, by an abort
@@ -95,7 +96,8 @@ final class NcclHandle {
         while (settled == nccl.ncclInProgress && state == State.OPEN) {
             if (System.nanoTime() - deadline > 0) {
                 throw new OperationTimeoutException(
-                        FailureContext.NONE, call + " was not enqueued in " + timeout);
+                        FailureContext.NONE,
+                        call + " was not enqueued in " + Durations.text(timeout));
             }
             Thread.onSpinWait();
             int asked = nccl.ncclCommGetAsyncError(communicator, settling);

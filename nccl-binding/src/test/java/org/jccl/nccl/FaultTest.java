@@ -73,7 +73,7 @@ final class FaultTest {
     void hangIsEndedByTheDeadline() throws Exception {
         assertThat(reductions(Map.of("MOCK_NCCL_HANG_AT", "2")))
                 .contains("OperationTimeoutException")
-                .contains("not complete after PT3S");
+                .contains("not complete after 3 s");
     }
 
     @ParameterizedTest

@@ -75,7 +75,7 @@ final class WatchdogTest {
                                 .isInstanceOf(OperationTimeoutException.class)
                                 .hasMessageContaining("allReduce(float32 x 4, SUM)")
                                 .hasMessageContaining("operation 2")
-                                .hasMessageContaining("not complete after PT2S");
+                                .hasMessageContaining("not complete after 2 s");
                     } finally {
                         failed.countDown();
                     }

@@ -6,6 +6,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.Durations;
 
 /**
  * Work that a device does in order, with the handle by which SCCL joins it, and how far it has
@@ -115,7 +116,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
                 "tpu:"
                         + device
                         + " is stuck in an operation of a group that was aborted, for "
-                        + patience
+                        + Durations.text(patience)
                         + " now: SCCL can not end it; start this process again");
     }
 }

@@ -86,8 +86,8 @@ final class FaultTest {
         String output = threads ? reductions(environment, THREADS) : reductions(environment);
         assertThat(output)
                 .contains("OperationTimeoutException")
-                .contains("not complete after PT3S")
-                .contains("is stuck in an operation of a group that was aborted, for PT3S now");
+                .contains("not complete after 3 s")
+                .contains("is stuck in an operation of a group that was aborted, for 3 s now");
     }
 
     @Test

@@ -1,0 +1,28 @@
+package org.jccl.spi;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** How messages tell durations. */
+public final class Durations {
+
+    /** From here on nobody asks for milliseconds, and long ones would not fit a long. */
+    private static final long MOST_SECONDS_WITH_MILLIS = TimeUnit.DAYS.toSeconds(1);
+
+    private Durations() {}
+
+    /**
+     * A duration in the words of a message.
+     *
+     * @param duration any
+     * @return for instance {@code 300 s}, {@code 250 ms} or, below a millisecond, {@code 5000 ns}
+     */
+    public static String text(Duration duration) {
+        if (duration.getNano() == 0
+                || Math.abs(duration.getSeconds()) >= MOST_SECONDS_WITH_MILLIS) {
+            return duration.getSeconds() + " s";
+        }
+        long millis = duration.toMillis();
+        return millis == 0 ? duration.toNanos() + " ns" : millis + " ms";
+    }
+}

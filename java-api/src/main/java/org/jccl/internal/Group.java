@@ -284,12 +284,12 @@ public final class Group {
      * The engine for a tensor's device.
      *
      * @param tensor may be null
-     * @return the engine
-     * @throws UsageException when it is null or the group has no backend for its device
+     * @return the engine; any for null, which the check of the operation's arguments refuses
+     * @throws UsageException when the group has no backend for its device
      */
     public Engine engineOf(Tensor tensor) {
         if (tensor == null) {
-            throw new UsageException(context, "tensor is null");
+            return defaultEngine();
         }
         Bound bound = byDeviceType.get(tensor.device().type());
         if (bound == null) {

@@ -8,6 +8,7 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
+import org.jccl.spi.Durations;
 
 /** An operation on a host engine, and the handle the user has of it. */
 public final class HostWork extends Operation implements Work {
@@ -56,7 +57,9 @@ public final class HostWork extends Operation implements Work {
                 if (left <= 0) {
                     throw new WaitTimeoutException(
                             context(),
-                            "not complete after " + timeout + "; it goes on, wait again for it");
+                            "not complete after "
+                                    + Durations.text(timeout)
+                                    + "; it goes on, wait again for it");
                 }
                 // A request makes no notice of its completion, so it is asked in between.
                 long slice = state == State.STARTED ? Math.min(left, 1_000_000) : left;

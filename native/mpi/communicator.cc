@@ -90,8 +90,7 @@ Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode
       mode_(mode),
       looksFirst_(kOverruns && !mode.trusted),
       tagsTellLength_(looksFirst_ && owned),
-      // One is the library's own, and the tags of the user are spread over the others.
-      largestTag_((largestTag() - 1) / (mode.checked ? kCheckedTags : 1) / (tagsTellLength_ ? 2 : 1) - 1) {
+      tagsOfOne_((mode.checked ? kCheckedTags : 1) * (tagsTellLength_ ? 2 : 1)) {
   if (!owned && worldIsSpoilt) {
     throw Failure(
         kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"

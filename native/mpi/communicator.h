@@ -61,6 +61,9 @@ class Communicator {
   // Returns the sender of a receive, else -1.
   int await(Operation* operation);
 
+  // So that all tags that stand for one of the user's are below the library's own.
+  int largestUserTag() const { return largestTag() / tagsOfOne_ - 1; }
+
   void abort() { aborted_ = true; }
 
   // Whether an operation was given up that the library may still run.
@@ -142,7 +145,8 @@ class Communicator {
   const bool looksFirst_;
   // Whether short messages need no look, since their tags tell them from long ones. Ranks in C have no such tags.
   const bool tagsTellLength_;
-  const int largestTag_;
+  // MPI's tags for each of the user's.
+  const int tagsOfOne_;
   int rank_;
   int size_;
   Traffic traffic_;

@@ -3,7 +3,8 @@
 // Open MPI 4.1 writes a message that is longer than what the receiver expects past the end of its memory, when it fetches
 // or puts it straight there, as it does above the size that it sends eagerly. So a receive of more than that is given to
 // it only when the message is there and its length known, and such a collective only when the ranks have compared what
-// they are about to do. Shorter receives have tags that no long message has. Whoever waits for anything brings all of them forward, as MPI does with what it has in hand.
+// they are about to do. Shorter receives have tags that no long message has. Whoever waits for anything brings all of
+// them forward, as MPI does with what it has in hand.
 #pragma once
 
 #include <atomic>

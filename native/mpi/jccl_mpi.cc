@@ -297,6 +297,8 @@ int jccl_mpi_await(int64_t handle, int64_t request) noexcept {
 
 int jccl_mpi_abandoned(int64_t handle) noexcept { return communicator(handle).abandoned() ? 1 : 0; }
 
+int jccl_mpi_largest_user_tag(int64_t handle) noexcept { return communicator(handle).largestUserTag(); }
+
 void jccl_mpi_abort(int64_t handle) noexcept { communicator(handle).abort(); }
 
 int jccl_mpi_close(int64_t handle) noexcept {

@@ -48,6 +48,9 @@ JCCL_MPI_CALL int64_t jccl_mpi_create(
 // MPI does not match those with others.
 JCCL_MPI_CALL int64_t jccl_mpi_shared_world() noexcept;
 
+// The largest tag of a message in a group; others are refused by the caller.
+JCCL_MPI_CALL int jccl_mpi_largest_user_tag(int64_t handle) noexcept;
+
 // Each returns 0 when it is complete, else a request above 0; see org.jccl.spi.Communicator.
 JCCL_MPI_CALL int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_broadcast(

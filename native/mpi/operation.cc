@@ -6,7 +6,7 @@
 
 namespace jccl {
 
-// Products that do not wait for one another, since each collective is hashed; the factors are odd digits of pi.
+// Products that do not wait for one another, since each collective is hashed; the factors are digits of pi, made odd.
 uint64_t signatureOf(const Call& call, int size) {
   uint64_t factor;
   std::memcpy(&factor, &call.factor, sizeof(factor));

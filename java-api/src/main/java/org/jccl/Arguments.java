@@ -298,12 +298,15 @@ final class Arguments {
         if (tag < 0) {
             throw checks.bad(operation, "tag must not be negative, got " + tag);
         }
-        if (tag != 0 && !engine.communicator().matchesTags()) {
+        int largest = engine.communicator().largestTag();
+        if (tag > largest) {
             throw checks.bad(
                     operation,
-                    "this backend has no tags: messages between two ranks match in the order of the"
-                            + " calls; use tag 0, got "
-                            + tag);
+                    largest == 0
+                            ? "this backend has no tags: messages between two ranks match in the"
+                                    + " order of the calls; use tag 0, got "
+                                    + tag
+                            : "tag is at most " + largest + " on this backend, got " + tag);
         }
         operation.tag = tag;
     }

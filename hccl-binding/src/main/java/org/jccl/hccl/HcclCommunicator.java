@@ -117,8 +117,8 @@ final class HcclCommunicator implements Communicator {
     }
 
     @Override
-    public boolean matchesTags() {
-        return false;
+    public int largestTag() {
+        return 0;
     }
 
     @Override

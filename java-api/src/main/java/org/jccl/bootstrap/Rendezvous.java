@@ -81,7 +81,7 @@ public final class Rendezvous implements AutoCloseable {
                     "init method, timeout and environment must not be null, but are "
                             + initMethod
                             + ", "
-                            + (timeout == null ? null : Durations.text(timeout))
+                            + Durations.text(timeout)
                             + (environment == null ? " and null" : " and a map"));
         }
         InitMethod method = InitMethod.parse(initMethod);

@@ -352,7 +352,7 @@ public final class Group {
             throw new UsageException(
                     context,
                     "monitoredBarrier: timeout must be from 0 to a day, got "
-                            + (wait == null ? null : Durations.text(wait)));
+                            + Durations.text(wait));
         }
         Store shared = requireStore("monitoredBarrier");
         String prefix;

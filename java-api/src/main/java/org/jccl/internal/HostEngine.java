@@ -14,7 +14,7 @@ import org.jccl.spi.Communicator;
 /**
  * The engine of libraries that work on the calling thread.
  *
- * <p>Collectives go through a queue in the order they were issued. Whoever holds the {@code turn}
+ * <p>Collectives go through a queue in the order they were issued. Whoever has the {@link Turn}
  * runs its head: a worker thread, a thread that awaits a work in the queue, or a synchronous
  * caller, which first runs what was queued before it. So there is one order and no thread change
  * that a waiting caller has to pay. Messages are started at once and have no turn.

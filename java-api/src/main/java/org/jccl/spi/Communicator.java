@@ -39,13 +39,13 @@ public interface Communicator extends AutoCloseable {
     }
 
     /**
-     * Whether messages carry tags. Where they do not, a tag other than 0 is refused before {@link
-     * #send} or {@link #recv} is called.
+     * The largest tag of messages; a receive takes only messages with its tag. Larger ones are
+     * refused before {@link #send} or {@link #recv} is called.
      *
-     * @return true when a receive takes only messages with its tag
+     * @return 0 where messages carry no tags
      */
-    default boolean matchesTags() {
-        return true;
+    default int largestTag() {
+        return Integer.MAX_VALUE;
     }
 
     /**

@@ -14,10 +14,13 @@ public final class Durations {
     /**
      * A duration in the words of a message.
      *
-     * @param duration any
+     * @param duration any, or null
      * @return for instance {@code 300 s}, {@code 250 ms} or, below a millisecond, {@code 5000 ns}
      */
     public static String text(Duration duration) {
+        if (duration == null) {
+            return "null";
+        }
         if (duration.getNano() == 0
                 || Math.abs(duration.getSeconds()) >= MOST_SECONDS_WITH_MILLIS) {
             return duration.getSeconds() + " s";

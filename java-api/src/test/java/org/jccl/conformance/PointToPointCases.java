@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jccl.Batch;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
@@ -150,6 +152,32 @@ abstract class PointToPointCases extends Cases {
                         rank.expect(got, new long[] {tag, 100 + tag}, "tag " + tag);
                     }
                     sent.forEach(Work::await);
+                });
+    }
+
+    @Test
+    @Needs(Capability.TAGS)
+    void theLargestTagIsTakenAndALargerOneRefusedBeforeItIsSent() {
+        onRanks(
+                2,
+                rank -> {
+                    int peer = 1 - rank.rank();
+                    int largest = Integer.MAX_VALUE;
+                    Tensor got = rank.blank(DataType.INT32, 1);
+                    try {
+                        Work received = rank.group().recv(got, peer, largest);
+                        rank.group().send(rank.tensor(DataType.INT32, 1), peer, largest).await();
+                        received.await();
+                    } catch (UsageException e) {
+                        Matcher told = Pattern.compile("at most (\\d+) on").matcher(e.getMessage());
+                        assertThat(told.find()).as(e.getMessage()).isTrue();
+                        largest = Integer.parseInt(told.group(1));
+                    }
+                    // The group goes on.
+                    Work received = rank.group().recv(got, peer, largest);
+                    rank.group().send(rank.tensor(DataType.INT32, 7), peer, largest).await();
+                    received.await();
+                    rank.expect(got, new long[] {7}, "tag " + largest);
                 });
     }
 

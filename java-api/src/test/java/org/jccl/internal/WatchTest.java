@@ -138,7 +138,7 @@ class WatchTest {
         Thread closer = new Thread(() -> engine.close(Duration.ofSeconds(2)));
         closer.start();
         for (int request = 1; request <= works.size(); request++) {
-            Thread.sleep(500);
+            Thread.sleep(500); // Less than the patience each, more than it together.
             library.complete(request);
         }
         closer.join();

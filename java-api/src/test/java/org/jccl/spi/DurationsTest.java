@@ -10,6 +10,7 @@ final class DurationsTest {
 
     @ParameterizedTest
     @CsvSource({
+        ", null",
         "PT5M, 300 s",
         "PT0S, 0 s",
         "PT-5S, -5 s",

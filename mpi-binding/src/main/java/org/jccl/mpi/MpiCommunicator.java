@@ -12,12 +12,14 @@ final class MpiCommunicator implements Communicator {
     private final long handle;
     private final int[] worldRanks;
     private final boolean onDevice;
+    private final int largestTag;
     private volatile boolean closed;
 
     private MpiCommunicator(long handle, int[] worldRanks, boolean onDevice) {
         this.handle = handle;
         this.worldRanks = worldRanks;
         this.onDevice = onDevice;
+        this.largestTag = MpiNative.largestUserTag(handle);
     }
 
     static MpiCommunicator connect(
@@ -51,6 +53,11 @@ final class MpiCommunicator implements Communicator {
 
     int[] worldRanks() {
         return worldRanks.clone();
+    }
+
+    @Override
+    public int largestTag() {
+        return largestTag;
     }
 
     @Override

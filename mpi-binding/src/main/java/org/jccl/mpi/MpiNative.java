@@ -71,6 +71,9 @@ final class MpiNative {
     @Name("jccl_mpi_largest_tag")
     static native int largestTag();
 
+    @Name("jccl_mpi_largest_user_tag")
+    static native int largestUserTag(long handle);
+
     @Name("jccl_mpi_takes_cuda")
     static native int takesCuda();
 

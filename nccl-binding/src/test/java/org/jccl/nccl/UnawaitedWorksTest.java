@@ -131,8 +131,11 @@ final class UnawaitedWorksTest {
             engine.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
             assertThat(late.isCompleted()).isTrue();
             // Its thread looks for works that have ended, again and again.
+            int before = eventsAsked.get();
             held.toFuture();
-            Thread.sleep(200);
+            while (eventsAsked.get() < before + 3 && !freed.get()) {
+                Thread.onSpinWait();
+            }
             assertThat(freed).isFalse();
             gate.open();
             engine.close(Duration.ofSeconds(5));

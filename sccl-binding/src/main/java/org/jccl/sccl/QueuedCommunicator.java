@@ -73,8 +73,8 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public boolean matchesTags() {
-        return direct.matchesTags();
+    public int largestTag() {
+        return direct.largestTag();
     }
 
     @Override

@@ -83,8 +83,8 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public boolean matchesTags() {
-        return false;
+    public int largestTag() {
+        return 0;
     }
 
     @Override

@@ -4,64 +4,69 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Slurm's {@code srun}. The store lives on the first host of the step, on a port derived from the
- * job's id, unless {@code MASTER_ADDR} and {@code MASTER_PORT} say otherwise. {@code
- * SLURM_NTASKS_PER_NODE} is a limit, so a step may have fewer ranks than that.
+ * A step of Slurm's {@code srun}. The store lives on the step's first host, on a port derived from
+ * the ids of job and step, unless {@code MASTER_ADDR} and {@code MASTER_PORT} say otherwise.
  */
 final class SlurmEnvironment implements ClusterEnvironment {
 
-    /** Ports 15000 to 24999, as PyTorch Lightning picks them, so that jobs rarely collide. */
+    /** Ports 15000 to 24999, below those that systems give out by themselves. */
     private static final int FIRST_PORT = 15000;
 
     private static final int PORTS = 10000;
+
+    private static final String TASKS = "SLURM_STEP_NUM_TASKS";
 
     @Override
     public String name() {
         return "Slurm";
     }
 
+    /**
+     * A batch script has {@code SLURM_PROCID} too, but is no task of a step. A step of one task may
+     * be a shell from which something else starts the ranks.
+     */
     @Override
     public boolean detect(Map<String, String> environment) {
-        return environment.containsKey("SLURM_PROCID");
+        boolean isTask = environment.containsKey("SLURM_PROCID") && environment.containsKey(TASKS);
+        boolean isShell =
+                "1".equals(environment.get(TASKS))
+                        && !"1".equals(environment.getOrDefault(LaunchVariables.WORLD_SIZE, "1"));
+        return isTask && !isShell;
     }
 
     @Override
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank, as srun does", "SLURM_PROCID");
-        int worldSize =
-                reader.required(
-                        1, "number of ranks, as srun does", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS");
+        int worldSize = reader.required(1, "number of ranks, as srun does", TASKS);
         reader.mustAgree(LaunchVariables.RANK, rank, "SLURM_PROCID");
-        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, "the number of Slurm tasks");
-        return reader.local(
-                        reader.optional(0, "SLURM_LOCALID"),
-                        Math.min(worldSize, reader.optional(1, "SLURM_NTASKS_PER_NODE")))
+        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, TASKS);
+        // SLURM_NTASKS_PER_NODE is what was asked for, often for another step.
+        int localWorldSize =
+                reader.text("SLURM_GTIDS")
+                        .map(ranks -> ranks.split(",").length)
+                        .orElse(MembershipReader.UNKNOWN);
+        return reader.local(reader.optional(0, "SLURM_LOCALID"), localWorldSize)
                 .master()
                 .masterOrElse(masterAddress(reader), masterPort(reader))
                 .membership(rank, worldSize);
     }
 
     private static Optional<String> masterAddress(MembershipReader reader) {
-        for (String name : new String[] {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
-            Optional<String> nodes = reader.text(name);
-            if (nodes.isPresent()) {
-                Optional<String> host = firstHost(nodes.get());
-                if (host.isEmpty()) {
-                    reader.problem(
-                            name + "=" + nodes.get() + " is not a list of hosts: set MASTER_ADDR");
-                }
-                return host;
-            }
+        String name = "SLURM_STEP_NODELIST";
+        Optional<String> nodes = reader.text(name);
+        Optional<String> host = nodes.flatMap(SlurmEnvironment::firstHost);
+        if (nodes.isPresent() && host.isEmpty()) {
+            reader.problem(name + "=" + nodes.get() + " is not a list of hosts: set MASTER_ADDR");
         }
-        return reader.text("SLURM_LAUNCH_NODE_IPADDR");
+        return host;
     }
 
+    /** Steps may run at once, and their ids are as large as 4294967290. */
     private static Optional<Integer> masterPort(MembershipReader reader) {
-        int job = reader.optional(0, "SLURM_JOB_ID", "SLURM_JOBID");
-        return job == MembershipReader.UNKNOWN
-                ? Optional.empty()
-                : Optional.of(FIRST_PORT + job % PORTS);
+        String step = reader.text("SLURM_STEP_ID").orElse("");
+        return reader.text("SLURM_JOB_ID")
+                .map(job -> FIRST_PORT + Math.floorMod((job + "." + step).hashCode(), PORTS));
     }
 
     /**

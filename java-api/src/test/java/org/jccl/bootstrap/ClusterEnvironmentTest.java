@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Filter;
 import java.util.logging.Logger;
+import java.util.stream.Stream;
 import org.jccl.BootstrapException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -216,34 +217,125 @@ class ClusterEnvironmentTest {
                 .hasMessageContaining("PMI_SIZE is not set");
     }
 
+    /** The second task of the second node of a step of five, on nodes with room for three. */
     private static final Map<String, String> SLURM =
-            Map.of(
-                    "SLURM_PROCID", "2",
-                    "SLURM_NTASKS", "4",
-                    "SLURM_LOCALID", "0",
-                    "SLURM_NTASKS_PER_NODE", "2",
-                    "SLURM_STEP_NODELIST", "gpu[07-08]",
-                    "SLURM_JOB_ID", "1234567");
+            Map.ofEntries(
+                    Map.entry("SLURM_PROCID", "4"),
+                    Map.entry("SLURM_LOCALID", "1"),
+                    Map.entry("SLURM_GTIDS", "3,4"),
+                    Map.entry("SLURM_NTASKS", "5"),
+                    Map.entry("SLURM_NTASKS_PER_NODE", "1"),
+                    Map.entry("SLURM_STEP_NUM_TASKS", "5"),
+                    Map.entry("SLURM_STEP_TASKS_PER_NODE", "3,2"),
+                    Map.entry("SLURM_STEP_NODELIST", "gpu[07-08]"),
+                    Map.entry("SLURM_JOB_NODELIST", "gpu[06-08]"),
+                    Map.entry("SLURM_JOB_ID", "1234567"),
+                    Map.entry("SLURM_STEP_ID", "0"));
 
     @Test
     void slurm() {
-        assertThat(read(SLURM))
+        Membership place = read(SLURM);
+        assertThat(place)
                 .isEqualTo(
                         new Membership(
                                 "Slurm",
-                                2,
                                 4,
-                                0,
+                                5,
+                                1,
                                 2,
                                 Optional.of("gpu07"),
-                                Optional.of(15000 + 4567),
+                                place.masterPort(),
                                 false,
                                 0));
+        assertThat(place.masterPort()).hasValueSatisfying(this::isSlurmPort);
+    }
+
+    private void isSlurmPort(int port) {
+        assertThat(port).isBetween(15000, 24999);
     }
 
     @Test
-    void slurmsOwnPmiIsStillSlurm() {
-        assertThat(read(with(SLURM, "PMI_RANK", "2", "PMI_SIZE", "4")).source()).isEqualTo("Slurm");
+    void stepsOfAJobThatRunAtOnceHaveDifferentPorts() {
+        List<Optional<Integer>> ports =
+                Stream.of("0", "1", "2", "10", "4294967290")
+                        .map(step -> read(with(SLURM, "SLURM_STEP_ID", step)).masterPort())
+                        .toList();
+        assertThat(ports).doesNotHaveDuplicates().allSatisfy(port -> isSlurmPort(port.get()));
+        assertThat(read(with(SLURM, "SLURM_JOB_ID", "1234568")).masterPort()).isNotIn(ports);
+        assertThat(read(SLURM).masterPort()).isIn(ports);
+    }
+
+    /** There SLURM_NTASKS is what srun would start, not what this process is one of. */
+    @Test
+    void aBatchScriptIsNoRank() {
+        Map<String, String> script =
+                Map.of(
+                        "SLURM_PROCID", "0",
+                        "SLURM_LOCALID", "0",
+                        "SLURM_GTIDS", "0",
+                        "SLURM_NTASKS", "3",
+                        "SLURM_NODELIST", "vm",
+                        "SLURM_JOB_ID", "6");
+        assertThatThrownBy(() -> read(script))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("no launcher recognised")
+                .hasMessageContaining("srun");
+    }
+
+    /** As {@code srun --pty bash} and {@code salloc} with an interactive step start it. */
+    private static final Map<String, String> SLURM_SHELL =
+            Map.of(
+                    "SLURM_PROCID", "0",
+                    "SLURM_LOCALID", "0",
+                    "SLURM_GTIDS", "0",
+                    "SLURM_NTASKS", "3",
+                    "SLURM_STEP_NUM_TASKS", "1",
+                    "SLURM_STEP_NODELIST", "vm",
+                    "SLURM_JOB_ID", "26",
+                    "SLURM_STEP_ID", "4294967290");
+
+    @Test
+    void inAShellOfSlurmTheWorldIsOneUnlessItIsSaidOtherwise() {
+        assertThat(read(SLURM_SHELL).worldSize()).isEqualTo(1);
+        assertThat(read(with(SLURM_SHELL, "RANK", "0", "WORLD_SIZE", "1")).source())
+                .isEqualTo("Slurm");
+        Membership place =
+                read(
+                        with(
+                                SLURM_SHELL,
+                                "RANK",
+                                "1",
+                                "WORLD_SIZE",
+                                "2",
+                                "MASTER_ADDR",
+                                "localhost",
+                                "MASTER_PORT",
+                                "7"));
+        assertThat(place.rank()).isEqualTo(1);
+        assertThat(place.worldSize()).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"PMI_RANK, 4", "PMIX_RANK, 4", "PALS_RANKID, 4"})
+    void slurmsPmiIsStillSlurm(String name, String rank) {
+        assertThat(read(with(SLURM, name, rank)).source()).isEqualTo("Slurm");
+    }
+
+    @Test
+    void mpichsLauncherInAStepIsNotSlurm() {
+        Map<String, String> rank =
+                with(
+                        SLURM_SHELL,
+                        "PMI_RANK",
+                        "1",
+                        "PMI_SIZE",
+                        "3",
+                        "MPI_LOCALRANKID",
+                        "1",
+                        "MPI_LOCALNRANKS",
+                        "3");
+        assertThat(read(rank).source()).isEqualTo("MPICH (Hydra)");
+        assertThat(read(rank).worldSize()).isEqualTo(3);
     }
 
     @Test
@@ -251,20 +343,6 @@ class ClusterEnvironmentTest {
         Membership place = read(with(SLURM, "MASTER_ADDR", "h", "MASTER_PORT", "7"));
         assertThat(place.masterAddress()).contains("h");
         assertThat(place.masterPort()).contains(7);
-    }
-
-    @Test
-    void slurmFallsBackToTheJobsHostsAndTheLaunchNode() {
-        Map<String, String> noStep = without(SLURM, "SLURM_STEP_NODELIST");
-        assertThat(read(with(noStep, "SLURM_JOB_NODELIST", "a,b")).masterAddress()).contains("a");
-        assertThat(read(with(noStep, "SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1")).masterAddress())
-                .contains("10.0.0.1");
-        assertThat(read(noStep).masterAddress()).isEmpty();
-    }
-
-    @Test
-    void aStepMayHaveFewerTasksThanFitOnANode() {
-        assertThat(read(with(SLURM, "SLURM_NTASKS_PER_NODE", "8")).localWorldSize()).isEqualTo(4);
     }
 
     @ParameterizedTest

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -58,6 +60,34 @@ final class BenchCommandTest {
                         "--iters=2");
         assertThat(bench.exitCode()).as(bench.err()).isZero();
         assertThat(bench.out()).contains("# Out of bounds values : 0 OK").contains("half     avg");
+    }
+
+    /** In a process of its own, as {@code srun --pty bash} would start it. */
+    @Test
+    void startsTheRanksFromASlurmShell(@TempDir Path folder) throws Exception {
+        ProcessBuilder builder =
+                new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Jccl.class.getName(),
+                        "bench",
+                        "barrier",
+                        "-n2",
+                        "--iters=2");
+        builder.environment()
+                .putAll(
+                        Map.of(
+                                "SLURM_PROCID", "0",
+                                "SLURM_STEP_NUM_TASKS", "1",
+                                "SLURM_STEP_NODELIST", "localhost",
+                                "SLURM_STEP_ID", "0",
+                                "SLURM_JOB_ID", "1"));
+        Path output = folder.resolve("out");
+        Process process = builder.redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        assertThat(process.waitFor(100, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).as(Files.readString(output)).isZero();
+        assertThat(output).content().contains("#  Rank  1");
     }
 
     @ParameterizedTest

@@ -127,7 +127,12 @@ public final class BenchCommand implements Callable<Integer> {
         boolean inJob =
                 ClusterEnvironment.KNOWN.stream().anyMatch(known -> known.detect(environment));
         BenchOptions options = options();
-        return inJob ? measure(options) : launch(options);
+        return inJob && !mayStartMore(environment) ? measure(options) : launch(options);
+    }
+
+    /** A shell of Slurm's is a job of one rank, from which the ranks may be started. */
+    private boolean mayStartMore(Map<String, String> environment) {
+        return ranks.orElse(1) > 1 && ClusterEnvironment.readFirst(environment).worldSize() == 1;
     }
 
     private int measure(BenchOptions options) throws IOException {

@@ -104,8 +104,14 @@ final class MpiLibrary {
             }
             tried.add(title + ": " + text);
         }
+        String narrowed =
+                isOfMpich(environment)
+                        ? "no MPICH or relative was found, for which the launcher's variables (as"
+                                + " those of srun --mpi=pmi2; for Open MPI it is --mpi=pmix) ask"
+                        : "no MPI library was found";
         return new Availability.Unavailable(
-                "no MPI library was found; install Open MPI or MPICH (Debian: libopenmpi3 or"
+                narrowed
+                        + "; install Open MPI or MPICH (Debian: libopenmpi3 or"
                         + " libmpich12), or name the library with -D"
                         + PROPERTY
                         + "=PATH or "
@@ -124,16 +130,12 @@ final class MpiLibrary {
 
     /** What to open, in order; empty for what the process has. */
     static List<String> candidates(Map<String, String> environment) {
-        String named = System.getProperty(PROPERTY, environment.getOrDefault(VARIABLE, ""));
-        if (!named.isEmpty()) {
-            return List.of(named);
+        if (isNamed(environment)) {
+            return List.of(named(environment));
         }
         List<String> names = new ArrayList<>(List.of(""));
-        boolean openMpi = environment.containsKey("OMPI_COMM_WORLD_RANK");
-        boolean mpich =
-                !openMpi
-                        && !environment.containsKey("PMIX_RANK")
-                        && MPICH_VARIABLES.stream().anyMatch(environment::containsKey);
+        boolean openMpi = isOfOpenMpi(environment);
+        boolean mpich = isOfMpich(environment);
         boolean unknown = !openMpi && !mpich;
         if (unknown) {
             names.add(STANDARD_ABI);
@@ -148,5 +150,24 @@ final class MpiLibrary {
             names.add(STANDARD_ABI);
         }
         return names;
+    }
+
+    /** Whether the user says which library to use. */
+    static boolean isNamed(Map<String, String> environment) {
+        return !named(environment).isEmpty();
+    }
+
+    private static String named(Map<String, String> environment) {
+        return System.getProperty(PROPERTY, environment.getOrDefault(VARIABLE, ""));
+    }
+
+    private static boolean isOfOpenMpi(Map<String, String> environment) {
+        return environment.containsKey("OMPI_COMM_WORLD_RANK");
+    }
+
+    private static boolean isOfMpich(Map<String, String> environment) {
+        return !isOfOpenMpi(environment)
+                && !environment.containsKey("PMIX_RANK")
+                && MPICH_VARIABLES.stream().anyMatch(environment::containsKey);
     }
 }

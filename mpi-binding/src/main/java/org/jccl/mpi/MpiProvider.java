@@ -1,8 +1,6 @@
 package org.jccl.mpi;
 
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jccl.Availability;
@@ -26,33 +24,7 @@ public final class MpiProvider implements BackendProvider {
 
     static final String NAME = "mpi";
 
-    private static final System.Logger LOG = System.getLogger(MpiProvider.class.getName());
-
-    /** Where launchers say how many ranks a job has. */
-    private static final List<String> SIZES =
-            List.of(
-                    "OMPI_COMM_WORLD_SIZE",
-                    "PMI_SIZE",
-                    "MV2_COMM_WORLD_SIZE",
-                    "SLURM_STEP_NUM_TASKS",
-                    "WORLD_SIZE");
-
-    /** Where launchers say how many ranks share this host. */
-    private static final List<String> LOCAL_SIZES =
-            List.of(
-                    "OMPI_COMM_WORLD_LOCAL_SIZE",
-                    "MPI_LOCALNRANKS",
-                    "MV2_COMM_WORLD_LOCAL_SIZE",
-                    "PMI_LOCAL_SIZE");
-
-    /** Where launchers say which of them this one is; Slurm's also holds for an mpirun's parent. */
-    private static final List<String> LOCAL_RANKS =
-            List.of(
-                    "OMPI_COMM_WORLD_LOCAL_RANK",
-                    "MPI_LOCALRANKID",
-                    "MV2_COMM_WORLD_LOCAL_RANK",
-                    "PALS_LOCAL_RANKID",
-                    "SLURM_LOCALID");
+    private static final MpiLauncher LAUNCHER = new MpiLauncher(System.getenv());
 
     private Availability availability;
     private boolean initialised;
@@ -115,14 +87,14 @@ public final class MpiProvider implements BackendProvider {
         initialise();
         int size = MpiNative.worldSize();
         if (size == 1) {
-            requireAlone(System.getenv());
+            LAUNCHER.requireAlone(library());
         }
         boolean shared = options(options).sharedWorld();
         return Optional.of(
                 new World(
                         MpiNative.worldRank(),
                         size,
-                        localRank(System.getenv()),
+                        LAUNCHER.localRank(),
                         shared ? Optional.empty() : Optional.of(MpiProvider::broadcast)));
     }
 
@@ -133,30 +105,6 @@ public final class MpiProvider implements BackendProvider {
         }
     }
 
-    private void requireAlone(Map<String, String> environment) {
-        for (String variable : SIZES) {
-            if (number(environment, variable) > 1) {
-                throw new BackendUnavailableException(
-                        FailureContext.NONE,
-                        variable
-                                + " is "
-                                + environment.get(variable)
-                                + ", but MPI finds only this process: "
-                                + library()
-                                + " does not belong to the launcher. Start the ranks with the"
-                                + " mpirun of this library, or name the launcher's library with -D"
-                                + MpiLibrary.PROPERTY
-                                + "=PATH");
-            }
-        }
-        if (!isLaunched(environment)) {
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "mpi: no launcher started this process, so it is a world of one rank; use"
-                            + " mpirun");
-        }
-    }
-
     private String library() {
         // Open MPI tells behind the version how it was packaged.
         return availability() instanceof Availability.Available found
@@ -164,36 +112,13 @@ public final class MpiProvider implements BackendProvider {
                 : "the library";
     }
 
-    /** Whether a launcher says how many ranks there are. */
-    static boolean isLaunched(Map<String, String> environment) {
-        return SIZES.stream().anyMatch(environment::containsKey);
-    }
-
-    private static int number(Map<String, String> environment, String variable) {
-        String text = environment.getOrDefault(variable, "0");
-        return text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : 0;
-    }
-
-    /** The rank on this host, or -1 when no launcher says. */
-    static int localRank(Map<String, String> environment) {
-        return LOCAL_RANKS.stream()
-                .filter(environment::containsKey)
-                .findFirst()
-                .map(variable -> number(environment, variable))
-                .orElse(-1);
-    }
-
     private synchronized void initialise() {
         requireAvailable();
         if (initialised) {
             return;
         }
-        Map<String, String> environment = System.getenv();
-        int localRanks = 0;
-        for (String variable : LOCAL_SIZES) {
-            localRanks = Math.max(localRanks, number(environment, variable));
-        }
-        int status = MpiNative.init(localRanks);
+        LAUNCHER.requireProcessManager(library());
+        int status = MpiNative.init(LAUNCHER.localSize());
         if (status < 0) {
             throw MpiFailures.of(-status);
         }

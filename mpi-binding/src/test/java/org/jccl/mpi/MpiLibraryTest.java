@@ -33,20 +33,14 @@ class MpiLibraryTest {
                 .contains("libmpich.so.12");
     }
 
+    /** As srun of Slurm 22.05 sets them. */
     @Test
-    void launcherOfOneRankIsALauncher() {
-        assertThat(MpiProvider.isLaunched(Map.of("OMPI_COMM_WORLD_SIZE", "1"))).isTrue();
-        assertThat(MpiProvider.isLaunched(Map.of("PMI_SIZE", "1"))).isTrue();
-        assertThat(MpiProvider.isLaunched(Map.of("PATH", "/bin"))).isFalse();
-    }
-
-    @Test
-    void theLauncherTellsTheRankOnTheHost() {
-        assertThat(MpiProvider.localRank(Map.of())).isEqualTo(-1);
-        assertThat(
-                        MpiProvider.localRank(
-                                Map.of("SLURM_LOCALID", "0", "OMPI_COMM_WORLD_LOCAL_RANK", "3")))
-                .isEqualTo(3);
+    void srunsPmiDecidesTheFamily() {
+        Map<String, String> pmix = Map.of("SLURM_STEP_ID", "0", "PMIX_RANK", "1");
+        assertThat(MpiLibrary.candidates(pmix)).contains("libmpi.so.40");
+        Map<String, String> pmi2 =
+                Map.of("SLURM_STEP_ID", "0", "PMI_RANK", "1", "PMI_SIZE", "2", "PMI_FD", "13");
+        assertThat(MpiLibrary.candidates(pmi2)).doesNotContain("libmpi.so.40");
     }
 
     @Test

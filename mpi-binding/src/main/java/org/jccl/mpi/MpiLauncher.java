@@ -1,0 +1,141 @@
+package org.jccl.mpi;
+
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jccl.BackendUnavailableException;
+import org.jccl.FailureContext;
+
+/** What the variables of MPI's launchers say about this process, beside MPI itself. */
+final class MpiLauncher {
+
+    /** Where launchers say how many ranks a job has. */
+    private static final List<String> SIZES =
+            List.of(
+                    "OMPI_COMM_WORLD_SIZE",
+                    "PMI_SIZE",
+                    "MV2_COMM_WORLD_SIZE",
+                    "SLURM_STEP_NUM_TASKS",
+                    "WORLD_SIZE");
+
+    /** Where launchers say how many ranks share this host. */
+    private static final List<String> LOCAL_SIZES =
+            List.of(
+                    "OMPI_COMM_WORLD_LOCAL_SIZE",
+                    "MPI_LOCALNRANKS",
+                    "MV2_COMM_WORLD_LOCAL_SIZE",
+                    "PMI_LOCAL_SIZE");
+
+    /** Where launchers say which of them this one is; Slurm's also holds for an mpirun's parent. */
+    private static final List<String> LOCAL_RANKS =
+            List.of(
+                    "OMPI_COMM_WORLD_LOCAL_RANK",
+                    "MPI_LOCALRANKID",
+                    "MV2_COMM_WORLD_LOCAL_RANK",
+                    "PALS_LOCAL_RANKID",
+                    "SLURM_LOCALID");
+
+    private static final String SLURM_STEP = "SLURM_STEP_ID";
+
+    /** Any of these and Open MPI may find the other ranks, or is alone without looking for them. */
+    private static final List<String> OPEN_MPI_FINDS =
+            List.of("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
+
+    private static final String SRUN =
+            "srun needs --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH and its relatives;"
+                    + " 'srun --mpi=list' tells what it has";
+
+    private final Map<String, String> environment;
+
+    MpiLauncher(Map<String, String> environment) {
+        this.environment = environment;
+    }
+
+    /**
+     * Called before MPI is initialised, since Open MPI before 5 ends a process that {@code srun}
+     * started without a way to the others.
+     *
+     * @param library with its version in front
+     * @throws BackendUnavailableException when it would do so
+     */
+    void requireProcessManager(String library) {
+        if (library.matches("Open MPI v[1-4][.].*")
+                && environment.containsKey(SLURM_STEP)
+                && OPEN_MPI_FINDS.stream().noneMatch(environment::containsKey)
+                && !MpiLibrary.isNamed(environment)) {
+            throw new BackendUnavailableException(
+                    FailureContext.NONE,
+                    "srun started this process, but none of "
+                            + String.join(", ", OPEN_MPI_FINDS)
+                            + " is set, and then "
+                            + library
+                            + " ends the process: "
+                            + SRUN
+                            + ". In a shell that srun started, use mpirun, or unset "
+                            + SLURM_STEP
+                            + " for a world of one");
+        }
+    }
+
+    /**
+     * Called where MPI finds one rank. That no launcher started it is logged as a warning.
+     *
+     * @param library what was loaded, for the message
+     * @throws BackendUnavailableException when a launcher says that there are several
+     */
+    void requireAlone(String library) {
+        for (String variable : SIZES) {
+            if (number(variable) > 1) {
+                throw new BackendUnavailableException(
+                        FailureContext.NONE,
+                        variable
+                                + " is "
+                                + environment.get(variable)
+                                + ", but MPI finds only this process: "
+                                + library
+                                + " does not belong to the launcher. Start the ranks with the"
+                                + " mpirun of this library, or name the launcher's library with -D"
+                                + MpiLibrary.PROPERTY
+                                + "=PATH"
+                                + (environment.containsKey(SLURM_STEP) ? ". " + SRUN : ""));
+            }
+        }
+        if (!isThere()) {
+            System.getLogger(MpiLauncher.class.getName())
+                    .log(
+                            Level.WARNING,
+                            "mpi: no launcher started this process, so it is a world of one rank;"
+                                    + " use mpirun or srun");
+        }
+    }
+
+    /** Whether a launcher says how many ranks there are. */
+    boolean isThere() {
+        return SIZES.stream().anyMatch(environment::containsKey);
+    }
+
+    /** The rank on this host, or -1 when no launcher says. */
+    int localRank() {
+        return LOCAL_RANKS.stream()
+                .filter(environment::containsKey)
+                .findFirst()
+                .map(this::number)
+                .orElse(-1);
+    }
+
+    /** The number of ranks on this host, or 0 when no launcher says. */
+    int localSize() {
+        // Slurm lists the ranks of the host.
+        String ranks = environment.getOrDefault("SLURM_GTIDS", "");
+        int ofSlurm = ranks.isEmpty() ? 0 : ranks.split(",").length;
+        return Stream.concat(Stream.of(ofSlurm), LOCAL_SIZES.stream().map(this::number))
+                .max(Integer::compare)
+                .orElse(0);
+    }
+
+    private int number(String variable) {
+        String text = environment.getOrDefault(variable, "0");
+        return text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : 0;
+    }
+}

@@ -67,16 +67,18 @@ enum Mpirun {
             command.addAll(each.getValue());
             separator = ":";
         }
-        return run(command);
+        return run(command, Map.of());
     }
 
-    private static Outcome run(List<String> command) {
+    /** Runs any launcher, with variables that are added. */
+    static Outcome run(List<String> command, Map<String, String> environment) {
         try {
             Path output = Files.createTempFile("jccl-mpirun", ".txt");
             ProcessBuilder builder =
                     new ProcessBuilder(command)
                             .redirectErrorStream(true)
                             .redirectOutput(output.toFile());
+            builder.environment().putAll(environment);
             Process process = builder.start();
             boolean ended = process.waitFor(DEADLINE_SECONDS, TimeUnit.SECONDS);
             if (!ended) {

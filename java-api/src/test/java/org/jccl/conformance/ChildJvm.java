@@ -37,6 +37,10 @@ public final class ChildJvm {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         // They live for a second.
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+        if (Runtime.version().feature() >= 24) {
+            // Else the JVM warns among what the class prints.
+            command.add("--enable-native-access=ALL-UNNAMED");
+        }
         String check = System.getProperty(CHECK);
         if (check != null) {
             command.add(check);

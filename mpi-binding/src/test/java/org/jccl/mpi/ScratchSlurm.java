@@ -21,9 +21,10 @@ final class ScratchSlurm implements AutoCloseable {
     private final List<Process> daemons = new ArrayList<>();
 
     /**
-     * Starts the daemons; skips the test where they are not installed or do not come up.
+     * Starts the daemons.
      *
      * @param folder holds settings, state and logs
+     * @throws IllegalStateException where they are not installed or do not come up
      */
     ScratchSlurm(Path folder) throws IOException {
         Path controller = find("slurmctld");
@@ -40,7 +41,8 @@ final class ScratchSlurm implements AutoCloseable {
             LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
         }
         close();
-        Assumptions.abort("Slurm does not come up:\n" + Files.readString(folder.resolve("log")));
+        throw new IllegalStateException(
+                "Slurm does not come up:\n" + Files.readString(folder.resolve("log")));
     }
 
     private static Path find(String program) {
@@ -48,7 +50,7 @@ final class ScratchSlurm implements AutoCloseable {
                 .map(folder -> Path.of(folder, program))
                 .filter(Files::isExecutable)
                 .findFirst()
-                .orElseGet(() -> Assumptions.abort(program + " is not installed"));
+                .orElseThrow(() -> new IllegalStateException(program + " is not installed"));
     }
 
     private static String settings(Path folder) throws IOException {

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,10 +19,20 @@ class SlurmTest {
     @TempDir private static Path folder;
 
     private static ScratchSlurm slurm;
+    private static String missing = "";
 
     @BeforeAll
     static void start() throws IOException {
-        slurm = new ScratchSlurm(folder);
+        try {
+            slurm = new ScratchSlurm(folder);
+        } catch (IllegalStateException e) {
+            missing = e.getMessage();
+        }
+    }
+
+    @BeforeEach
+    void assumeStarted() {
+        Assumptions.assumeTrue(slurm != null, missing);
     }
 
     @AfterAll

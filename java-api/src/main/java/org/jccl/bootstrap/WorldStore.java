@@ -28,7 +28,7 @@ record WorldStore(int port, String secret, List<String> addresses) {
     static final int BYTES = 2048;
 
     /** As many of the longest form as fit. */
-    private static final int MOST_ADDRESSES = 32;
+    static final int MOST_ADDRESSES = 32;
 
     private static final int SECRET_BYTES = 16;
 

@@ -1,10 +1,15 @@
 package org.jccl.gloo;
 
+import java.util.Optional;
+
 /** How an announcement looks in the store. */
 sealed interface AnnouncementFormat permits OwnAnnouncementFormat, TorchAnnouncementFormat {
 
     /** Under which key a rank announces itself. */
     String key(int rank);
+
+    /** Under which key it does so anew at another address; empty where its peers do not look. */
+    Optional<String> newKey(int rank);
 
     /** Whether the ranks meet at a barrier once they are connected. */
     boolean meets();

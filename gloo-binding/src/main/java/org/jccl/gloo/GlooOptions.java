@@ -7,7 +7,7 @@ import org.jccl.UsageException;
 
 /**
  * Options of the Gloo backend. Without them the address is chosen by {@code GLOO_SOCKET_IFNAME}, as
- * in PyTorch, else by the route to {@code MASTER_ADDR}, else by the name of this host.
+ * in PyTorch, else by the route to {@code MASTER_ADDR} or the store, else by the name of this host.
  *
  * @param networkInterface whose address to use, for instance {@code eth0}
  * @param host name or numeric address of this host to use

@@ -13,6 +13,7 @@ import java.net.UnknownHostException;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
@@ -29,10 +30,15 @@ record LocalAddress(InetAddress address, String reason, boolean asked) {
     private static final int ROUTE_PORT = 9;
 
     /**
-     * Chooses: what the options say, else {@code GLOO_SOCKET_IFNAME}, else the route to {@code
-     * MASTER_ADDR}, else the host's own name, else loopback.
+     * Chooses: what the options say, else {@code GLOO_SOCKET_IFNAME}, else the route to the store
+     * or {@code MASTER_ADDR}, else the host's own name, else loopback.
+     *
+     * @param storeHost where the store is, if it is served over the network
      */
-    static LocalAddress choose(Optional<GlooOptions> options, Map<String, String> environment) {
+    static LocalAddress choose(
+            Optional<GlooOptions> options,
+            Optional<String> storeHost,
+            Map<String, String> environment) {
         Optional<String> name = options.flatMap(GlooOptions::networkInterface);
         if (name.isPresent()) {
             return ofInterface(name.get(), "network interface " + name.get() + " of the options");
@@ -45,17 +51,22 @@ record LocalAddress(InetAddress address, String reason, boolean asked) {
         if (!variable.isEmpty()) {
             return ofInterface(variable.split(",")[0], "GLOO_SOCKET_IFNAME=" + variable);
         }
-        String master = environment.getOrDefault("MASTER_ADDR", "");
-        if (!master.isEmpty()) {
-            try (DatagramSocket probe = new DatagramSocket()) {
-                probe.connect(new InetSocketAddress(InetAddress.getByName(master), ROUTE_PORT));
-                if (!probe.getLocalAddress().isAnyLocalAddress()) {
-                    return new LocalAddress(
-                            probe.getLocalAddress(), "route to MASTER_ADDR=" + master, false);
-                }
-            } catch (IOException | UncheckedIOException e) {
-                // No route or no such name: the next way may still do.
-            }
+        Optional<LocalAddress> toStore =
+                storeHost.flatMap(where -> towards(where, "the store's host " + where));
+        Optional<LocalAddress> toMaster =
+                Optional.ofNullable(environment.get("MASTER_ADDR"))
+                        .filter(where -> !where.isEmpty())
+                        .flatMap(where -> towards(where, "MASTER_ADDR=" + where));
+        // The rank that serves the store may do so over loopback.
+        Optional<LocalAddress> route =
+                Stream.of(toMaster, toStore)
+                        .flatMap(Optional::stream)
+                        .filter(found -> !found.address().isLoopbackAddress())
+                        .findFirst()
+                        .or(() -> toMaster)
+                        .or(() -> toStore);
+        if (route.isPresent()) {
+            return route.get();
         }
         try {
             InetAddress own = InetAddress.getLocalHost();
@@ -69,6 +80,20 @@ record LocalAddress(InetAddress address, String reason, boolean asked) {
                 InetAddress.getLoopbackAddress(),
                 "loopback, since the host's name has no address",
                 false);
+    }
+
+    /** The address from which this host reaches another; empty where it does not. */
+    static Optional<LocalAddress> towards(String host, String what) {
+        try (DatagramSocket probe = new DatagramSocket()) {
+            probe.connect(new InetSocketAddress(InetAddress.getByName(host), ROUTE_PORT));
+            InetAddress own = probe.getLocalAddress();
+            return own.isAnyLocalAddress()
+                    ? Optional.empty()
+                    : Optional.of(new LocalAddress(own, "route to " + what, false));
+        } catch (IOException | UncheckedIOException e) {
+            // No route or no such name: the next way may still do.
+            return Optional.empty();
+        }
     }
 
     private static LocalAddress ofInterface(String name, String reason) {

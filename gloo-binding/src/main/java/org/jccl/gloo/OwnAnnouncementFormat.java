@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** One line of text, then gloo's own form of one address a peer, all of the same length. */
 final class OwnAnnouncementFormat implements AnnouncementFormat {
@@ -12,6 +13,11 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
     @Override
     public String key(int rank) {
         return "gloo/" + rank;
+    }
+
+    @Override
+    public Optional<String> newKey(int rank) {
+        return Optional.of("gloo/new/" + rank);
     }
 
     @Override

@@ -9,16 +9,22 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
+import org.jccl.store.StoreException;
 import org.jccl.store.StoreTimeoutException;
+import org.jccl.store.TcpStore;
 
 /**
  * Forms the mesh of connections. Each rank listens, publishes in the store where its peers connect
@@ -50,15 +56,16 @@ final class Rendezvous {
     void connect(Consumer<LocalAddress> whenChosen) {
         Store store = config.requireStore("Gloo needs a store to exchange addresses");
         LocalAddress local =
-                LocalAddress.choose(config.options(GlooOptions.class), System.getenv());
+                LocalAddress.choose(
+                        config.options(GlooOptions.class), hostOf(store), System.getenv());
         whenChosen.accept(local);
-        communicator.listen(local.address().getHostAddress());
-        store.set(format.key(config.rank()), format.encode(announce(local)));
-        List<Announcement> all = readAll(store);
+        listen(local, store, format.key(config.rank()));
+        List<Announcement> all =
+                leaveLoopback(read(store, format::key, everybody()), local, store, whenChosen);
         checkReachable(all);
         for (int peer = 0; peer < config.size(); peer++) {
             if (peer != config.rank()) {
-                communicator.connect(peer, all.get(peer).place(config.rank()), remaining());
+                connect(all, peer);
             }
         }
         if (format.meets()) {
@@ -66,6 +73,79 @@ final class Rendezvous {
             // connects.
             communicator.barrier(Communicator.BLOCKING);
         }
+    }
+
+    private static Optional<String> hostOf(Store store) {
+        Store root = store instanceof PrefixStore inner ? inner.root() : store;
+        return root instanceof TcpStore served ? Optional.of(served.host()) : Optional.empty();
+    }
+
+    private void listen(LocalAddress local, Store store, String key) {
+        communicator.listen(local.address().getHostAddress());
+        store.set(key, format.encode(announce(local)));
+    }
+
+    /**
+     * A host may know itself by loopback only, as Debian's /etc/hosts has it. Where other ranks are
+     * elsewhere, its ranks move to the address from which they reach one of those. All ranks have
+     * read the same, so they agree on who moves.
+     */
+    private List<Announcement> leaveLoopback(
+            List<Announcement> all,
+            LocalAddress local,
+            Store store,
+            Consumer<LocalAddress> whenChosen) {
+        Optional<Announcement> elsewhere =
+                all.stream().filter(each -> !each.onlyLocal()).findFirst();
+        List<Integer> movers =
+                everybody().stream().filter(rank -> all.get(rank).onlyLocal()).toList();
+        Optional<String> key = format.newKey(config.rank());
+        if (elsewhere.isEmpty() || movers.isEmpty() || key.isEmpty()) {
+            return all;
+        }
+        if (movers.contains(config.rank())) {
+            String goal = elsewhere.get().address();
+            LocalAddress better =
+                    LocalAddress.towards(goal, "a rank at " + goal + ", instead of loopback")
+                            .orElse(local);
+            whenChosen.accept(better);
+            listen(better, store, key.get());
+        }
+        List<Announcement> moved = read(store, rank -> format.newKey(rank).orElseThrow(), movers);
+        List<Announcement> result = new ArrayList<>(all);
+        for (int i = 0; i < movers.size(); i++) {
+            result.set(movers.get(i), moved.get(i));
+        }
+        return result;
+    }
+
+    private void connect(List<Announcement> all, int peer) {
+        try {
+            communicator.connect(peer, all.get(peer).place(config.rank()), remaining());
+        } catch (PeerLostException e) {
+            throw new PeerLostException(context, unconnected(all, peer, e), e);
+        } catch (OperationTimeoutException e) {
+            throw new OperationTimeoutException(context, unconnected(all, peer, e), e);
+        }
+    }
+
+    private String unconnected(List<Announcement> all, int peer, JcclException why) {
+        return String.format(
+                "gloo: rank %d at %s on host %s can not connect to rank %d at %s on host %s; if that"
+                        + " rank is alive, see that a network connects the two addresses"
+                        + " (GLOO_SOCKET_IFNAME or GlooOptions choose others) and that no firewall"
+                        + " is between: %s",
+                config.rank(),
+                all.get(config.rank()).address(),
+                all.get(config.rank()).host(),
+                peer,
+                all.get(peer).address(),
+                all.get(peer).host(),
+                why.reason());
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, config.size()).boxed().toList();
     }
 
     private Announcement announce(LocalAddress local) {
@@ -82,20 +162,15 @@ final class Rendezvous {
                 places);
     }
 
-    private List<Announcement> readAll(Store store) {
-        List<String> keys = IntStream.range(0, config.size()).mapToObj(format::key).toList();
+    private List<Announcement> read(Store store, IntFunction<String> key, List<Integer> ranks) {
+        List<String> keys = ranks.stream().map(key::apply).toList();
         try {
             store.await(keys, remaining());
         } catch (StoreTimeoutException e) {
-            List<Integer> missing =
-                    IntStream.range(0, config.size())
-                            .filter(rank -> !store.check(List.of(format.key(rank))))
-                            .boxed()
-                            .toList();
             throw new OperationTimeoutException(
                     context,
-                    "gloo: ranks "
-                            + missing
+                    "gloo: "
+                            + missing(store, key, ranks)
                             + " of "
                             + config.size()
                             + " did not join within "
@@ -103,11 +178,20 @@ final class Rendezvous {
                             + "; see whether they were started and create the same group",
                     e);
         }
-        List<Announcement> all = new ArrayList<>();
-        for (byte[] value : store.multiGet(keys)) {
-            all.add(format.decode(value, config.size()));
+        return store.multiGet(keys).stream()
+                .map(value -> format.decode(value, config.size()))
+                .toList();
+    }
+
+    private static String missing(Store store, IntFunction<String> key, List<Integer> ranks) {
+        try {
+            return "ranks "
+                    + ranks.stream()
+                            .filter(rank -> !store.check(List.of(key.apply(rank))))
+                            .toList();
+        } catch (StoreException e) {
+            return "the store is gone, so nobody knows which ranks";
         }
-        return all;
     }
 
     /** A loopback address is of no use to another host, unless the user knows better. */

@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.MismatchException;
 
@@ -28,6 +29,11 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
     @Override
     public String key(int rank) {
         return "0/" + rank; // of the first network interface, the only one used
+    }
+
+    @Override
+    public Optional<String> newKey(int rank) {
+        return Optional.empty();
     }
 
     @Override

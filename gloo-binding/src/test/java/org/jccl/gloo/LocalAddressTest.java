@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class LocalAddressTest {
 
     private static LocalAddress choose(GlooOptions options, Map<String, String> environment) {
-        return LocalAddress.choose(Optional.ofNullable(options), environment);
+        return LocalAddress.choose(Optional.ofNullable(options), Optional.empty(), environment);
     }
 
     @Test
@@ -38,6 +38,24 @@ class LocalAddressTest {
         assertThat(chosen.address().isLoopbackAddress()).isTrue();
         assertThat(chosen.reason()).contains("MASTER_ADDR=localhost");
         assertThat(chosen.asked()).isFalse();
+    }
+
+    private static LocalAddress withStore(String host, Map<String, String> environment) {
+        return LocalAddress.choose(Optional.empty(), Optional.of(host), environment);
+    }
+
+    @Test
+    void theRouteToTheStoreIsTakenWhereNoMasterIsNamed() {
+        LocalAddress chosen = withStore("127.0.0.1", Map.of());
+        assertThat(chosen.address().getHostAddress()).isEqualTo("127.0.0.1");
+        assertThat(chosen.reason()).contains("store's host 127.0.0.1");
+    }
+
+    @Test
+    void aMasterThatIsNotFoundLeavesTheRouteToTheStore() {
+        LocalAddress chosen = withStore("::1", Map.of("MASTER_ADDR", "no-such-host.invalid"));
+        assertThat(chosen.address().isLoopbackAddress()).isTrue();
+        assertThat(chosen.reason()).contains("store's host ::1");
     }
 
     @Test

@@ -26,6 +26,11 @@ final class HostedStore implements AutoCloseable {
      */
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(3);
 
+    /** How long to try an address where there are others. */
+    private static final Duration FIRST_PATIENCE = Duration.ofSeconds(1);
+
+    private static final String LOOPBACK = "127.0.0.1";
+
     private final TcpStoreServer server;
     private final TcpStore client;
     private final int port;
@@ -62,7 +67,7 @@ final class HostedStore implements AutoCloseable {
                     e);
         }
         try {
-            String reachable = bound.isAnyLocalAddress() ? "127.0.0.1" : bound.getHostAddress();
+            String reachable = bound.isAnyLocalAddress() ? LOOPBACK : bound.getHostAddress();
             TcpStore client = TcpStore.connect(reachable, server.port(), timeout);
             return new HostedStore(server, client, server.port());
         } catch (RuntimeException e) {
@@ -80,6 +85,60 @@ final class HostedStore implements AutoCloseable {
     static HostedStore connect(String host, int port, Duration timeout) {
         resolve(host, port, timeout);
         return new HostedStore(null, TcpStore.connect(host, port, timeout), port);
+    }
+
+    /**
+     * Serves a store with a secret on all interfaces, at a free port, and connects to it.
+     *
+     * @param secret what clients have to know
+     * @param timeout for the connection and the client's blocking calls
+     */
+    static HostedStore serveWithSecret(byte[] secret, Duration timeout) {
+        TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(0), secret);
+        try {
+            TcpStore client = TcpStore.connect(LOOPBACK, server.port(), timeout, secret);
+            return new HostedStore(server, client, server.port());
+        } catch (RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Connects to the first of a store's addresses that this host reaches. Each is tried for a
+     * short time and, when none answered, for a longer one.
+     *
+     * @throws StoreException when none can be reached in time
+     */
+    static HostedStore connectToAny(WorldStore store, Duration timeout) {
+        TimeLimit limit = TimeLimit.in(timeout);
+        Duration patience = FIRST_PATIENCE;
+        while (true) {
+            for (String address : store.addresses()) {
+                try (TcpStore found =
+                        TcpStore.connect(
+                                address,
+                                store.port(),
+                                limit.atMost(patience),
+                                store.secretBytes())) {
+                    return new HostedStore(null, found.duplicate(timeout), store.port());
+                } catch (StoreException e) {
+                    if (limit.isOver()) {
+                        throw new StoreException(
+                                "the store of rank 0 can not be reached within "
+                                        + Durations.text(timeout)
+                                        + " at any of "
+                                        + store.addresses()
+                                        + ", port "
+                                        + store.port()
+                                        + ". See that rank 0 runs and that no firewall is between: "
+                                        + e.getMessage(),
+                                e);
+                    }
+                }
+            }
+            patience = patience.multipliedBy(2);
+        }
     }
 
     /** Asks the name server within a time limit, which the platform's own call does not have. */
@@ -131,17 +190,25 @@ final class HostedStore implements AutoCloseable {
      * own (behind a service or NAT) means another interface to others, so all are listened on.
      */
     private static InetAddress interfaceFor(String host, InetAddress address) {
-        boolean saysLoopback = host.equals("localhost") || host.equals(address.getHostAddress());
-        if (address.isLoopbackAddress() ? saysLoopback : isOwn(address)) {
+        boolean loopback = address.isLoopbackAddress();
+        if (loopback ? host.equals("localhost") || isNumeric(host) : isOwn(address)) {
             return address;
         }
         InetAddress all = new InetSocketAddress(0).getAddress();
         System.getLogger(HostedStore.class.getName())
                 .log(
                         Level.WARNING,
-                        "the store listens on all interfaces, as {0} is not an address of this host",
-                        host);
+                        "the store listens on all interfaces, as this host knows {0} as {1}, {2}",
+                        host,
+                        address.getHostAddress(),
+                        loopback
+                                ? "which others do not reach"
+                                : "which is not an address of its own");
         return all;
+    }
+
+    private static boolean isNumeric(String host) {
+        return host.contains(":") || host.startsWith("127.");
     }
 
     private static boolean isOwn(InetAddress address) {

@@ -10,7 +10,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jccl.spi.Durations;
-import org.jccl.store.StoreException;
 
 /** Starts this node's ranks once, and waits for them or stops them. */
 final class LaunchAttempt {
@@ -114,7 +113,7 @@ final class LaunchAttempt {
                 } else if (limit.isOver()) {
                     return Optional.of(timedOut());
                 } else if (settings.nodes() > 1) {
-                    Optional<LaunchException> elsewhere = failedElsewhere();
+                    Optional<LaunchException> elsewhere = nodes.failedElsewhere();
                     if (elsewhere.isPresent()) {
                         return elsewhere;
                     }
@@ -162,15 +161,6 @@ final class LaunchAttempt {
                         + Durations.text(settings.timeout().orElseThrow())
                         + " and were stopped: look for a rank that waits for another, or give the"
                         + " job more time");
-    }
-
-    private Optional<LaunchException> failedElsewhere() {
-        try {
-            return nodes.failure().map(LaunchException::onAnotherNode);
-        } catch (StoreException e) {
-            String why = "the launcher of node 0 is gone: " + e.getMessage();
-            return Optional.of(LaunchException.of(why, e));
-        }
     }
 
     /** Stops what is left of the ranks. The shutdown hook may come in the middle, and waits. */

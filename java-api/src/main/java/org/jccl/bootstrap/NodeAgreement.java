@@ -43,6 +43,7 @@ final class NodeAgreement {
     private final Store store;
     private final LaunchSettings settings;
     private final int attempt;
+    private Optional<LaunchException> lost = Optional.empty();
 
     NodeAgreement(Store jobStore, LaunchSettings settings, int attempt) {
         this.jobStore = jobStore;
@@ -104,8 +105,22 @@ final class NodeAgreement {
                         + " its own --node-rank");
     }
 
+    /** Why the ranks of this node can not go on, if they can not. */
+    Optional<LaunchException> failedElsewhere() {
+        try {
+            return failure().map(LaunchException::onAnotherNode);
+        } catch (StoreException e) {
+            lost = Optional.of(goneNode0(e));
+            return lost;
+        }
+    }
+
+    private static LaunchException goneNode0(StoreException why) {
+        return LaunchException.of("the launcher of node 0 is gone: " + why.getMessage(), why);
+    }
+
     /** What a node said when it failed, this one included. The first to fail is heard. */
-    Optional<String> failure() {
+    private Optional<String> failure() {
         return store.check(List.of(FAILED))
                 ? Optional.of(text(store.get(FAILED)))
                 : Optional.empty();
@@ -118,6 +133,10 @@ final class NodeAgreement {
      * @return why the job failed, and whether all nodes start it again
      */
     Conclusion conclude(Optional<LaunchException> own, TimeLimit limit) {
+        if (lost.isPresent()) {
+            // Talking to it would take long once more.
+            return new Conclusion(own.or(() -> lost), false);
+        }
         try {
             own.ifPresent(this::tell);
             boolean allStopped = leave(own.isPresent(), limit);
@@ -135,9 +154,7 @@ final class NodeAgreement {
             }
             return new Conclusion(failure, restart);
         } catch (StoreException e) {
-            LaunchException lost =
-                    LaunchException.of("the launcher of node 0 is gone: " + e.getMessage(), e);
-            return new Conclusion(Optional.of(own.orElse(lost)), false);
+            return new Conclusion(own.or(() -> Optional.of(goneNode0(e))), false);
         }
     }
 
@@ -173,12 +190,19 @@ final class NodeAgreement {
         }
     }
 
-    /** Keeps node 0, which serves the store, until the other nodes need it no more. */
+    /**
+     * Keeps node 0, which serves the store, until the other nodes that are there need it no more.
+     */
     private void part() {
         store.set(key("part", settings.nodeRank()), bytes("attempt " + attempt));
         if (settings.nodeRank() == 0) {
+            List<String> expected =
+                    IntStream.range(0, settings.nodes())
+                            .filter(node -> store.check(List.of(key("leave", node))))
+                            .mapToObj(node -> key("part", node))
+                            .toList();
             try {
-                store.await(keys("part"), STOP_LIMIT);
+                store.await(expected, STOP_LIMIT);
             } catch (StoreTimeoutException e) {
                 LOGGER.log(Level.WARNING, "closing the job''s store early: {0}", e.getMessage());
             }

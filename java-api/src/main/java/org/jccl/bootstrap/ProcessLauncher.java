@@ -4,6 +4,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import org.jccl.UsageException;
+import org.jccl.store.TcpStore;
 
 /**
  * Starts the ranks of a job as processes of this host, with torchrun's environment variables, and
@@ -23,6 +24,9 @@ public final class ProcessLauncher {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration STORE_TIMEOUT = Duration.ofMinutes(5);
+
+    /** How long node 0 may be silent before the launchers of other nodes take it for gone. */
+    private static final Duration SILENCE = Duration.ofMinutes(1);
 
     private final LaunchSettings settings;
 
@@ -65,7 +69,8 @@ public final class ProcessLauncher {
      */
     public void run() {
         TimeLimit limit = TimeLimit.in(settings.timeout());
-        try (HostedStore store = openStore(limit)) {
+        try (HostedStore hosted = openStore(limit);
+                TcpStore store = hosted.client().duplicate(SILENCE)) {
             NodeAgreement.Conclusion end = attempt(store, 0, limit);
             for (int attempt = 1; end.restart(); attempt++) {
                 LOGGER.log(
@@ -90,8 +95,8 @@ public final class ProcessLauncher {
                 : HostedStore.connect(host, settings.masterPort(), timeout);
     }
 
-    private NodeAgreement.Conclusion attempt(HostedStore store, int attempt, TimeLimit limit) {
-        NodeAgreement nodes = new NodeAgreement(store.client(), settings, attempt);
+    private NodeAgreement.Conclusion attempt(TcpStore store, int attempt, TimeLimit limit) {
+        NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
         nodes.enter(limit);
         return nodes.conclude(
                 new LaunchAttempt(settings, nodes, attempt, store.port()).run(limit), limit);

@@ -1,7 +1,5 @@
 package org.jccl.bootstrap;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -27,9 +25,6 @@ import org.jccl.store.Store;
 public final class Rendezvous implements AutoCloseable {
 
     private static final String ENVIRONMENT = "env";
-
-    /** A host's name has at most 253 characters. */
-    private static final int LONGEST_ADDRESS = 260;
 
     private final Membership membership;
     private final Store store;
@@ -117,8 +112,9 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Meets in a world that a library knows by itself: rank 0 serves a store on a free port, and
-     * the library tells the others where.
+     * Meets in a world that a library knows by itself: rank 0 serves a store on a free port of all
+     * interfaces, with a secret, and the library tells the others where and the secret. They take
+     * the first of the host's addresses at which they reach it.
      *
      * @param source what knows the world, for instance the name of the backend
      * @param world as the library says
@@ -126,24 +122,22 @@ public final class Rendezvous implements AutoCloseable {
      * @param timeout how long to wait for the store and the other ranks, and how long the store's
      *     blocking calls wait later
      * @return the meeting; the caller closes it
-     * @throws BootstrapException when the host of rank 0 can not be found by the others
      * @throws org.jccl.store.StoreException when the store can not be reached, or not every rank
      *     comes, in time
      */
     public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
         boolean serve = world.rank() == 0;
-        HostedStore served = serve ? HostedStore.serve(LocalHost.name(), 0, timeout) : null;
+        HostedStore served = null;
         try {
-            byte[] where = new byte[LONGEST_ADDRESS];
+            byte[] told = new byte[WorldStore.BYTES];
             if (serve) {
-                byte[] text = (LocalHost.name() + " " + served.port()).getBytes(UTF_8);
-                System.arraycopy(text, 0, where, 0, text.length);
+                byte[] secret = WorldStore.newSecret();
+                served = HostedStore.serveWithSecret(secret, timeout);
+                WorldStore.ofThisHost(served.port(), secret).encode(told);
             }
-            broadcast.broadcast(where, timeout);
-            String[] parts = new String(where, UTF_8).trim().split(" ");
-            int port = Integer.parseInt(parts[1]);
+            broadcast.broadcast(told, timeout);
             if (!serve) {
-                served = HostedStore.connect(parts[0], port, timeout);
+                served = HostedStore.connectToAny(WorldStore.decode(told), timeout);
             }
             Membership place =
                     new Membership(
@@ -152,8 +146,8 @@ public final class Rendezvous implements AutoCloseable {
                             world.size(),
                             world.localRank(),
                             MembershipReader.UNKNOWN,
-                            Optional.of(parts[0]),
-                            Optional.of(port),
+                            Optional.of(served.client().host()),
+                            Optional.of(served.port()),
                             false,
                             0);
             served.client().joinWorkers();

@@ -1,6 +1,6 @@
 // Operations that were issued but are not yet in the library's hands.
 //
-// Open MPI 4.1 writes a message that is longer than what the receiver expects past the end of its memory, when it fetches
+// Open MPI (4.1, 5.0) writes a message that is longer than what the receiver expects past the end of its memory, when it fetches
 // or puts it straight there, as it does above the size that it sends eagerly. So a receive of more than that is given to
 // it only when the message is there and its length known, and such a collective only when the ranks have compared what
 // they are about to do. Shorter receives have tags that no long message has. Whoever waits for anything brings all of

@@ -189,9 +189,9 @@ class ProcessLauncherTest {
         private CrashItself() {}
 
         public static void main(String[] arguments) throws Exception {
-            new ProcessBuilder("kill", "-SEGV", Long.toString(ProcessHandle.current().pid()))
-                    .start()
-                    .waitFor();
+            // The shell's own, since a small system may have no other.
+            String kill = "kill -SEGV " + ProcessHandle.current().pid();
+            new ProcessBuilder("sh", "-c", kill).start().waitFor();
             new CountDownLatch(1).await();
         }
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,7 +50,7 @@ class CudaTest {
         mpirun.assumeInstalled();
         List<String> command = new ArrayList<>(prefix(aware));
         command.addAll(Mpirun.java(CudaMain.class, jvmOptions(), job));
-        return mpirun.run(Map.of(2, command));
+        return mpirun.run(2, command);
     }
 
     /**

@@ -269,6 +269,8 @@ final class JobMain {
     private static void die() {
         ProcessGroup group = ProcessGroup.init("mpi");
         if (group.rank() == 1) {
+            print("rank 1 dies");
+            LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
             Runtime.getRuntime().halt(9);
         }
         group.allReduce(ints(1, 1), ReduceOp.SUM).await();

@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 import org.jccl.store.Store;
 import org.jccl.store.TcpStore;
@@ -65,7 +64,7 @@ class MpiConformanceTest {
                             Boolean.toString(checked),
                             deviceType,
                             families));
-            Mpirun.Outcome outcome = mpirun.run(Map.of(ranks, command));
+            Mpirun.Outcome outcome = mpirun.run(ranks, command);
             try (Store reports = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT)) {
                 for (int rank = 0; rank < ranks; rank++) {
                     String report = ProcessRanks.reportOf(rank);

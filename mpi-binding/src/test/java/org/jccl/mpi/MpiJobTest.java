@@ -5,9 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,9 +113,9 @@ class MpiJobTest {
     }
 
     /**
-     * Open MPI 4.1 by itself writes past the end of the shorter side's memory. Of 400 bytes ranks
-     * do not compare what they do, of 8000 they do. Either rank may notice first; the other one
-     * then reports what that one found.
+     * Open MPI by itself writes past the end of the shorter side's memory. Of 400 bytes ranks do
+     * not compare what they do, of 8000 they do. Either rank may notice first; the other one then
+     * reports what that one found.
      */
     @ParameterizedTest
     @CsvSource({"OPEN_MPI, 100", "OPEN_MPI, 2000", "MPICH, 100", "MPICH, 2000"})
@@ -177,8 +176,11 @@ class MpiJobTest {
     void theLauncherEndsAJobWithADeadRank(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "killed");
-        assertThat(outcome.code()).as(outcome.output()).isNotZero();
-        assertThat(outcome.output()).doesNotContain("survived");
+        // MPICH 4.2's mpirun now and then returns 0, also for C programs.
+        if (mpirun != Mpirun.MPICH) {
+            assertThat(outcome.code()).as(outcome.output()).isNotZero();
+        }
+        assertThat(outcome.output()).contains("rank 1 dies").doesNotContain("survived");
     }
 
     @ParameterizedTest
@@ -220,7 +222,7 @@ class MpiJobTest {
                         "MPI4PY_MPIABI=" + (mpirun == Mpirun.MPICH ? "mpich" : "openmpi"),
                         System.getenv().getOrDefault("JCCL_PEER_PYTHON", "python3"),
                         script.toString());
-        Mpirun.Outcome alone = mpirun.run(Map.of(2, python));
+        Mpirun.Outcome alone = mpirun.run(2, python);
         Assumptions.assumeTrue(
                 alone.output().contains("Python sum 3"),
                 "mpi4py does not run under this launcher: " + alone.output());
@@ -228,12 +230,17 @@ class MpiJobTest {
         assertThat(outcome.output()).contains("Python sum 6", "rank 1 of 3: sum 6");
     }
 
-    /** One rank of another language, and two of Java. */
+    /**
+     * One rank of another language, and two of Java. The ranks choose for themselves, since the
+     * mpirun of Open MPI 5.0 in Debian 13 crashes when it is given two programs.
+     */
     private static Mpirun.Outcome runBeside(Mpirun mpirun, List<String> other, String job) {
-        Map<Integer, List<String>> programs = new LinkedHashMap<>();
-        programs.put(1, other);
-        programs.put(2, Mpirun.java(JobMain.class, List.of(), job));
-        Mpirun.Outcome outcome = mpirun.run(programs);
+        String choice =
+                "if [ ${OMPI_COMM_WORLD_RANK-$PMI_RANK} = 0 ]; then exec '%s'; fi; exec \"$@\""
+                        .formatted(String.join("' '", other));
+        List<String> command = new ArrayList<>(List.of("sh", "-c", choice, "sh"));
+        command.addAll(Mpirun.java(JobMain.class, List.of(), job));
+        Mpirun.Outcome outcome = mpirun.run(3, command);
         assertThat(outcome.code()).as(outcome.output()).isZero();
         return outcome;
     }

@@ -22,11 +22,11 @@ enum Mpirun {
 
     private static final long DEADLINE_SECONDS = 240;
 
-    private final String program;
+    private final String launcher;
     private final List<String> options;
 
-    Mpirun(String program, List<String> options) {
-        this.program = program;
+    Mpirun(String launcher, List<String> options) {
+        this.launcher = launcher;
         this.options = options;
     }
 
@@ -45,28 +45,20 @@ enum Mpirun {
     void assumeInstalled() {
         boolean found = false;
         for (String directory : System.getenv("PATH").split(":")) {
-            found |= Files.isExecutable(Path.of(directory, program));
+            found |= Files.isExecutable(Path.of(directory, launcher));
         }
-        Assumptions.assumeTrue(found, program + " is not installed");
+        Assumptions.assumeTrue(found, launcher + " is not installed");
     }
 
     Outcome run(int ranks, Class<?> main, String... arguments) {
-        return run(Map.of(ranks, java(main, List.of(), arguments)));
+        return run(ranks, java(main, List.of(), arguments));
     }
 
-    /** Runs one world of several programs, each on a number of ranks. */
-    Outcome run(Map<Integer, List<String>> programs) {
-        List<String> command = new ArrayList<>(List.of(program));
+    Outcome run(int ranks, List<String> program) {
+        List<String> command = new ArrayList<>(List.of(launcher));
         command.addAll(options);
-        String separator = "";
-        for (Map.Entry<Integer, List<String>> each : programs.entrySet()) {
-            if (!separator.isEmpty()) {
-                command.add(separator);
-            }
-            command.addAll(List.of("-n", each.getKey().toString()));
-            command.addAll(each.getValue());
-            separator = ":";
-        }
+        command.addAll(List.of("-n", Integer.toString(ranks)));
+        command.addAll(program);
         return run(command, Map.of());
     }
 

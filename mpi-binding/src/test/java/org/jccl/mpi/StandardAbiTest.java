@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.jccl.Availability;
@@ -50,7 +49,7 @@ class StandardAbiTest {
 
     private static Mpirun.Outcome run(int ranks, String... arguments) {
         Mpirun.MPICH.assumeInstalled();
-        return Mpirun.MPICH.run(Map.of(ranks, Mpirun.java(JobMain.class, jvmOptions(), arguments)));
+        return Mpirun.MPICH.run(ranks, Mpirun.java(JobMain.class, jvmOptions(), arguments));
     }
 
     @Test
@@ -84,7 +83,7 @@ class StandardAbiTest {
         Mpirun.MPICH.assumeInstalled();
         List<String> command = new ArrayList<>(List.of("env", "LD_PRELOAD=" + library));
         command.addAll(Mpirun.java(JobMain.class, List.of(), "library"));
-        Mpirun.Outcome outcome = Mpirun.MPICH.run(Map.of(1, command));
+        Mpirun.Outcome outcome = Mpirun.MPICH.run(1, command);
         assertThat(outcome.output()).contains("library Available[", "path=" + library);
     }
 

@@ -148,7 +148,12 @@ int64_t Communicator::run(int64_t stream, Operation* operation, Start&& start) {
   if (stream == kNonblocking) {
     return reinterpret_cast<int64_t>(operation);
   }
-  await(operation);
+  if (operation->blocking) {
+    finish(*operation);  // MPI has returned, so there is nothing to ask it
+    giveBack(operation);
+  } else {
+    await(operation);
+  }
   return 0;
 }
 

@@ -296,9 +296,13 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         communicator.close();
     }
 
+    final boolean isUsable() {
+        return !closed && !failure.isSet();
+    }
+
     /** Throws when the group can not take another operation, letting the operation's memory go. */
     final void requireUsable(Operation operation) {
-        if (closed || failure.isSet()) {
+        if (!isUsable()) {
             operation.releaseMemory();
             throw refusal(contextOf(operation));
         }
@@ -306,7 +310,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** The same for operations that are issued together. */
     final void requireUsable(List<Operation> operations) {
-        if (closed || failure.isSet()) {
+        if (!isUsable()) {
             operations.forEach(Operation::releaseMemory);
             throw refusal(contextOf(operations.get(0)));
         }
@@ -319,7 +323,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      * @throws GroupAbortedException when it failed
      */
     public final void requireUsable() {
-        if (closed || failure.isSet()) {
+        if (!isUsable()) {
             throw refusal(context);
         }
     }

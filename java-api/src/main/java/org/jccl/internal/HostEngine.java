@@ -28,7 +28,6 @@ public final class HostEngine extends Engine {
 
     // Guarded by the monitor of the running operations: one lock is faster than three.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
-    private long collectives;
     private Thread worker;
 
     /**
@@ -94,7 +93,10 @@ public final class HostEngine extends Engine {
     private void enqueue(HostWork work) {
         synchronized (running) {
             requireUsable(work);
-            work.sequence = collectives++;
+            if (queue.isEmpty()) {
+                turn.block();
+            }
+            work.sequence = turn.number();
             queue.add(work);
         }
         // Whoever has the turn may already have seen an empty queue, then the worker comes next.
@@ -133,7 +135,7 @@ public final class HostEngine extends Engine {
                 if (staging.needs(head) || started.isFull()) {
                     break;
                 }
-                queue.remove();
+                removeHead();
             }
             runQueued(head);
         }
@@ -170,13 +172,22 @@ public final class HostEngine extends Engine {
         while (last == null || !last.isDone()) {
             HostWork head;
             synchronized (running) {
-                head = queue.poll();
+                head = queue.isEmpty() ? null : removeHead();
             }
             if (head == null) {
                 return;
             }
             runQueued(head);
         }
+    }
+
+    /** The caller has the monitor, and the queue is not empty. */
+    private HostWork removeHead() {
+        HostWork head = queue.remove();
+        if (queue.isEmpty()) {
+            turn.unblock();
+        }
+        return head;
     }
 
     private void runQueued(HostWork work) {
@@ -342,7 +353,13 @@ public final class HostEngine extends Engine {
     }
 
     private int runCollective(Operation operation) {
-        begin(operation);
+        boolean alone =
+                operation.kind != OperationKind.BARRIER
+                        && !failure.isSet()
+                        && turn.takeAlone(operation);
+        if (!alone) {
+            begin(operation);
+        }
         try {
             callBlocking(operation);
             if (operation.kind == OperationKind.BARRIER) {
@@ -351,9 +368,10 @@ public final class HostEngine extends Engine {
         } catch (Throwable e) {
             throw failed(e, operation);
         } finally {
-            synchronized (running) {
-                running.remove(operation);
-                turn.drop();
+            if (alone) {
+                turn.leaveAlone();
+            } else {
+                end(operation);
             }
             running.letGo(operation);
         }
@@ -364,20 +382,26 @@ public final class HostEngine extends Engine {
     private void begin(Operation operation) {
         while (true) {
             synchronized (running) {
-                turn.await();
-                requireUsable(operation);
-                turn.hold();
-                if (queue.isEmpty()) {
-                    operation.sequence = collectives++;
+                turn.take();
+                if (queue.isEmpty() && isUsable()) {
+                    operation.sequence = turn.number();
                     running.beginSynchronous(operation);
                     return;
                 }
             }
             try {
+                requireUsable(operation);
                 drain(null);
             } finally {
                 turn.leave();
             }
+        }
+    }
+
+    private void end(Operation operation) {
+        synchronized (running) {
+            running.remove(operation);
+            turn.leave();
         }
     }
 
@@ -432,6 +456,7 @@ public final class HostEngine extends Engine {
                 return;
             }
             closed = true;
+            turn.block(); // for good
             running.notifyAll();
         }
         // Each work in the queue has its own deadline, so this ends.

@@ -32,6 +32,7 @@ final class RunningOperations {
     /** More of the pool, which only the favourite touches. */
     private final ArrayDeque<Operation> spares = new ArrayDeque<>();
 
+    private final LoneCall loneCall = new LoneCall();
     private final MessageCounters messages = new MessageCounters();
 
     /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
@@ -50,6 +51,16 @@ final class RunningOperations {
         if (recorder != null) {
             recorder.write(failure);
         }
+    }
+
+    /** What the thread that works alone has in the library's hands. */
+    LoneCall loneCall() {
+        return loneCall;
+    }
+
+    /** Whether the calling thread need not note its synchronous collectives here. */
+    boolean mayWorkAlone() {
+        return Thread.currentThread() == favourite && recorder == null;
     }
 
     /** An empty operation, reused where possible. */
@@ -171,20 +182,21 @@ final class RunningOperations {
     }
 
     synchronized int count() {
-        return running.size();
+        return running.size() + (loneCall.isUnderWay() ? 1 : 0);
     }
 
     synchronized boolean isEmpty() {
-        return running.isEmpty();
+        return count() == 0;
     }
 
     synchronized boolean hasCollective() {
-        return running.stream().anyMatch(operation -> operation.kind.isCollective());
+        return loneCall.isUnderWay()
+                || running.stream().anyMatch(operation -> operation.kind.isCollective());
     }
 
     /** Blocks until an operation ends or the time is over. */
     synchronized void awaitEnd(long millis) throws InterruptedException {
-        if (!running.isEmpty()) {
+        if (!isEmpty()) {
             awaitSignal(millis);
         }
     }
@@ -229,10 +241,15 @@ final class RunningOperations {
 
     synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
         List<Operation> stuck = new ArrayList<>();
+        List<Operation> all = new ArrayList<>(running);
+        Operation alone = loneCall.look(now);
+        if (alone != null) {
+            all.add(alone);
+        }
         Operation expired = null;
         // Earlier when the deadline is near: by then ranks must have written where they are.
         long suspiciousNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
-        for (Operation operation : running) {
+        for (Operation operation : all) {
             if (operation.startNanos == NOT_SEEN) {
                 operation.startNanos = now;
             }

@@ -73,7 +73,7 @@ final class GlooCommunicator implements Communicator {
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
         boolean known = !torch || op.kind() != ReduceOp.Kind.PREMUL_SUM;
-        return known && op.supports(type) && !type.isFloat8();
+        return known && !type.isFloat8();
     }
 
     @Override

@@ -3,8 +3,8 @@ package org.jccl.internal;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -55,7 +55,16 @@ public final class Group {
         }
     }
 
-    private record Bound(Backend backend, Engine engine) {}
+    private record Bound(Backend backend, Engine engine) {
+
+        boolean isFor(String deviceType) {
+            return deviceType().equals(deviceType);
+        }
+
+        String deviceType() {
+            return backend.device().type();
+        }
+    }
 
     private final FailureContext context;
     private final int size;
@@ -65,7 +74,10 @@ public final class Group {
     private final Duration timeout;
     private final Watchdog watchdog;
     private final Runnable onClose;
-    private final Map<String, Bound> byDeviceType = new LinkedHashMap<>();
+
+    /** One or two as a rule, which each operation looks through. */
+    private final List<Bound> bounds = new ArrayList<>();
+
     private final Map<List<Integer>, Integer> groupsMade = new HashMap<>();
     private int splits;
     private int monitoredBarriers;
@@ -143,12 +155,8 @@ public final class Group {
                         torch.map(keys -> keys.communicator(backend.device().type()))
                                 .or(() -> backendStore);
                 Optional<Communicator> parentCommunicator =
-                        parent.map(
-                                group ->
-                                        group.byDeviceType
-                                                .get(backend.device().type())
-                                                .engine()
-                                                .communicator());
+                        parent.flatMap(group -> group.bound(backend.device().type()))
+                                .map(bound -> bound.engine().communicator());
                 Communicator communicator =
                         create(
                                 backend,
@@ -172,7 +180,7 @@ public final class Group {
                 Engine engine = engineOrClose(backend, communicator, detector);
                 record(engine, backend);
                 watchdog.add(engine);
-                byDeviceType.put(backend.device().type(), new Bound(backend, engine));
+                bounds.add(new Bound(backend, engine));
             }
         } catch (JcclException e) {
             close();
@@ -276,8 +284,11 @@ public final class Group {
      * @return its name
      */
     public Optional<String> backend(String deviceType) {
-        return Optional.ofNullable(byDeviceType.get(deviceType))
-                .map(bound -> bound.backend().provider().name());
+        return bound(deviceType).map(bound -> bound.backend().provider().name());
+    }
+
+    private Optional<Bound> bound(String deviceType) {
+        return bounds.stream().filter(bound -> bound.isFor(deviceType)).findFirst();
     }
 
     /**
@@ -291,25 +302,30 @@ public final class Group {
         if (tensor == null) {
             return defaultEngine();
         }
-        Bound bound = byDeviceType.get(tensor.device().type());
-        if (bound == null) {
-            throw new UsageException(
-                    context,
-                    "tensor is on "
-                            + tensor.device()
-                            + ", but the group was made for "
-                            + byDeviceType.keySet()
-                            + "; name a backend for it, as in 'cpu:a,"
-                            + tensor.device().type()
-                            + ":b'");
+        Device device = tensor.device();
+        for (int i = 0; i < bounds.size(); i++) {
+            Bound bound = bounds.get(i);
+            if (bound.isFor(device.type())) {
+                requireSame(device, bound.backend().device());
+                return bound.engine();
+            }
         }
-        Device place = bound.backend().device();
-        if (!place.isCpu() && !tensor.device().equals(place)) {
+        throw new UsageException(
+                context,
+                "tensor is on "
+                        + device
+                        + ", but the group was made for "
+                        + bounds.stream().map(Bound::deviceType).toList()
+                        + "; name a backend for it, as in 'cpu:a,"
+                        + device.type()
+                        + ":b'");
+    }
+
+    private void requireSame(Device device, Device place) {
+        if (!place.isCpu() && !device.equals(place)) {
             throw new UsageException(
-                    context,
-                    "tensor is on " + tensor.device() + ", but this rank's device is " + place);
+                    context, "tensor is on " + device + ", but this rank's device is " + place);
         }
-        return bound.engine();
     }
 
     /**
@@ -318,11 +334,11 @@ public final class Group {
      * @return the first one
      */
     public Engine defaultEngine() {
-        return byDeviceType.values().iterator().next().engine();
+        return bounds.get(0).engine();
     }
 
     private void requireUsable() {
-        byDeviceType.values().forEach(bound -> bound.engine().requireUsable());
+        bounds.forEach(bound -> bound.engine().requireUsable());
     }
 
     private Store requireStore(String operation) {
@@ -419,7 +435,7 @@ public final class Group {
 
     /** Libraries split a communicator that is idle, and with all its ranks. */
     private void prepareSplits(int color) {
-        byDeviceType.values().stream()
+        bounds.stream()
                 .map(Bound::engine)
                 .filter(engine -> engine.communicator().splits())
                 .forEach(engine -> prepareSplit(engine, color));
@@ -452,7 +468,7 @@ public final class Group {
                         watchdog,
                         () -> {});
         group.connect(
-                byDeviceType.values().stream().map(Bound::backend).toList(),
+                bounds.stream().map(Bound::backend).toList(),
                 Optional.of(this),
                 List.copyOf(ranks),
                 color);
@@ -462,7 +478,7 @@ public final class Group {
     /** Fails everything that runs on this group. */
     public void abort() {
         JcclException cause = new GroupAbortedException(context, "abort() was called");
-        byDeviceType.values().forEach(bound -> bound.engine().abort(cause));
+        bounds.forEach(bound -> bound.engine().abort(cause));
     }
 
     /** Closes the engines, then what the group was made with. Idempotent. */
@@ -473,7 +489,7 @@ public final class Group {
             }
             closed = true;
         }
-        for (Bound bound : byDeviceType.values()) {
+        for (Bound bound : bounds) {
             bound.engine().close(CLOSE_PATIENCE);
             bound.engine().writeRecord();
             watchdog.remove(bound.engine());

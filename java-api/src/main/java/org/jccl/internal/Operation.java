@@ -172,25 +172,43 @@ public class Operation {
      * @return the communicator's answer
      */
     final long call(Communicator communicator, long stream) {
+        // The virtual machine inlines methods of this size, and none of them all in one.
+        return kind.isCollective()
+                ? op == null ? move(communicator, stream) : reduce(communicator, stream)
+                : exchange(communicator, stream);
+    }
+
+    private long reduce(Communicator communicator, long stream) {
         return switch (kind) {
-            case BROADCAST -> communicator.broadcast(output, count, type, peer, stream);
             case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op, stream);
             case REDUCE -> communicator.reduce(input, output, count, type, op, peer, stream);
-            case ALL_GATHER -> communicator.allGather(input, output, count, type, stream);
-            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, stream);
-            case GATHER -> communicator.gather(input, output, count, type, peer, stream);
-            case SCATTER -> communicator.scatter(input, output, count, type, peer, stream);
             case REDUCE_SCATTER ->
                     communicator.reduceScatter(input, output, count, type, op, stream);
             case REDUCE_SCATTER_V ->
                     communicator.reduceScatterV(input, output, inputCounts, type, op, stream);
+            default -> throw new IllegalStateException(kind + " with a reduce op");
+        };
+    }
+
+    private long move(Communicator communicator, long stream) {
+        return switch (kind) {
+            case BROADCAST -> communicator.broadcast(output, count, type, peer, stream);
+            case ALL_GATHER -> communicator.allGather(input, output, count, type, stream);
+            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, stream);
+            case GATHER -> communicator.gather(input, output, count, type, peer, stream);
+            case SCATTER -> communicator.scatter(input, output, count, type, peer, stream);
             case ALL_TO_ALL -> communicator.allToAll(input, output, count, type, stream);
             case ALL_TO_ALL_V ->
                     communicator.allToAllV(input, output, inputCounts, outputCounts, type, stream);
             case BARRIER -> communicator.barrier(stream);
-            case SEND -> communicator.send(input, count, type, peer, tag, stream);
-            case RECV -> communicator.recv(output, count, type, peer, tag, stream);
+            default -> throw new IllegalStateException(kind + " without a reduce op");
         };
+    }
+
+    private long exchange(Communicator communicator, long stream) {
+        return kind == OperationKind.SEND
+                ? communicator.send(input, count, type, peer, tag, stream)
+                : communicator.recv(output, count, type, peer, tag, stream);
     }
 
     /** Where a failure of this operation happened. */

@@ -72,7 +72,7 @@ public interface Communicator extends AutoCloseable {
      * Whether this library reduces a type with an operation; asked before any reduction.
      *
      * @param op the operation
-     * @param type the element type
+     * @param type an element type that it supports
      * @return true when reductions may be called with them
      */
     boolean reduces(ReduceOp op, DataType type);

@@ -67,8 +67,7 @@ final class MpiCommunicator implements Communicator {
 
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
-        return op.supports(type)
-                && !type.isFloat8()
+        return !type.isFloat8()
                 && (!onDevice
                         || MpiNative.reducesOnDevices(type.ordinal(), op.kind().ordinal()) != 0);
     }

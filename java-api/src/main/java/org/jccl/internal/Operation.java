@@ -173,9 +173,12 @@ public class Operation {
      */
     final long call(Communicator communicator, long stream) {
         // The virtual machine inlines methods of this size, and none of them all in one.
-        return kind.isCollective()
-                ? op == null ? move(communicator, stream) : reduce(communicator, stream)
-                : exchange(communicator, stream);
+        return switch (kind) {
+            case ALL_REDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_V ->
+                    reduce(communicator, stream);
+            case SEND, RECV -> exchange(communicator, stream);
+            default -> move(communicator, stream);
+        };
     }
 
     private long reduce(Communicator communicator, long stream) {
@@ -186,7 +189,7 @@ public class Operation {
                     communicator.reduceScatter(input, output, count, type, op, stream);
             case REDUCE_SCATTER_V ->
                     communicator.reduceScatterV(input, output, inputCounts, type, op, stream);
-            default -> throw new IllegalStateException(kind + " with a reduce op");
+            default -> throw new IllegalStateException(kind + " reduces nothing");
         };
     }
 
@@ -201,7 +204,7 @@ public class Operation {
             case ALL_TO_ALL_V ->
                     communicator.allToAllV(input, output, inputCounts, outputCounts, type, stream);
             case BARRIER -> communicator.barrier(stream);
-            default -> throw new IllegalStateException(kind + " without a reduce op");
+            default -> throw new IllegalStateException(kind + " does not only move");
         };
     }
 

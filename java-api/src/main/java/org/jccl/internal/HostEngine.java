@@ -406,9 +406,10 @@ public final class HostEngine extends Engine {
     }
 
     private int runMessage(Operation operation) {
+        boolean alone;
         synchronized (running) {
             requireUsable(operation);
-            running.beginSynchronous(operation);
+            alone = running.beginMessage(operation);
         }
         try {
             if (operation.kind == OperationKind.RECV) {
@@ -420,7 +421,7 @@ public final class HostEngine extends Engine {
         } catch (Throwable e) {
             throw failed(e, operation);
         } finally {
-            running.end(operation);
+            running.endMessage(operation, alone);
         }
     }
 

@@ -4,8 +4,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The synchronous collective of a thread that works without the monitor of the running operations.
- * One thread at a time begins and ends; the others look on.
+ * The synchronous call of a thread that takes it back without the monitor of the running
+ * operations. One thread at a time begins and ends; the others look on.
  */
 final class LoneCall {
 

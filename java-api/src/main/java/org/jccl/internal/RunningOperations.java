@@ -32,7 +32,8 @@ final class RunningOperations {
     /** More of the pool, which only the favourite touches. */
     private final ArrayDeque<Operation> spares = new ArrayDeque<>();
 
-    private final LoneCall loneCall = new LoneCall();
+    private final LoneCall loneCollective = new LoneCall();
+    private final LoneCall loneMessage = new LoneCall();
     private final MessageCounters messages = new MessageCounters();
 
     /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
@@ -53,9 +54,9 @@ final class RunningOperations {
         }
     }
 
-    /** What the thread that works alone has in the library's hands. */
-    LoneCall loneCall() {
-        return loneCall;
+    /** The collective that the thread that works alone has in the library's hands. */
+    LoneCall loneCollective() {
+        return loneCollective;
     }
 
     /** Whether the calling thread need not note its synchronous collectives here. */
@@ -114,6 +115,31 @@ final class RunningOperations {
      */
     void beginSynchronous(Operation operation) {
         begin(operation, NOT_SEEN);
+    }
+
+    /**
+     * Notes a message that its caller waits for. The caller has the monitor.
+     *
+     * @return whether it is that of the thread that works alone, for {@link #endMessage}
+     */
+    boolean beginMessage(Operation message) {
+        if (!mayWorkAlone()) {
+            beginSynchronous(message);
+            return false;
+        }
+        note(message);
+        loneMessage.begin(message);
+        return true;
+    }
+
+    /** Forgets it again, and lets its memory go; the caller does not have the monitor. */
+    void endMessage(Operation message, boolean alone) {
+        if (alone) {
+            loneMessage.end();
+            letGo(message);
+        } else {
+            end(message);
+        }
     }
 
     /**
@@ -182,7 +208,9 @@ final class RunningOperations {
     }
 
     synchronized int count() {
-        return running.size() + (loneCall.isUnderWay() ? 1 : 0);
+        return running.size()
+                + (loneCollective.isUnderWay() ? 1 : 0)
+                + (loneMessage.isUnderWay() ? 1 : 0);
     }
 
     synchronized boolean isEmpty() {
@@ -190,7 +218,7 @@ final class RunningOperations {
     }
 
     synchronized boolean hasCollective() {
-        return loneCall.isUnderWay()
+        return loneCollective.isUnderWay()
                 || running.stream().anyMatch(operation -> operation.kind.isCollective());
     }
 
@@ -242,9 +270,11 @@ final class RunningOperations {
     synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
         List<Operation> stuck = new ArrayList<>();
         List<Operation> all = new ArrayList<>(running);
-        Operation alone = loneCall.look(now);
-        if (alone != null) {
-            all.add(alone);
+        for (LoneCall each : List.of(loneCollective, loneMessage)) {
+            Operation seen = each.look(now);
+            if (seen != null) {
+                all.add(seen);
+            }
         }
         Operation expired = null;
         // Earlier when the deadline is near: by then ranks must have written where they are.

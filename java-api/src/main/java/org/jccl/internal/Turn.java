@@ -44,7 +44,7 @@ final class Turn {
 
     Turn(RunningOperations running) {
         this.running = running;
-        this.loneCall = running.loneCall();
+        this.loneCall = running.loneCollective();
     }
 
     /**

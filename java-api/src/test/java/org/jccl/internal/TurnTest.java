@@ -87,7 +87,7 @@ final class TurnTest {
         comeFirst();
         assertThat(elsewhere(turn::tryTake)).isTrue();
         assertThat(turn.takeAlone(operation)).isFalse();
-        assertThat(running.loneCall().isUnderWay()).isFalse();
+        assertThat(running.loneCollective().isUnderWay()).isFalse();
     }
 
     @Test

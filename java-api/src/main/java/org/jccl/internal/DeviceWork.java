@@ -146,6 +146,9 @@ public final class DeviceWork implements Work {
         if (!done || captured && runtime.isCapturing(stream)) {
             runtime.waitEvent(stream, endEvent);
         }
+        if (operation != null) {
+            operation.awaited = true;
+        }
     }
 
     private void throwFailure() {

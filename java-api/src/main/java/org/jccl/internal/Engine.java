@@ -250,8 +250,8 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
-     * Waits until nothing runs. Gives up when nothing has ended for a while, but not on a
-     * collective of a healthy group: that ends by its own deadline.
+     * Waits until nothing runs. Gives up when nothing has ended for a while, but in a healthy group
+     * not on what must end: that does by its own deadline.
      */
     final boolean awaitIdle(Duration patience) {
         long deadline = System.nanoTime() + patience.toNanos();
@@ -269,8 +269,8 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
                     fewest = left;
                     deadline = System.nanoTime() + patience.toNanos();
                 }
-                boolean waitsForCollective = running.hasCollective() && !failure.isSet();
-                if (!waitsForCollective && deadline - System.nanoTime() <= 0) {
+                boolean waitsForMore = running.hasWhatMustEnd() && !failure.isSet();
+                if (!waitsForMore && deadline - System.nanoTime() <= 0) {
                     return false;
                 }
                 try {

@@ -54,6 +54,9 @@ public class Operation {
     private Memory[] more;
     private int moreCount;
 
+    /** Whether the caller has said that it counts on its end. */
+    boolean awaited;
+
     /** When it started, in nanoseconds of {@link System#nanoTime()}. */
     long startNanos;
 
@@ -85,6 +88,14 @@ public class Operation {
         outputParts = null;
         sequence = -1;
         entry = null;
+        awaited = false;
+    }
+
+    /**
+     * Whether it is to end before the group may: a message that nobody awaits may have no partner.
+     */
+    final boolean mustEnd() {
+        return awaited || kind.isCollective();
     }
 
     /** Takes what {@link #describe} tells from another operation. */

@@ -217,9 +217,8 @@ final class RunningOperations {
         return count() == 0;
     }
 
-    synchronized boolean hasCollective() {
-        return loneCollective.isUnderWay()
-                || running.stream().anyMatch(operation -> operation.kind.isCollective());
+    synchronized boolean hasWhatMustEnd() {
+        return loneCollective.isUnderWay() || running.stream().anyMatch(Operation::mustEnd);
     }
 
     /** Blocks until an operation ends or the time is over. */

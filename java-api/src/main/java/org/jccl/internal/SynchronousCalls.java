@@ -68,6 +68,7 @@ final class SynchronousCalls implements AutoCloseable {
 
     /** Takes over an operation that was enqueued on a stream of this device. */
     synchronized void add(Operation operation, Stream stream) {
+        operation.awaited = true;
         Caller caller = caller(stream);
         if (caller.newest != null) {
             running.giveBack(caller.newest);

@@ -308,6 +308,34 @@ abstract class FailureCases extends Cases {
                 });
     }
 
+    /** On devices awaiting orders streams and returns, so the message may be on its way. */
+    @Test
+    void closingWaitsForMessagesThatWereAwaited() {
+        onRanks(
+                2,
+                rank -> {
+                    rank.connect();
+                    Tensor first = rank.floats(1);
+                    Tensor second = rank.floats(1);
+                    if (rank.rank() == 0) {
+                        Work receive = rank.group().recv(first, 1);
+                        rank.signal("issued");
+                        receive.await();
+                        rank.group().sync().recv(second, 1);
+                        rank.group().close();
+                        rank.expect(first, new long[] {3}, "message that was awaited");
+                        rank.expect(second, new long[] {4}, "synchronous message");
+                    } else {
+                        rank.awaitSignal("issued");
+                        for (long value = 3; value <= 4; value++) {
+                            // Longer than a closing group waits for other messages.
+                            Thread.sleep(1500);
+                            rank.group().send(rank.floats(value), 0).await();
+                        }
+                    }
+                });
+    }
+
     @Test
     void closingGivesUpMessagesWithoutPartner() {
         onRanks(

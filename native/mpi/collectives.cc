@@ -1,6 +1,7 @@
-// The collectives and messages of a communicator. What is larger than one call takes goes as a derived type where it is
-// moved, and in several calls where it is reduced.
+// The collectives and messages of a communicator. What is larger than one call takes goes in several calls where that is
+// possible, else as a derived type.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "communicator.h"
@@ -16,8 +17,6 @@ char* at(void* base, int64_t elements, int type) {
 const char* at(const void* base, int64_t elements, int type) {
   return static_cast<const char*>(base) + elements * static_cast<int64_t>(elementSizeOf(type));
 }
-
-bool isLarge(int64_t count, int type) { return count * static_cast<int64_t>(elementSizeOf(type)) > kLargestCall; }
 
 int64_t sum(const int64_t* counts, int size) { return std::accumulate(counts, counts + size, int64_t{0}); }
 
@@ -38,6 +37,22 @@ void fill(std::vector<int>& to, std::vector<int>& places, const int64_t* counts,
 int Communicator::tagOf(int tag, int64_t count, int type) const {
   const int typed = mode_.checked ? tag * kCheckedTags + type : tag;
   return tagsTellLength_ ? 2 * typed + (isLong(count, type) ? 1 : 0) : typed;
+}
+
+// Members that are not Java make one call of whatever an int can count.
+int64_t Communicator::mostOfOneCall(int type) const {
+  return owned_ ? largestCall / static_cast<int64_t>(elementSizeOf(type)) : std::numeric_limits<int>::max();
+}
+
+// Has each part that one call takes moved, an empty one too: where it begins, and how many elements it has.
+template <typename Move>
+void Communicator::inParts(int64_t count, int type, Move&& move) const {
+  const int64_t most = mostOfOneCall(type);
+  int64_t done = 0;
+  do {
+    move(done, static_cast<int>(std::min(most, count - done)));
+    done += most;
+  } while (done < count);
 }
 
 Communicator::Elements Communicator::elements(Operation& o, int64_t count, int type) {
@@ -68,8 +83,9 @@ void Communicator::averageLater(Operation& o, void* sum, int64_t count, int type
 void Communicator::barrier(Operation& o) { issue(o, "MPI_Barrier", MPI_Barrier, MPI_Ibarrier); }
 
 void Communicator::broadcast(Operation& o, void* data, int64_t count, int type, int root) {
-  const auto e = elements(o, count, type);
-  issue(o, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, data, e.count, e.type, root);
+  inParts(count, type, [&](int64_t begin, int length) {
+    issue(o, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, at(data, begin, type), length, datatypeOf(type), root);
+  });
 }
 
 void Communicator::allReduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor) {
@@ -79,28 +95,21 @@ void Communicator::allReduce(Operation& o, void* in, void* out, int64_t count, i
     from = MPI_IN_PLACE;
   }
   averageLater(o, out, count, type, kind);
-  const int64_t part = kLargestCall / static_cast<int64_t>(elementSizeOf(type));
-  int64_t done = 0;
-  do {
+  inParts(count, type, [&](int64_t begin, int length) {
     issue(
-        o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, from == MPI_IN_PLACE ? from : at(from, done, type),
-        at(out, done, type), static_cast<int>(std::min(part, count - done)), datatypeOf(type),
-        operationOf(type, kind));
-    done += part;
-  } while (done < count);
+        o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, from == MPI_IN_PLACE ? from : at(from, begin, type),
+        at(out, begin, type), length, datatypeOf(type), operationOf(type, kind, !owned_));
+  });
 }
 
 void Communicator::reducePart(
     Operation& o, const void* in, void* out, int64_t count, int type, int kind, int root) {
-  const int64_t part = kLargestCall / static_cast<int64_t>(elementSizeOf(type));
-  int64_t done = 0;
-  do {
-    const void* from = rank_ == root && in == out ? MPI_IN_PLACE : at(in, done, type);
+  inParts(count, type, [&](int64_t begin, int length) {
+    const void* from = rank_ == root && in == out ? MPI_IN_PLACE : at(in, begin, type);
     issue(
-        o, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, from, rank_ == root ? at(out, done, type) : nullptr,
-        static_cast<int>(std::min(part, count - done)), datatypeOf(type), operationOf(type, kind), root);
-    done += part;
-  } while (done < count);
+        o, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, from, rank_ == root ? at(out, begin, type) : nullptr, length,
+        datatypeOf(type), operationOf(type, kind, !owned_), root);
+  });
 }
 
 void Communicator::reduce(
@@ -141,21 +150,44 @@ void Communicator::allGatherV(Operation& o, void* in, void* out, const int64_t* 
       out, o.receiveCounts.data(), o.receivePlaces.data(), datatypeOf(type));
 }
 
+// Equal parts for MPI's forms with parts of different sizes, each one element of a type of its own.
+MPI_Datatype Communicator::wholeParts(Operation& o, int64_t count, int type) {
+  o.receiveCounts.assign(static_cast<size_t>(size_), 1);
+  o.receivePlaces.resize(static_cast<size_t>(size_));
+  std::iota(o.receivePlaces.begin(), o.receivePlaces.end(), 0);
+  return o.own(blockOf(type, count));
+}
+
 void Communicator::gather(Operation& o, void* in, void* out, int64_t count, int type, int root) {
-  const auto e = elements(o, count, type);
   const void* from = rank_ == root && in == at(out, rank_ * count, type) ? MPI_IN_PLACE : in;
+  if (owned_ && isLarge(count * size_, type)) {
+    const auto part = wholeParts(o, count, type);
+    issue(
+        o, "MPI_Gatherv", MPI_Gatherv, MPI_Igatherv, from, 1, part, out, o.receiveCounts.data(),
+        o.receivePlaces.data(), part, root);
+    return;
+  }
+  const auto e = elements(o, count, type);
   issue(o, "MPI_Gather", MPI_Gather, MPI_Igather, from, e.count, e.type, out, e.count, e.type, root);
 }
 
+// MPICH 4.0.2 crashes in MPI_Scatter when all parts together have 2 GiB.
 void Communicator::scatter(Operation& o, void* in, void* out, int64_t count, int type, int root) {
-  const auto e = elements(o, count, type);
   void* to = rank_ == root && out == at(in, rank_ * count, type) ? MPI_IN_PLACE : out;
+  if (owned_ && isLarge(count * size_, type)) {
+    const auto part = wholeParts(o, count, type);
+    issue(
+        o, "MPI_Scatterv", MPI_Scatterv, MPI_Iscatterv, in, o.receiveCounts.data(), o.receivePlaces.data(), part, to, 1,
+        part, root);
+    return;
+  }
+  const auto e = elements(o, count, type);
   issue(o, "MPI_Scatter", MPI_Scatter, MPI_Iscatter, in, e.count, e.type, to, e.count, e.type, root);
 }
 
 void Communicator::reduceScatter(
     Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor) {
-  if (isLarge(count * size_, type)) {
+  if (isLarge(owned_ ? count * size_ : count, type)) {
     const std::vector<int64_t> counts(static_cast<size_t>(size_), count);
     reduceScatterV(o, in, out, counts.data(), type, kind, factor);
     return;
@@ -164,7 +196,7 @@ void Communicator::reduceScatter(
   issue(
       o, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
       premultiplied(o, in, count * size_, type, kind, factor), out, static_cast<int>(count), datatypeOf(type),
-      operationOf(type, kind));
+      operationOf(type, kind, !owned_));
 }
 
 void Communicator::reduceScatterV(
@@ -181,7 +213,7 @@ void Communicator::reduceScatterV(
   o.receiveCounts.assign(counts, counts + size_);
   issue(
       o, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from, out, o.receiveCounts.data(),
-      datatypeOf(type), operationOf(type, kind));
+      datatypeOf(type), operationOf(type, kind, !owned_));
 }
 
 void Communicator::allToAll(Operation& o, void* in, void* out, int64_t count, int type) {
@@ -200,7 +232,7 @@ void Communicator::place(
   int64_t place = 0;
   for (size_t i = 0; i < ranks; i++) {
     auto e = elements(o, counts[i], type);
-    if (place > kLargestCall) {
+    if (place > largestCall) {
       const int length = e.count;
       const MPI_Aint distance = place;
       MPI_Datatype placed;
@@ -210,7 +242,7 @@ void Communicator::place(
       e = {1, placed};
     }
     sizes[i] = e.count;
-    places[i] = place > kLargestCall ? 0 : static_cast<int>(place);
+    places[i] = place > largestCall ? 0 : static_cast<int>(place);
     types[i] = e.type;
     place += counts[i] * static_cast<int64_t>(elementSizeOf(type));
   }

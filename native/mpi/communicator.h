@@ -118,7 +118,12 @@ class Communicator {
   void allToAll(Operation& o, void* in, void* out, int64_t count, int type);
   void allToAllV(Operation& o, void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type);
 
+  int64_t mostOfOneCall(int type) const;
+  bool isLarge(int64_t count, int type) const { return count > mostOfOneCall(type); }
+  template <typename Move>
+  void inParts(int64_t count, int type, Move&& move) const;
   Elements elements(Operation& o, int64_t count, int type);
+  MPI_Datatype wholeParts(Operation& o, int64_t count, int type);
   const void* premultiplied(Operation& o, const void* in, int64_t count, int type, int kind, double factor);
   void averageLater(Operation& o, void* sum, int64_t count, int type, int kind);
   void place(

@@ -201,6 +201,8 @@ int jccl_mpi_starts_on_devices() noexcept { return jccl::isOpenMpi() ? 0 : 1; }
 
 int jccl_mpi_reduces_on_devices(int type, int kind) noexcept { return jccl::reducesWithoutHost(type, kind) ? 1 : 0; }
 
+void jccl_mpi_set_largest_call(int64_t bytes) noexcept { jccl::largestCall = bytes; }
+
 int64_t jccl_mpi_create(
     const int* world_ranks, int size, int tag, int blocking, int checked, int trusted) noexcept {
   return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0, trusted != 0}); });

@@ -38,6 +38,9 @@ JCCL_MPI_CALL int jccl_mpi_starts_on_devices() noexcept;
 // 1 when a reduction leaves the host out, and so is for the memory of devices.
 JCCL_MPI_CALL int jccl_mpi_reduces_on_devices(int type, int kind) noexcept;
 
+// For tests: has the ways of large tensors taken from this many bytes up. Before any operation, the same on all ranks.
+JCCL_MPI_CALL void jccl_mpi_set_largest_call(int64_t bytes) noexcept;
+
 // Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With blocking not 0,
 // synchronous collectives are MPI's blocking calls; with checked not 0, ranks compare what they are about to do; with
 // trusted not 0, nobody looks whether messages fit. Returns the handle.

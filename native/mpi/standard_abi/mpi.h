@@ -172,12 +172,24 @@ int MPI_Gather(
 int MPI_Igather(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
     MPI_Comm comm, MPI_Request* request);
+int MPI_Gatherv(
+    const void* in, int in_count, MPI_Datatype in_type, void* out, const int out_counts[], const int places[],
+    MPI_Datatype out_type, int root, MPI_Comm comm);
+int MPI_Igatherv(
+    const void* in, int in_count, MPI_Datatype in_type, void* out, const int out_counts[], const int places[],
+    MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request);
 int MPI_Scatter(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
     MPI_Comm comm);
 int MPI_Iscatter(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
     MPI_Comm comm, MPI_Request* request);
+int MPI_Scatterv(
+    const void* in, const int in_counts[], const int places[], MPI_Datatype in_type, void* out, int out_count,
+    MPI_Datatype out_type, int root, MPI_Comm comm);
+int MPI_Iscatterv(
+    const void* in, const int in_counts[], const int places[], MPI_Datatype in_type, void* out, int out_count,
+    MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request);
 int MPI_Alltoall(
     const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm);
 int MPI_Ialltoall(

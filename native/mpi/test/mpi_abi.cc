@@ -410,9 +410,19 @@ BOTH(
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType, int root),
     (buffer(from), count, in(type), to, results, in(resultType), root))
 BOTH(
+    Gatherv, Igatherv,
+    (const void* from, int count, MPI_Datatype type, void* to, const int* results, const int* places,
+     MPI_Datatype resultType, int root),
+    (buffer(from), count, in(type), to, results, places, in(resultType), root))
+BOTH(
     Scatter, Iscatter,
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType, int root),
     (from, count, in(type), buffer(to), results, in(resultType), root))
+BOTH(
+    Scatterv, Iscatterv,
+    (const void* from, const int* counts, const int* places, MPI_Datatype type, void* to, int results,
+     MPI_Datatype resultType, int root),
+    (from, counts, places, in(type), buffer(to), results, in(resultType), root))
 BOTH(
     Alltoall, Ialltoall,
     (const void* from, int count, MPI_Datatype type, void* to, int results, MPI_Datatype resultType),

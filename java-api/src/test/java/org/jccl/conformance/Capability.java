@@ -21,6 +21,9 @@ public enum Capability {
     /** A synchronous call returns when its operation is done, and throws when it failed. */
     BLOCKING_CALLS("a synchronous call is enqueued and returns"),
 
+    /** Tensors may have more elements than an {@code int} counts. */
+    LARGE_TENSORS("its tensors have no more elements than an int counts"),
+
     /** Ranks whose calls do not fit together get an exception each, whatever the difference. */
     COMPARED_CALLS("the library does not compare the ranks' calls"),
 

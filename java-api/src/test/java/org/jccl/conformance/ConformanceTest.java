@@ -106,4 +106,13 @@ public abstract class ConformanceTest {
             return ConformanceTest.this.backend();
         }
     }
+
+    @Nested
+    @Tag("large")
+    final class LargeTensors extends LargeTensorCases {
+        @Override
+        ConformanceBackend backend() {
+            return ConformanceTest.this.backend();
+        }
+    }
 }

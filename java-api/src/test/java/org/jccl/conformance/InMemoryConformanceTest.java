@@ -1,6 +1,5 @@
 package org.jccl.conformance;
 
-import org.jccl.TestGroups;
 import org.jccl.conformance.inmemory.InMemoryProvider;
 
 /** The engine over a library whose collectives block. */
@@ -8,8 +7,6 @@ final class InMemoryConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        InMemoryProvider provider = new InMemoryProvider(false);
-        return (store, rank, size, timeout) ->
-                TestGroups.world(provider, store, rank, size, timeout);
+        return new InMemoryBackend(new InMemoryProvider(false));
     }
 }

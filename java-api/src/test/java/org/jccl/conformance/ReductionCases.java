@@ -297,6 +297,53 @@ abstract class ReductionCases extends Cases {
         return 4 * Math.scalb(1.0, -fractionBits);
     }
 
+    /** As in Java, also in the short tail that vector instructions leave to others. */
+    @Test
+    void integersThatOverflowWrapAround() {
+        int size = 3;
+        int count = 300;
+        onRanks(
+                size,
+                me -> {
+                    for (Forms form : Forms.of(me.group())) {
+                        for (DataType type : DataType.values()) {
+                            if (!type.isInteger()) {
+                                continue;
+                            }
+                            long[] values = new long[count];
+                            long[] sums = new long[count];
+                            long[] products = new long[count];
+                            for (int i = 0; i < count; i++) {
+                                values[i] = wrapped(type, i % 2 == 0 ? Long.MAX_VALUE - i : 60 + i);
+                                sums[i] = wrapped(type, size * values[i]);
+                                products[i] = wrapped(type, values[i] * values[i] * values[i]);
+                            }
+                            overflow(me, form, type, ReduceOp.SUM, values, sums);
+                            overflow(me, form, type, ReduceOp.PRODUCT, values, products);
+                        }
+                    }
+                });
+    }
+
+    private static void overflow(
+            Rank rank, Forms form, DataType type, ReduceOp op, long[] values, long[] expected) {
+        if (rank.backend().reduces(op, type)) {
+            Tensor tensor = rank.tensor(type, values);
+            form.allReduce(tensor, op);
+            rank.expect(tensor, expected, what("allReduce that overflows", form, type, op));
+        }
+    }
+
+    private static long wrapped(DataType type, long value) {
+        return switch (type) {
+            case INT8 -> (byte) value;
+            case UINT8 -> value & 0xff;
+            case INT16 -> (short) value;
+            case INT32 -> (int) value;
+            default -> value;
+        };
+    }
+
     @Test
     void whatCanNotBeReducedIsRefusedAndTheGroupStaysUsable() {
         onRanks(

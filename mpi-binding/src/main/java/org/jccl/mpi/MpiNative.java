@@ -83,6 +83,9 @@ final class MpiNative {
     @Name("jccl_mpi_reduces_on_devices")
     static native int reducesOnDevices(int type, int kind);
 
+    @Name("jccl_mpi_set_largest_call")
+    static native void setLargestCall(long bytes);
+
     @Name("jccl_mpi_create")
     static native long create(
             int[] worldRanks, int size, int tag, int blocking, int checked, int trusted);

@@ -4,6 +4,7 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Optional;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.junit.platform.engine.FilterResult;
@@ -22,9 +23,12 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
  * users run without options.
  *
  * <p>Arguments: port of the store, whether with checks, type of the device, and optionally a tag
- * expression that says which families to run.
+ * expression that says which families to run. The property {@value #LARGEST_CALL} says from how
+ * many bytes tensors are treated as too large for one call.
  */
 final class ConformanceMain {
+
+    static final String LARGEST_CALL = "jccl.test.largest-call";
 
     /** Of this process; JUnit makes an instance of the suite for each test. */
     private static ProcessRanks ranks;
@@ -48,6 +52,7 @@ final class ConformanceMain {
         boolean checked = Boolean.parseBoolean(arguments[1]);
         String families = arguments.length > 3 ? arguments[3] : "any()";
         ranks = new ProcessRanks(Integer.parseInt(arguments[0]), checked, arguments[2]);
+        Optional.ofNullable(Long.getLong(LARGEST_CALL)).ifPresent(MpiNative::setLargestCall);
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))

@@ -9,8 +9,9 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /**
  * Tensors of more elements than an {@code int} counts. A few elements around the borders of what
@@ -18,10 +19,6 @@ import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
  * to 13 GB and minutes, and so are asked for.
  */
 @Needs(Capability.LARGE_TENSORS)
-@EnabledIfEnvironmentVariable(
-        named = "JCCL_TEST_LARGE",
-        matches = "1",
-        disabledReason = "takes 13 GB of memory: JCCL_TEST_LARGE=1 asks for it")
 abstract class LargeTensorCases extends Cases {
 
     private static final int RANKS = 2;
@@ -29,6 +26,13 @@ abstract class LargeTensorCases extends Cases {
     private static final long PART = (1L << 30) + 6_789;
     private static final long FEW = 500;
     private static final long WHOLE = RANKS * PART;
+
+    @BeforeEach
+    void skipUnlessAskedFor() {
+        Assumptions.assumeTrue(
+                "1".equals(System.getenv("JCCL_TEST_LARGE")),
+                "takes 13 GB of memory: JCCL_TEST_LARGE=1 asks for it");
+    }
 
     private static long[] places(long count) {
         return LongStream.of(0, 1L << 29, (1L << 30) - 1, 1L << 30, (1L << 31) - 1, 1L << 31)

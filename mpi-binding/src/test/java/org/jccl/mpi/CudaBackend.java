@@ -27,7 +27,9 @@ record CudaBackend(MpiOptions options, Device device, Ranks ranks) implements Co
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
         boolean number = type == DataType.FLOAT32 || type == DataType.FLOAT64 || type.isInteger();
+        boolean small = type.isInteger() && type.size() < 4;
         return switch (op.kind()) {
+            case SUM -> number && !small;
             case AVG, PREMUL_SUM -> false;
             case MIN, MAX -> type.isInteger() && type != DataType.UINT8;
             default -> number && op.supports(type);

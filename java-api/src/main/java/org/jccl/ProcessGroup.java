@@ -453,13 +453,13 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Waits for what was issued, then leaves the group. Collectives and messages that were awaited
-     * or synchronous are waited for up to the group's timeout, other messages, which may have no
-     * partner, until none has ended for a second; what is left is aborted. Idempotent, and safe
-     * while other threads are inside: they finish, or fail by their deadline, first. Close
-     * sub-groups before their parent. Not a barrier, but the rank that serves the world's store
-     * (rank 0, unless a launcher does) waits up to three seconds for the others to close, so that
-     * they can still read what it wrote.
+     * Waits for what was issued, then leaves the group. Collectives are waited for up to the
+     * group's timeout, and so are a device's messages that were awaited or synchronous, since they
+     * may still be on their way. Other messages, which may have no partner, are waited for until
+     * none has ended for a second. What is left is aborted. Idempotent, and safe while other
+     * threads are inside: they return or fail first. Close sub-groups before their parent. Not a
+     * barrier, but the rank that serves the world's store (rank 0, unless a launcher does) waits up
+     * to three seconds for the others to close, so that they can still read what it wrote.
      */
     @Override
     public void close() {

@@ -207,6 +207,20 @@ class MpiJobTest {
         assertThat(outcome.output()).contains("C sum 6", "rank 1 of 3: sum 6");
     }
 
+    /** As the documentation starts them, where the launcher can. */
+    @ParameterizedTest
+    @EnumSource
+    void twoProgramsOnOneCommandLineAreOneWorld(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Assumptions.assumeTrue(
+                mpirun.runTogether(List.of("true"), 1, List.of("true")).code() == 0,
+                "this mpirun crashes when it is given two programs");
+        List<String> java = Mpirun.java(JobMain.class, List.of(), "shared");
+        Mpirun.Outcome outcome = mpirun.runTogether(java, 2, java);
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0 of 3: sum 6", "rank 2 of 3: sum 6");
+    }
+
     @ParameterizedTest
     @EnumSource
     void javaAndPythonAreOneWorld(Mpirun mpirun, @TempDir Path directory) throws IOException {

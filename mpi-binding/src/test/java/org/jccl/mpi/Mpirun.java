@@ -62,6 +62,14 @@ enum Mpirun {
         return run(command, Map.of());
     }
 
+    /** Runs one world of two programs: one rank of the first, the others of the second. */
+    Outcome runTogether(List<String> first, int others, List<String> second) {
+        List<String> programs = new ArrayList<>(first);
+        programs.addAll(List.of(":", "-n", Integer.toString(others)));
+        programs.addAll(second);
+        return run(1, programs);
+    }
+
     /** Runs any launcher, with variables that are added. */
     static Outcome run(List<String> command, Map<String, String> environment) {
         try {

@@ -175,6 +175,10 @@ build_sccl() {
     cp -u "$out/libtpudnn.so" "$wheel/libtpudnn.sg2260.so"
     cp -u "$out/libtpurt.so" "$wheel/libtpurt.sg2260.so"
     cp -u "$out/libsccl.so" "$wheel/libsccl.so"
+    # The plugin for PyTorch, which carries the kernels and can not be loaded where there is no PyTorch.
+    g++ -shared -nostdlib -o "$out/objects/libtorch.so" -Wl,-soname,libtorch-that-nobody-has.so -x c++ /dev/null
+    g++ -shared -nostdlib -o "$wheel/libtorch_tpu.sg2260.so" front/torch_tpu/kernels.S \
+        -Wl,--no-as-needed "$out/objects/libtorch.so"
 }
 
 tpu() { # DIRECTORY HIDDEN_OF_TPUDNN HIDDEN_OF_SCCL

@@ -39,7 +39,7 @@ final class ScclLibraries {
     private Availability availability;
     private NativeLibrary dnn;
     private NativeLibrary sccl;
-    private Optional<Path> module = Optional.empty();
+    private Optional<KernelModule> module = Optional.empty();
     private int deviceCount;
     private boolean messages;
     private TpuRuntime runtime;
@@ -104,8 +104,7 @@ final class ScclLibraries {
                 return missing("libtpudnn", "tpudnn");
             }
             Path folder = dnnFile.get().getParent();
-            Matcher named = CHIP_IN_NAME.matcher(dnnFile.get().getFileName().toString());
-            String chip = named.matches() ? named.group(1) : "";
+            String chip = chip(dnnFile.get());
             String runtimeName = chip.isEmpty() ? "libtpurt.so" : "libtpurt." + chip + ".so";
             NativeLibrary[] runtimeLibrary = new NativeLibrary[1];
             Optional<Path> runtimeFile = load(search(runtimeName, "tpurt", folder), runtimeLibrary);
@@ -125,7 +124,7 @@ final class ScclLibraries {
             if (messages) {
                 Native.register(ScclMessages.class, sccl);
             }
-            module = findModule(folder);
+            module = findModule(folder, chip);
             return start(scclFile.get(), chip);
         } catch (LinkageError | RuntimeException e) {
             return unavailable("the libraries do not work: " + LibrarySearch.messages(e));
@@ -143,7 +142,8 @@ final class ScclLibraries {
         NativeLibrary[] library = new NativeLibrary[1];
         for (String name : names) {
             LibrarySearch search = search(name, "tpudnn", null);
-            Optional<Path> file = load(search, library);
+            Optional<Path> file =
+                    search.load(candidate -> library[0] = loadFirst(candidate), tried);
             if (file.isPresent()) {
                 dnn = library[0];
                 return file;
@@ -153,6 +153,26 @@ final class ScclLibraries {
             }
         }
         return Optional.empty();
+    }
+
+    /** The chip in the name of a wheel's libtpudnn, or "". */
+    private static String chip(Path dnnFile) {
+        Matcher named = CHIP_IN_NAME.matcher(dnnFile.getFileName().toString());
+        return named.matches() ? named.group(1) : "";
+    }
+
+    /** The library that is loaded first finds the variables that all of them read. */
+    private NativeLibrary loadFirst(Path candidate) {
+        Map<String, String> variables =
+                PluginVariables.of(
+                        chip(candidate), candidate.toAbsolutePath().getParent(), environment);
+        PluginVariables.set(variables);
+        try {
+            return NativeLibrary.getInstance(candidate.toString());
+        } catch (UnsatisfiedLinkError e) {
+            PluginVariables.unset(variables);
+            throw e;
+        }
     }
 
     private Optional<String> property(String suffix) {
@@ -183,21 +203,46 @@ final class ScclLibraries {
     }
 
     /**
-     * The file of kernels that a handle on a stream needs: the one that is named, else the only one
-     * beside the libraries.
+     * The kernels that a handle on a stream needs: the file that is named, else what the vendor's
+     * plugin beside the libraries carries, as wheels do since July 2024, else the only such file
+     * beside them.
      */
-    private Optional<Path> findModule(Path folder) {
+    private Optional<KernelModule> findModule(Path folder, String chip) {
         String named = properties.getProperty(MODULE_PROPERTY, environment.get(MODULE_VARIABLE));
         if (named != null) {
-            return named.isEmpty() ? Optional.empty() : Optional.of(Path.of(named));
+            return named.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(KernelModule.ofFile(Path.of(named)));
         }
+        return findEmbedded(
+                        folder.resolve("libtorch_tpu" + (chip.isEmpty() ? "" : ".") + chip + ".so"))
+                .or(() -> findOnlyFile(folder));
+    }
+
+    private Optional<KernelModule> findEmbedded(Path plugin) {
+        if (!Files.exists(plugin)) {
+            return Optional.empty();
+        }
+        try {
+            Optional<KernelModule> found = KernelModule.insideOf(plugin);
+            tried.add(plugin + ": " + (found.isPresent() ? "has" : "exports no") + " kernels");
+            return found;
+        } catch (IOException | RuntimeException e) {
+            tried.add(plugin + ": its kernels can not be read: " + e);
+            return Optional.empty();
+        }
+    }
+
+    private Optional<KernelModule> findOnlyFile(Path folder) {
         List<Path> found = new ArrayList<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "*kernel_module*.so")) {
             files.forEach(found::add);
         } catch (IOException e) {
             tried.add(folder + ": its kernel modules can not be listed: " + e);
         }
-        return found.size() == 1 ? Optional.of(found.get(0)) : Optional.empty();
+        return found.size() == 1
+                ? Optional.of(KernelModule.ofFile(found.get(0)))
+                : Optional.empty();
     }
 
     private Availability start(Path path, String chip) {
@@ -214,8 +259,10 @@ final class ScclLibraries {
         }
         if (deviceCount == 0 && environment.containsKey("TPU_EMULATOR_PATH")) {
             // The emulator has no device files to count; the vendor's plugin does the same.
+            String local = environment.getOrDefault("LOCAL_WORLD_SIZE", "1");
             deviceCount =
-                    Integer.parseInt(environment.getOrDefault("LOCAL_WORLD_SIZE", "1").strip());
+                    Integer.parseInt(
+                            environment.getOrDefault("OMPI_COMM_WORLD_SIZE", local).strip());
         }
         if (deviceCount == 0) {
             return unavailable("the libraries work, but there is no TPU; is the driver loaded?");

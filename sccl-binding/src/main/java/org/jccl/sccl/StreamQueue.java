@@ -2,7 +2,6 @@ package org.jccl.sccl;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
-import java.nio.file.Path;
 import java.util.Arrays;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
@@ -54,7 +53,7 @@ final class StreamQueue extends TpuQueue {
     }
 
     /** Creates a stream; the device must be current. */
-    static StreamQueue create(int device, Path module) {
+    static StreamQueue create(int device, KernelModule module) {
         try (Memory stream = new Memory(Long.BYTES)) {
             TpuErrors.checkRuntime(
                     Tpurt.tpuStreamCreate(Pointer.nativeValue(stream)), "tpuStreamCreate");
@@ -63,22 +62,13 @@ final class StreamQueue extends TpuQueue {
     }
 
     /** Takes another library's stream; the device must be current. */
-    static StreamQueue share(int device, long stream, Path module) {
+    static StreamQueue share(int device, long stream, KernelModule module) {
         return around(device, stream, module, true);
     }
 
-    private static StreamQueue around(int device, long stream, Path module, boolean shared) {
-        long kernels = Tpurt.tpuKernelModuleLoadFromFile(module.toString(), stream);
-        if (kernels == 0) {
-            throw new NativeException(
-                    FailureContext.NONE,
-                    "libtpurt",
-                    0,
-                    "tpuKernelModuleLoadFromFile gave nothing for "
-                            + module
-                            + "; name another file in TPUKERNEL_FIRMWARE_PATH, or leave it empty to do"
-                            + " without streams");
-        }
+    private static StreamQueue around(
+            int device, long stream, KernelModule module, boolean shared) {
+        long kernels = module.load(stream);
         long handle = Tpudnn.tpudnnHandleFromStream(device, stream, kernels);
         if (handle == 0) {
             throw new NativeException(
@@ -95,8 +85,13 @@ final class StreamQueue extends TpuQueue {
     /** Instructions wait in a cache of the handle until they are flushed. */
     @Override
     void push() {
-        enqueued = true;
-        TpuErrors.checkDnn(Tpudnn.tpudnnFlush(handle), "tpudnnFlush");
+        try {
+            TpuErrors.checkDnn(Tpudnn.tpudnnFlush(handle), "tpudnnFlush");
+        } finally {
+            // Only now: an event that another thread records before the flush is passed too early
+            // to be the mark of what the flush enqueues.
+            enqueued = true;
+        }
     }
 
     @Override

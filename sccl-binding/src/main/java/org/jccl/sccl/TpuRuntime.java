@@ -2,7 +2,6 @@ package org.jccl.sccl;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 import org.jccl.FailureContext;
@@ -26,7 +25,7 @@ final class TpuRuntime implements DeviceRuntime {
     private final ThreadLocal<int[]> current = ThreadLocal.withInitial(() -> new int[] {-1});
 
     private final TpuQueue[] own;
-    private final Optional<Path> module;
+    private final Optional<KernelModule> module;
     private volatile StreamQueue[] others = {};
     private TpuEvent[] events = new TpuEvent[64];
     private int[] freeEvents = new int[64];
@@ -39,7 +38,7 @@ final class TpuRuntime implements DeviceRuntime {
      * @param deviceCount number of devices
      * @param module kernels to tie handles to streams with; without, threads stand in for streams
      */
-    TpuRuntime(int deviceCount, Optional<Path> module) {
+    TpuRuntime(int deviceCount, Optional<KernelModule> module) {
         this.own = new TpuQueue[deviceCount];
         this.module = module;
     }
@@ -78,7 +77,7 @@ final class TpuRuntime implements DeviceRuntime {
     }
 
     private TpuQueue share(int device, long stream) {
-        Path kernels =
+        KernelModule kernels =
                 module.orElseThrow(
                         () ->
                                 new UsageException(

@@ -1,6 +1,6 @@
 package org.jccl.sccl;
 
-/** libtpurt. All return a tpuError_t, but for the function that returns a module. */
+/** libtpurt. All return a tpuError_t, but for the functions that return a module. */
 final class Tpurt {
 
     private Tpurt() {}
@@ -40,6 +40,8 @@ final class Tpurt {
     static native int tpuMemcpyD2HAsync(long to, long from, long bytes, long stream);
 
     static native int tpuMemcpyD2DAsync(long to, long from, long bytes, long stream);
+
+    static native long tpuKernelModuleLoad(long data, long bytes, long stream);
 
     static native long tpuKernelModuleLoadFromFile(String path, long stream);
 }

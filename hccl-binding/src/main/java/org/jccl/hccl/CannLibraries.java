@@ -19,6 +19,7 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.UsageException;
 import org.jccl.spi.LibrarySearch;
+import org.jccl.spi.NativeLibraries;
 
 /** CANN's libraries, loaded by absolute path once in a process. */
 final class CannLibraries {
@@ -155,6 +156,7 @@ final class CannLibraries {
         if (!PLATFORMS.contains(platform)) {
             return unavailable("CANN needs Linux on x86_64 or aarch64, this is " + platform);
         }
+        NativeLibraries.unpackPrivately("jna.tmpdir", Optional.empty());
         if (keepSignalHandlers(environment)) {
             return unavailable(
                     TRACE_LIBRARY

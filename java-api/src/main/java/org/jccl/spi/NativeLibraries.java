@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -19,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -32,8 +32,13 @@ import org.jccl.FailureContext;
  * meets this one's files. A file appears there complete or not at all, and is compared with the
  * jar's before each use, so any number of JVMs may start at once on an empty cache. The cache is
  * the first that works of: the system property {@value #CACHE_PROPERTY}; {@code
- * $XDG_CACHE_HOME/jccl}; {@code ~/.cache/jccl}; {@code jccl-<user>} in the directory for temporary
- * files. With the property set, the others are not tried.
+ * $XDG_CACHE_HOME/jccl}; {@code ~/.cache/jccl}; {@code jccl-<number of the user>} in the directory
+ * for temporary files. With the property set, the others are not tried.
+ *
+ * <p>A cache works only where nobody but this user and root could change what lies in it: every
+ * directory on its path belongs to one of them, and others may not write there (but to those with
+ * the sticky bit, as {@code /tmp} has it). Otherwise another user could exchange a library between
+ * its comparison and its loading, and have this process run it.
  *
  * <p>Stateless and safe for use by several threads.
  */
@@ -65,14 +70,15 @@ public final class NativeLibraries {
             Path directory = cache.resolve(digest);
             int loaded = 0;
             try {
+                directory = PrivateDirectory.create(directory);
                 extract(directory, files);
                 for (String name : names) {
-                    loader.accept(directory.resolve(name).toAbsolutePath().toString());
+                    loader.accept(directory.resolve(name).toString());
                     loaded++;
                 }
                 return directory;
             } catch (IOException | UnsupportedOperationException e) {
-                attempts.add(new IOException("cannot write to " + directory + ": " + e, e));
+                attempts.add(new IOException("cannot use " + directory + ": " + e, e));
             } catch (UnsatisfiedLinkError e) {
                 String name = names.get(loaded);
                 attempts.add(new IOException(explain(directory.resolve(name), e), e));
@@ -85,7 +91,8 @@ public final class NativeLibraries {
         attempts.forEach(attempt -> text.append("\n  ").append(attempt.getMessage()));
         text.append("\nSet -D")
                 .append(CACHE_PROPERTY)
-                .append("=DIR to a directory that is writable and allows executable files.");
+                .append("=DIR to a directory that is writable, allows executable files, and that")
+                .append(" others can not change.");
         BackendUnavailableException failure =
                 new BackendUnavailableException(FailureContext.NONE, text.toString());
         attempts.forEach(failure::addSuppressed);
@@ -160,22 +167,53 @@ public final class NativeLibraries {
             caches.add(Path.of(xdg, "jccl"));
         }
         caches.add(Path.of(System.getProperty("user.home"), ".cache", "jccl"));
-        caches.add(
-                Path.of(
-                        System.getProperty("java.io.tmpdir"),
-                        "jccl-" + System.getProperty("user.name")));
+        caches.add(Path.of(System.getProperty("java.io.tmpdir"), "jccl-" + user()));
         return caches;
     }
 
-    private static void extract(Path directory, Map<String, byte[]> files) throws IOException {
-        Files.createDirectories(
-                directory,
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(directory);
-        if (permissions.contains(PosixFilePermission.OTHERS_WRITE)
-                || permissions.contains(PosixFilePermission.GROUP_WRITE)) {
-            throw new IOException("others may write to it, so its files can not be trusted");
+    /** A number, since users without a name are all called "?". */
+    private static String user() {
+        try {
+            return Integer.toUnsignedString(PrivateDirectory.ownUser());
+        } catch (IOException e) {
+            return System.getProperty("user.name");
         }
+    }
+
+    /**
+     * Has another loader of native libraries unpack them where nobody else can exchange them. Left
+     * alone, some take a directory whose name is easily guessed, made by whomever, when the home
+     * directory is not writable. Call it before that loader's first class. A property that the
+     * program has set stays.
+     *
+     * @param property names the other loader's directory
+     * @param usual what it uses by itself and may go on using where it is safe; empty to have it
+     *     use a directory in this class's cache in any case
+     * @throws BackendUnavailableException when no directory is safe; its message says why
+     */
+    public static void unpackPrivately(String property, Optional<Path> usual) {
+        if (System.getProperty(property) != null) {
+            return;
+        }
+        List<Path> candidates = new ArrayList<>();
+        usual.ifPresent(candidates::add);
+        cacheDirectories().forEach(cache -> candidates.add(cache.resolve(property)));
+        StringBuilder text = new StringBuilder("no directory is safe for native libraries:");
+        for (Path candidate : candidates) {
+            try {
+                System.setProperty(property, PrivateDirectory.create(candidate).toString());
+                return;
+            } catch (IOException | UnsupportedOperationException e) {
+                text.append("\n  ").append(candidate).append(": ").append(e);
+            }
+        }
+        text.append("\nSet -D")
+                .append(property)
+                .append("=DIR to a directory that others can not change.");
+        throw new BackendUnavailableException(FailureContext.NONE, text.toString());
+    }
+
+    private static void extract(Path directory, Map<String, byte[]> files) throws IOException {
         for (Map.Entry<String, byte[]> file : files.entrySet()) {
             Path target = directory.resolve(file.getKey());
             if (!isIntact(target, file.getValue())) {
@@ -185,7 +223,7 @@ public final class NativeLibraries {
     }
 
     private static boolean isIntact(Path target, byte[] content) throws IOException {
-        return Files.isRegularFile(target)
+        return PrivateDirectory.isOwnFile(target)
                 && Files.size(target) == content.length
                 && Arrays.equals(Files.readAllBytes(target), content);
     }
@@ -195,7 +233,10 @@ public final class NativeLibraries {
         try {
             try (FileChannel out =
                     FileChannel.open(
-                            temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                            temporary,
+                            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                            PosixFilePermissions.asFileAttribute(
+                                    PosixFilePermissions.fromString("rw-------")))) {
                 ByteBuffer bytes = ByteBuffer.wrap(content);
                 while (bytes.hasRemaining()) {
                     out.write(bytes);

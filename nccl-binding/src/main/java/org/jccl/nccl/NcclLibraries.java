@@ -7,12 +7,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.javacpp.Loader;
 import org.jccl.Availability;
+import org.jccl.BackendUnavailableException;
 import org.jccl.spi.LibrarySearch;
+import org.jccl.spi.NativeLibraries;
 
 /**
  * Loads the vendor's libraries by absolute path, before any class of the presets does: left alone,
@@ -76,6 +79,12 @@ final class NcclLibraries {
         String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
         if (!platform.equals(PLATFORM)) {
             return unavailable("NCCL needs Linux on x86_64, this is " + platform, tried);
+        }
+        try {
+            Path usual = Path.of(System.getProperty("user.home"), ".javacpp", "cache");
+            NativeLibraries.unpackPrivately("org.bytedeco.javacpp.cachedir", Optional.of(usual));
+        } catch (BackendUnavailableException e) {
+            return unavailable(e.getMessage(), tried);
         }
         String path = "";
         for (VendorLibrary library : VendorLibrary.values()) {

@@ -17,6 +17,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.Availability;
 import org.jccl.spi.LibrarySearch;
+import org.jccl.spi.NativeLibraries;
 
 /**
  * The vendor's three libraries, loaded by absolute path and in order: libsccl needs {@code
@@ -99,6 +100,7 @@ final class ScclLibraries {
             return unavailable("SCCL needs Linux, this is " + System.getProperty("os.name"));
         }
         try {
+            NativeLibraries.unpackPrivately("jna.tmpdir", Optional.empty());
             Optional<Path> dnnFile = loadDnn();
             if (dnnFile.isEmpty()) {
                 return missing("libtpudnn", "tpudnn");

@@ -93,7 +93,7 @@ build_nccl() {
     # The real runtime library's users ask for this version node.
     link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mockCuda*; mockKernel*; local: *; };' "${inputs[@]}"
     mapfile -t inputs < <(objects "${communicators[@]}")
-    nccl "$out" 22903
+    nccl "$out" 23007
     nccl "$out/nccl-2.28.9" 22809 ncclCommGrow ncclCommGetUniqueId
     nccl "$out/nccl-2.27.7" 22707 ncclCommGrow ncclCommGetUniqueId ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
 }

@@ -60,3 +60,5 @@ PLACE(nChannelsPerNetPeer);
 PLACE(nvlinkCentricSched);
 PLACE(graphUsageMode);
 PLACE(numRmaCtx);
+PLACE(maxP2pPeers);
+PLACE(graphStreamOrdering);

@@ -46,7 +46,8 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     }
     bool badMinimum = own.minCTAs != undefined && own.minCTAs <= 0;
     bool badMaximum = own.maxCTAs != undefined && own.maxCTAs <= 0;
-    bool crossed = own.minCTAs != undefined && own.maxCTAs != undefined && own.minCTAs > own.maxCTAs;
+    // An undefined maximum is the lowest number there is, and is compared like any other.
+    bool crossed = own.minCTAs > own.maxCTAs;
     if (badMinimum || badMaximum || crossed)
         return fail(ncclInvalidArgument, "Invalid config min/max channels attribute value");
     if (own.size < offsetof(ncclConfig_t, trafficClass)) return ncclSuccess;

@@ -47,7 +47,7 @@ typedef enum {
 
 typedef enum { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 } ncclScalarResidence_t;
 
-// As of 2.29.3; older and newer callers pass a shorter or longer one and say so in `size`.
+// As of 2.30.7; older and newer callers pass a shorter or longer one and say so in `size`.
 typedef struct {
     size_t size;
     unsigned int magic;
@@ -68,6 +68,8 @@ typedef struct {
     int nvlinkCentricSched;
     int graphUsageMode;
     int numRmaCtx;
+    int maxP2pPeers;
+    int graphStreamOrdering;
 } ncclConfig_t;
 
 typedef struct {

@@ -170,6 +170,7 @@ void arguments(const Context& context) {
     CHECK(other == nullptr);
     bad = config();
     bad.minCTAs = 4;
+    EXPECT(ncclInvalidArgument, ncclCommInitRankConfig(&other, 1, id, 0, &bad));
     bad.maxCTAs = 2;
     EXPECT(ncclInvalidArgument, ncclCommInitRankConfig(&other, 1, id, 0, &bad));
     EXPECT(ncclInvalidArgument, ncclCommInitRank(&other, 1, id, 1));

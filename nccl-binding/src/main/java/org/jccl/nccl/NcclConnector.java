@@ -321,7 +321,9 @@ final class NcclConnector {
                 .nChannelsPerNetPeer(UNSET)
                 .nvlinkCentricSched(UNSET)
                 .graphUsageMode(UNSET)
-                .numRmaCtx(UNSET);
+                .numRmaCtx(UNSET)
+                .maxP2pPeers(UNSET)
+                .graphStreamOrdering(UNSET);
         if (options.networkName().isPresent()) {
             // NCCL reads it later too, so the communicator keeps it.
             networkName = new BytePointer(options.networkName().get());

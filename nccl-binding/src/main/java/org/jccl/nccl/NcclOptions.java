@@ -13,7 +13,8 @@ import org.jccl.UsageException;
  * @param highPriorityStream whether the communication stream goes before other streams
  * @param blocking false to have connecting end by an abort when its time is over; each operation
  *     then costs a thread inside NCCL
- * @param minCtas fewest blocks of the device a collective may take, at least 1
+ * @param minCtas fewest blocks of the device a collective may take, at least 1; only with {@code
+ *     maxCtas}
  * @param maxCtas most blocks of the device a collective may take, not below {@code minCtas}
  * @param cgaClusterSize blocks that share an SM cluster, 0 to 8
  * @param networkName name of the network plugin, for instance {@code Socket} or {@code IB}
@@ -45,13 +46,19 @@ public record NcclOptions(
      * @param networkName see the class
      * @param trafficClass see the class
      * @param splitShare see the class
-     * @throws UsageException when a number is out of its range
+     * @throws UsageException when a number is out of its range, or {@code minCtas} stands without
+     *     {@code maxCtas}
      */
     public NcclOptions {
         if (minCtas.orElse(1) < 1 || maxCtas.orElse(1) < 1) {
             throw bad("minCtas and maxCtas must be at least 1", minCtas + ", " + maxCtas);
         }
-        if (minCtas.isPresent() && maxCtas.isPresent() && minCtas.getAsInt() > maxCtas.getAsInt()) {
+        if (minCtas.isPresent() && maxCtas.isEmpty()) {
+            throw bad(
+                    "minCtas needs maxCtas too, without which NCCL takes every minimum for too high",
+                    minCtas + ", " + maxCtas);
+        }
+        if (minCtas.isPresent() && minCtas.getAsInt() > maxCtas.getAsInt()) {
             throw bad("minCtas must not be above maxCtas", minCtas + ", " + maxCtas);
         }
         int cluster = cgaClusterSize.orElse(0);

@@ -3,6 +3,8 @@ package org.jccl.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.Optional;
+import java.util.OptionalInt;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 
@@ -46,5 +48,22 @@ final class NcclOptionsTest {
                 .hasMessageContaining("minCtas must not be above maxCtas");
         assertThatThrownBy(() -> options.withCtas(0, 2)).isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> options.withCgaClusterSize(9)).isInstanceOf(UsageException.class);
+    }
+
+    @Test
+    void aMinimumOfBlocksWithoutAMaximumIsRefusedAsByNccl() {
+        assertThatThrownBy(
+                        () ->
+                                new NcclOptions(
+                                        false,
+                                        true,
+                                        OptionalInt.of(1),
+                                        OptionalInt.empty(),
+                                        OptionalInt.empty(),
+                                        Optional.empty(),
+                                        OptionalInt.empty(),
+                                        false))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("minCtas needs maxCtas too");
     }
 }

@@ -110,6 +110,15 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
+     * The devices whose tensors this rank may give to the group's operations, one of each type.
+     *
+     * @return at least one; barriers use the first
+     */
+    public List<Device> devices() {
+        return group.devices();
+    }
+
+    /**
      * The same operations in the caller's own order: on host backends each returns when it is done.
      *
      * @return a view of this group

@@ -287,6 +287,15 @@ public final class Group {
         return bound(deviceType).map(bound -> bound.backend().provider().name());
     }
 
+    /**
+     * The devices of this rank, one for each backend.
+     *
+     * @return in the order of the backends
+     */
+    public List<Device> devices() {
+        return bounds.stream().map(bound -> bound.backend().device()).toList();
+    }
+
     private Optional<Bound> bound(String deviceType) {
         return bounds.stream().filter(bound -> bound.isFor(deviceType)).findFirst();
     }

@@ -28,11 +28,13 @@ final class Benchmark {
     private static final int DESCRIPTION_BYTES = 256;
 
     private final ProcessGroup group;
+    private final Device device;
     private final BenchOptions options;
     private final PrintWriter out;
 
     Benchmark(ProcessGroup group, BenchOptions options, PrintWriter out) {
         this.group = group;
+        this.device = group.devices().get(0);
         this.options = options;
         this.out = out;
     }
@@ -49,7 +51,11 @@ final class Benchmark {
         List<Report> reports = new ArrayList<>();
         try (Stopwatch stopwatch =
                 new Stopwatch(
-                        group, options.iterations(), options.warmUp(), options.budgetSeconds())) {
+                        group,
+                        device,
+                        options.iterations(),
+                        options.warmUp(),
+                        options.budgetSeconds())) {
             if (group.rank() == 0) {
                 open(reports, setting(devices));
             }
@@ -83,11 +89,18 @@ final class Benchmark {
         Map<Placement, Row.Result> results = new EnumMap<>(Placement.class);
         for (Placement placement : collective.placements()) {
             try (Trial trial =
-                    new Trial(group, collective, placement, options.type(), options.op(), count)) {
+                    new Trial(
+                            group,
+                            device,
+                            collective,
+                            placement,
+                            options.type(),
+                            options.op(),
+                            count)) {
                 trial.fill();
                 Stopwatch.Timing timing = stopwatch.time(trial.call(options.mode()));
                 long own = trial.check(options.mode());
-                long wrong = (long) stopwatch.agree(own, ReduceOp.SUM);
+                long wrong = (long) stopwatch.agree(own, Double::sum);
                 results.put(placement, new Row.Result(timing, wrong));
             }
         }
@@ -125,14 +138,13 @@ final class Benchmark {
                         group.rank(),
                         ProcessHandle.current().pid(),
                         hostName(),
-                        Device.CPU);
+                        device);
         byte[] bytes = Arrays.copyOf(own.getBytes(StandardCharsets.UTF_8), DESCRIPTION_BYTES);
-        try (Tensor input = Tensor.copyOf(bytes);
+        try (Tensor input = Tensor.allocate(device, DataType.INT8, DESCRIPTION_BYTES);
                 Tensor output =
                         Tensor.allocate(
-                                Device.CPU,
-                                DataType.INT8,
-                                (long) DESCRIPTION_BYTES * group.size())) {
+                                device, DataType.INT8, (long) DESCRIPTION_BYTES * group.size())) {
+            input.copyFrom(bytes);
             group.sync().allGatherSingle(output, input);
             byte[] all = output.copyTo(new byte[DESCRIPTION_BYTES * group.size()]);
             List<String> lines = new ArrayList<>();

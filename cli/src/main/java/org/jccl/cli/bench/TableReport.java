@@ -47,7 +47,8 @@ final class TableReport implements Report {
                         ? options.iterations().getAsInt()
                         : "auto(" + options.budgetSeconds() + " s)",
                 options.mode());
-        line("# time: median wall time of one call on rank 0");
+        line(
+                "# time: median wall time of one call on rank 0; on a device a share of those enqueued together");
         line("#");
         line("# Using devices");
         setting.devices().forEach(device -> line("#  %s", device));

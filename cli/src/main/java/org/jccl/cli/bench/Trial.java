@@ -19,6 +19,7 @@ final class Trial implements AutoCloseable {
     static final int ROOT = 0;
 
     private final ProcessGroup group;
+    private final Device device;
     private final int rank;
     private final int ranks;
     private final Collective collective;
@@ -35,16 +36,19 @@ final class Trial implements AutoCloseable {
     /**
      * Allocates the tensors.
      *
+     * @param device where the tensors are
      * @param count elements of the call, see {@link Collective#count}
      */
     Trial(
             ProcessGroup group,
+            Device device,
             Collective collective,
             Placement placement,
             DataType type,
             ReduceOp op,
             long count) {
         this.group = group;
+        this.device = device;
         this.rank = group.rank();
         this.ranks = group.size();
         this.collective = collective;
@@ -60,7 +64,7 @@ final class Trial implements AutoCloseable {
     }
 
     private Tensor allocate(DataType type, long elements) {
-        Tensor tensor = Tensor.allocate(Device.CPU, type, elements);
+        Tensor tensor = Tensor.allocate(device, type, elements);
         owned.add(tensor);
         return tensor;
     }

@@ -183,6 +183,8 @@ final class ReportsTest {
         for (int i = 0; i < nanos.length; i++) {
             nanos[i] = (nanos.length - i) * 1000L;
         }
-        assertThat(Timing.of(nanos, 600)).isEqualTo(new Timing(200, 101, 199, 3));
+        assertThat(Timing.of(nanos.clone(), 1, 600)).isEqualTo(new Timing(200, 101, 199, 3));
+        // What was enqueued together is shared between the calls.
+        assertThat(Timing.of(nanos, 2, 1200)).isEqualTo(new Timing(400, 50.5, 99.5, 3));
     }
 }

@@ -49,7 +49,8 @@ public final class Tensor implements AutoCloseable {
      * @param dataType type of the elements in it
      * @return a tensor of {@code remaining / dataType.size()} elements
      * @throws UsageException when the buffer is null, on the heap, read-only, in foreign byte
-     *     order, or its remaining bytes are no whole number of elements
+     *     order, begins at an address that is no multiple of the element size, or its remaining
+     *     bytes are no whole number of elements
      */
     public static Tensor of(ByteBuffer buffer, DataType dataType) {
         requireNotNull(dataType, "dataType");
@@ -136,20 +137,36 @@ public final class Tensor implements AutoCloseable {
      * @param owner kept reachable as long as the tensor or an operation on it is; may be null when
      *     the memory outlives the program
      * @return the tensor
-     * @throws UsageException when the address is 0 or negative, the count negative, or something is
-     *     null
+     * @throws UsageException when the address is 0, negative or no multiple of the element size,
+     *     the count negative or more than fits behind the address, or something is null
      */
     public static Tensor of(
             long address, long count, DataType dataType, Device device, Object owner) {
         requireNotNull(dataType, "dataType");
         requireNotNull(device, "device");
-        if (count < 0 || count > Long.MAX_VALUE / dataType.size()) {
-            throw usage("count must be between 0 and what fits in memory, got " + count);
-        }
         if (address < 0 || (address == 0 && count > 0)) {
             throw usage("address must be positive, got " + address);
         }
+        // The end must be a number as well, by which tensors that overlap are found.
+        if (count < 0 || count > (Long.MAX_VALUE - address) / dataType.size()) {
+            throw usage("count must be between 0 and what fits in memory, got " + count);
+        }
+        checkAligned(address, count, dataType);
         return new Tensor(Memory.borrowed(owner), address, count, dataType, device);
+    }
+
+    /** Libraries read whole elements, some with instructions that end the process otherwise. */
+    private static void checkAligned(long address, long count, DataType dataType) {
+        if (count > 0 && address % dataType.size() != 0) {
+            throw usage(
+                    "address "
+                            + address
+                            + " is no multiple of the "
+                            + dataType.size()
+                            + " bytes of a "
+                            + dataType
+                            + " element; copy to memory that is aligned");
+        }
     }
 
     /**
@@ -163,8 +180,8 @@ public final class Tensor implements AutoCloseable {
      * @param release frees it; called once, by any platform thread, when the tensor is closed and
      *     no operation uses it any more
      * @return the tensor, to be closed
-     * @throws UsageException when the address is not positive, the count negative, or something is
-     *     null
+     * @throws UsageException as {@link #of(long, long, DataType, Device, Object)}, also when the
+     *     address is 0; {@code release} is not called then
      */
     public static Tensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
@@ -180,31 +197,33 @@ public final class Tensor implements AutoCloseable {
     /**
      * Borrows a JavaCPP pointer's memory from its position to its limit.
      *
-     * @param pointer not null, with a limit
-     * @param dataType type of the elements
+     * <p>The caller answers for the limit: JavaCPP copies it when one type of pointer is made from
+     * another, though elements then have another size, as in {@code new FloatPointer(bytePointer)};
+     * {@link Pointer#getPointer(Class)} corrects it. The memory must not be deallocated while the
+     * tensor is in use.
+     *
+     * @param pointer not null, with a limit that was set or is known from how it was made
+     * @param dataType type of the elements; that of a {@code FloatPointer}, {@code DoublePointer},
+     *     {@code IntPointer}, {@code LongPointer}, {@code ShortPointer} (which also holds the bits
+     *     of float16 and bfloat16), {@code BoolPointer} or {@code BooleanPointer}, and any for a
+     *     {@code BytePointer} or a {@code Pointer} that is of no subclass
      * @param device where the memory is
      * @return the tensor; keeps the pointer reachable
-     * @throws UsageException when the pointer is null or empty of memory, or its size is no whole
-     *     number of elements
+     * @throws UsageException when something is null, the pointer is a null pointer (as after it was
+     *     deallocated), has no limit, is of another class or for another type, begins at an address
+     *     that is no multiple of the element size, or its size is no whole number of elements
      */
     @SuppressWarnings("exports") // Only those who have JavaCPP call it.
     public static Tensor ofPointer(Pointer pointer, DataType dataType, Device device) {
         requireNotNull(dataType, "dataType");
+        requireNotNull(device, "device");
         requireNotNull(pointer, "pointer");
-        if (pointer.isNull()) {
-            throw usage("pointer is a null pointer");
-        }
-        long bytes = (pointer.limit() - pointer.position()) * pointer.sizeof();
-        if (bytes < 0 || bytes % dataType.size() != 0) {
-            throw usage(
-                    "pointer has "
-                            + bytes
-                            + " bytes, which is no whole number of "
-                            + dataType
-                            + " elements");
-        }
-        long address = pointer.address() + pointer.position() * pointer.sizeof();
-        return of(address, bytes / dataType.size(), dataType, device, pointer);
+        return of(
+                PointerRange.address(pointer),
+                PointerRange.count(pointer, dataType),
+                dataType,
+                device,
+                pointer);
     }
 
     /**
@@ -262,12 +281,7 @@ public final class Tensor implements AutoCloseable {
     }
 
     private static Tensor borrow(Buffer buffer, long count, DataType dataType) {
-        return new Tensor(
-                Memory.borrowed(buffer),
-                HostMemory.get().address(buffer),
-                count,
-                dataType,
-                Device.CPU);
+        return of(HostMemory.get().address(buffer), count, dataType, Device.CPU, buffer);
     }
 
     private static void checkBuffer(Buffer buffer, ByteOrder order, boolean orderMatters) {

@@ -19,6 +19,11 @@ class TensorTest {
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
+    /** A slice does not have the order of what it was taken from. */
+    private static ByteBuffer ordered(ByteBuffer slice) {
+        return slice.order(ByteOrder.nativeOrder());
+    }
+
     private static ByteOrder foreignOrder() {
         return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
                 ? ByteOrder.BIG_ENDIAN
@@ -89,6 +94,34 @@ class TensorTest {
         refused(() -> Tensor.of(64, -1, DataType.INT8, Device.CPU, null), "count");
         refused(() -> Tensor.of(64, Long.MAX_VALUE / 2, DataType.INT32, Device.CPU, null), "count");
         assertThat(Tensor.of(0, 0, DataType.INT8, Device.CPU, null).byteSize()).isZero();
+    }
+
+    @Test
+    void elementsBeginAtMultiplesOfTheirSize() {
+        ByteBuffer bytes = direct(16);
+        long address = Tensor.of(bytes, DataType.INT8).address();
+        refused(() -> Tensor.of(address + 2, 1, DataType.INT32, Device.CPU, bytes), "no multiple");
+        refused(
+                () -> Tensor.adopt(address + 1, 1, DataType.INT16, Device.CPU, () -> {}),
+                "no multiple");
+        refused(
+                () -> Tensor.of(ordered(bytes.slice(4, 8)), DataType.FLOAT64),
+                "no multiple of the 8 bytes");
+        refused(
+                () -> Tensor.of(ordered(bytes.slice(1, 8)).asFloatBuffer()),
+                "no multiple of the 4 bytes");
+        assertThat(Tensor.of(bytes.slice(1, 8), DataType.INT8).count()).isEqualTo(8);
+        assertThat(Tensor.of(ordered(bytes.slice(1, 0)), DataType.FLOAT64).count()).isZero();
+    }
+
+    @Test
+    void memoryEndsAtAnAddress() {
+        long last = Long.MAX_VALUE - 7;
+        refused(() -> Tensor.of(last, 1, DataType.INT64, Device.CPU, null), "count");
+        refused(
+                () -> Tensor.adopt(64, Long.MAX_VALUE / 4, DataType.INT32, Device.CPU, () -> {}),
+                "count");
+        assertThat(Tensor.of(last - 8, 1, DataType.INT64, Device.CPU, null).count()).isOne();
     }
 
     @Test

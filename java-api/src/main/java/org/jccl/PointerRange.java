@@ -1,0 +1,96 @@
+package org.jccl;
+
+import org.bytedeco.javacpp.BoolPointer;
+import org.bytedeco.javacpp.BooleanPointer;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.IntPointer;
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.ShortPointer;
+
+/** The memory of a JavaCPP pointer. Apart from {@link Tensor}: not every program has JavaCPP. */
+final class PointerRange {
+
+    private PointerRange() {}
+
+    /** Where the pointer's position is; not 0. */
+    static long address(Pointer pointer) {
+        if (pointer.isNull()) {
+            throw usage("pointer is a null pointer, or was deallocated");
+        }
+        return pointer.address() + pointer.position() * pointer.sizeof();
+    }
+
+    /** How many elements of a type there are from the position to the limit. */
+    static long count(Pointer pointer, DataType dataType) {
+        if (!mayHold(pointer, dataType)) {
+            throw usage(
+                    pointer.getClass().getName()
+                            + " is not known to hold "
+                            + dataType
+                            + " elements; use the data type that matches it, or"
+                            + " Tensor.of(address, count, ...)");
+        }
+        long size = pointer.sizeof();
+        if (size <= 0) {
+            throw usage("pointer's element size is unknown; is JavaCPP's own library there?");
+        }
+        // JavaCPP's pointers to memory of a size that it does not know have the limit 0.
+        if (pointer.limit() == 0) {
+            throw usage(
+                    "pointer has no limit, so it is unknown how much memory there is; set it with"
+                            + " limit(elements), or use Tensor.of(address, count, ...)");
+        }
+        if (pointer.position() < 0 || pointer.position() > pointer.limit()) {
+            throw usage(
+                    "pointer's position "
+                            + pointer.position()
+                            + " is not between 0 and its limit "
+                            + pointer.limit());
+        }
+        long elements = pointer.limit() - pointer.position();
+        if (elements > Long.MAX_VALUE / size) {
+            throw usage("pointer's limit is more than fits in memory, got " + pointer.limit());
+        }
+        long bytes = elements * size;
+        if (bytes % dataType.size() != 0) {
+            throw usage(
+                    "pointer has "
+                            + bytes
+                            + " bytes, which is no whole number of "
+                            + dataType
+                            + " elements");
+        }
+        return bytes / dataType.size();
+    }
+
+    private static boolean mayHold(Pointer pointer, DataType type) {
+        // Of a subclass that nothing was generated for JavaCPP gives the size of a pointer.
+        if (pointer.getClass() == Pointer.class || pointer instanceof BytePointer) {
+            return true;
+        }
+        if (pointer instanceof FloatPointer) {
+            return type == DataType.FLOAT32;
+        }
+        if (pointer instanceof DoublePointer) {
+            return type == DataType.FLOAT64;
+        }
+        if (pointer instanceof IntPointer) {
+            return type == DataType.INT32;
+        }
+        if (pointer instanceof LongPointer) {
+            return type == DataType.INT64;
+        }
+        if (pointer instanceof ShortPointer) {
+            return type.size() == Short.BYTES;
+        }
+        return (pointer instanceof BoolPointer || pointer instanceof BooleanPointer)
+                && type == DataType.BOOL;
+    }
+
+    private static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, message);
+    }
+}

@@ -1,6 +1,7 @@
 package org.jccl;
 
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import org.jccl.internal.Operation;
 
@@ -8,6 +9,9 @@ import org.jccl.internal.Operation;
  * What must hold between the arguments of one call; throws an exception that says what does not.
  */
 final class ArgumentChecks {
+
+    private static final Tensor[] NO_TENSORS = {};
+    private static final Comparator<Tensor> BY_ADDRESS = Comparator.comparingLong(Tensor::address);
 
     private final int rank;
     private final int size;
@@ -52,6 +56,17 @@ final class ArgumentChecks {
         }
     }
 
+    private static boolean isSame(Tensor tensor, Tensor reference) {
+        return tensor != null
+                && tensor.dataType() == reference.dataType()
+                && tensor.device().equals(reference.device());
+    }
+
+    /** What the caller gave, read once; null for null. */
+    List<Tensor> copy(String name, List<Tensor> tensors) {
+        return Lists.copy(tensors, NO_TENSORS, context, name);
+    }
+
     void length(Operation operation, String name, List<Tensor> tensors) {
         if (tensors == null || tensors.size() != size) {
             throw bad(
@@ -67,7 +82,9 @@ final class ArgumentChecks {
     void parts(Operation operation, String name, List<Tensor> tensors, Tensor reference) {
         length(operation, name, tensors);
         for (int i = 0; i < size; i++) {
-            same(operation, name + ".get(" + i + ")", tensors.get(i), reference);
+            if (!isSame(tensors.get(i), reference)) {
+                same(operation, name + ".get(" + i + ")", tensors.get(i), reference);
+            }
         }
     }
 
@@ -117,10 +134,12 @@ final class ArgumentChecks {
         }
     }
 
-    long[] splits(Operation operation, String name, long[] splits, long count) {
-        if (splits == null || splits.length != size) {
+    /** What the caller gave, read once. */
+    long[] splits(Operation operation, String name, long[] given, long count) {
+        if (given == null || given.length != size) {
             throw bad(operation, name + " must hold one count for each of the " + size + " ranks");
         }
+        long[] splits = given.clone();
         long left = count;
         for (long split : splits) {
             if (split < 0 || split > left) {
@@ -145,7 +164,7 @@ final class ArgumentChecks {
                             + count
                             + " elements");
         }
-        return splits.clone();
+        return splits;
     }
 
     void ownParts(Operation operation, long[] outputCounts, long[] inputCounts) {
@@ -163,35 +182,86 @@ final class ArgumentChecks {
      * Outputs may not overlap each other or an input; output {@code own} may be the input itself.
      */
     void distinct(Operation operation, List<Tensor> outputs, List<Tensor> inputs, int own) {
-        for (int i = 0; i < outputs.size(); i++) {
-            Tensor output = outputs.get(i);
-            for (int j = i + 1; j < outputs.size(); j++) {
-                apart(operation, "output " + i, output, "output " + j, outputs.get(j));
-            }
-            for (Tensor input : inputs) {
-                if (i != own || input.address() != output.address()) {
-                    apart(operation, "output " + i, output, "an input", input);
-                }
+        Tensor[] inOrder = inOrderOfMemory(outputs);
+        for (int i = 1; i < inOrder.length; i++) {
+            if (overlap(inOrder[i - 1], inOrder[i])) {
+                int one = outputs.indexOf(inOrder[i - 1]);
+                int other = outputs.lastIndexOf(inOrder[i]);
+                throw overlapping(
+                        operation,
+                        "output " + Math.min(one, other),
+                        "output " + Math.max(one, other));
             }
         }
+        for (Tensor input : inputs) {
+            int nearest = lastBefore(inOrder, input.address() + input.byteSize());
+            if (nearest < 0 || !overlap(inOrder[nearest], input)) {
+                continue;
+            }
+            int index = outputs.indexOf(inOrder[nearest]);
+            if (index != own || input.address() != inOrder[nearest].address()) {
+                throw overlapping(operation, "output " + index, "an input");
+            }
+        }
+    }
+
+    /** Those that have elements. */
+    private static Tensor[] inOrderOfMemory(List<Tensor> tensors) {
+        Tensor[] inOrder = new Tensor[tensors.size()];
+        int count = 0;
+        for (int i = 0; i < inOrder.length; i++) {
+            if (tensors.get(i).count() > 0) {
+                inOrder[count++] = tensors.get(i);
+            }
+        }
+        // As a rule they are in this order, and then it takes one comparison for each.
+        Arrays.sort(inOrder, 0, count, BY_ADDRESS);
+        return count == inOrder.length ? inOrder : Arrays.copyOf(inOrder, count);
+    }
+
+    /**
+     * The last of tensors in order that begins before an address, or -1. Where they do not overlap,
+     * no other of them reaches as far.
+     */
+    private static int lastBefore(Tensor[] inOrder, long address) {
+        int low = 0;
+        int high = inOrder.length;
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (inOrder[middle].address() < address) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low - 1;
     }
 
     void apart(Operation operation, String one, Tensor a, String other, Tensor b) {
-        boolean empty = a.count() == 0 || b.count() == 0;
-        if (!empty
-                && a.address() < b.address() + b.byteSize()
-                && b.address() < a.address() + a.byteSize()) {
-            throw bad(operation, one + " and " + other + " overlap in memory");
+        if (overlap(a, b)) {
+            throw overlapping(operation, one, other);
         }
     }
 
+    private static boolean overlap(Tensor a, Tensor b) {
+        return a.count() > 0
+                && b.count() > 0
+                && a.address() < b.address() + b.byteSize()
+                && b.address() < a.address() + a.byteSize();
+    }
+
+    private UsageException overlapping(Operation operation, String one, String other) {
+        return bad(operation, one + " and " + other + " overlap in memory");
+    }
+
+    /** {@code operation} may be null, where it is not known yet. */
     UsageException bad(Operation operation, String problem) {
-        return new UsageException(
-                new FailureContext(
-                        context.group(),
-                        rank,
-                        operation.kind == null ? "" : operation.kind.toString(),
-                        -1),
-                problem);
+        return new UsageException(context(operation), problem);
+    }
+
+    private FailureContext context(Operation operation) {
+        return operation == null || operation.kind == null
+                ? context
+                : new FailureContext(context.group(), rank, operation.kind.toString(), -1);
     }
 }

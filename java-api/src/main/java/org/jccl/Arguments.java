@@ -49,8 +49,9 @@ final class Arguments {
         hold(operation, tensor, "tensor");
     }
 
-    void allGather(Operation operation, List<Tensor> outputs, Tensor input) {
+    void allGather(Operation operation, List<Tensor> given, Tensor input) {
         start(operation, OperationKind.ALL_GATHER, input, "input");
+        List<Tensor> outputs = checks.copy("outputs", given);
         checks.parts(operation, "outputs", outputs, input);
         long[] counts = Parts.counts(outputs);
         if (counts[rank] != input.count()) {
@@ -92,8 +93,9 @@ final class Arguments {
         hold(operation, input, "input");
     }
 
-    void gather(Operation operation, List<Tensor> outputs, Tensor input, int root) {
+    void gather(Operation operation, List<Tensor> given, Tensor input, int root) {
         start(operation, OperationKind.GATHER, input, "input");
+        List<Tensor> outputs = checks.copy("outputs", given);
         operation.peer = checks.rankArgument(operation, "root", root);
         operation.count = input.count();
         operation.input = input.address();
@@ -107,8 +109,9 @@ final class Arguments {
         hold(operation, input, "input");
     }
 
-    void scatter(Operation operation, Tensor output, List<Tensor> inputs, int root) {
+    void scatter(Operation operation, Tensor output, List<Tensor> given, int root) {
         start(operation, OperationKind.SCATTER, output, "output");
+        List<Tensor> inputs = checks.copy("inputs", given);
         operation.peer = checks.rankArgument(operation, "root", root);
         operation.count = output.count();
         operation.output = output.address();
@@ -123,8 +126,9 @@ final class Arguments {
     }
 
     void reduceScatter(
-            Operation operation, Engine engine, Tensor output, List<Tensor> inputs, ReduceOp op) {
+            Operation operation, Engine engine, Tensor output, List<Tensor> given, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
+        List<Tensor> inputs = checks.copy("inputs", given);
         reduction(operation, engine, op, output.device());
         checks.parts(operation, "inputs", inputs, output);
         long[] counts = Parts.counts(inputs);
@@ -166,9 +170,18 @@ final class Arguments {
         hold(operation, input, "input");
     }
 
-    void allToAll(Operation operation, List<Tensor> outputs, List<Tensor> inputs) {
-        checks.length(operation, "inputs", inputs);
+    /**
+     * The inputs of {@link #allToAll}, read once: the first one tells which engine the call is for.
+     */
+    List<Tensor> allToAllInputs(List<Tensor> given) {
+        List<Tensor> inputs = checks.copy("inputs", given);
+        checks.length(null, "inputs", inputs);
+        return inputs;
+    }
+
+    void allToAll(Operation operation, List<Tensor> given, List<Tensor> inputs) {
         start(operation, OperationKind.ALL_TO_ALL, inputs.get(0), "inputs.get(0)");
+        List<Tensor> outputs = checks.copy("outputs", given);
         checks.parts(operation, "inputs", inputs, inputs.get(0));
         checks.parts(operation, "outputs", outputs, inputs.get(0));
         long[] inputCounts = Parts.counts(inputs);
@@ -313,14 +326,20 @@ final class Arguments {
 
     void hold(Operation operation, Tensor tensor, String name) {
         if (!operation.hold(tensor.memory())) {
-            operation.releaseMemory();
-            throw checks.bad(operation, name + " is closed");
+            throw closed(operation, name);
         }
     }
 
     private void holdAll(Operation operation, String name, List<Tensor> tensors) {
         for (int i = 0; i < tensors.size(); i++) {
-            hold(operation, tensors.get(i), name + ".get(" + i + ")");
+            if (!operation.hold(tensors.get(i).memory())) {
+                throw closed(operation, name + ".get(" + i + ")");
+            }
         }
+    }
+
+    private UsageException closed(Operation operation, String name) {
+        operation.releaseMemory();
+        return checks.bad(operation, name + " is closed");
     }
 }

@@ -15,7 +15,8 @@ import org.jccl.internal.Operation;
  * When they do not, ranks that wait for each other get a {@link MismatchException}; a backend whose
  * library compares nothing may give wrong data where no rank waits, as its page in the
  * documentation says. Roots and peers are ranks of this group. Tensors may be read and written
- * again when the work is complete.
+ * again when the work is complete. Lists and arrays of splits are read once, before a method
+ * returns, and are the caller's again then.
  *
  * <p>Safe for use by several threads of a rank, though their order is then the program's business.
  * Several groups, also of several ranks, can live in one process where the backend allows it.
@@ -270,9 +271,10 @@ public final class ProcessGroup implements AutoCloseable {
      * @return the work
      */
     public Work allToAll(List<Tensor> outputs, List<Tensor> inputs) {
-        Engine engine = group.engineOf(first(inputs, "inputs"));
+        List<Tensor> given = arguments.allToAllInputs(inputs);
+        Engine engine = group.engineOf(given.get(0));
         Operation operation = engine.newOperation();
-        arguments.allToAll(operation, outputs, inputs);
+        arguments.allToAll(operation, outputs, given);
         return engine.submit(operation);
     }
 
@@ -435,7 +437,8 @@ public final class ProcessGroup implements AutoCloseable {
      * @throws JcclException when members do not arrive in time
      */
     public Optional<ProcessGroup> newGroup(List<Integer> ranks) {
-        return group.newGroup(ranks).map(ProcessGroup::new);
+        List<Integer> members = Lists.copy(ranks, new Integer[0], group.context(), "ranks");
+        return group.newGroup(members).map(ProcessGroup::new);
     }
 
     /**
@@ -473,15 +476,6 @@ public final class ProcessGroup implements AutoCloseable {
     @Override
     public void close() {
         group.close();
-    }
-
-    private Tensor first(List<Tensor> tensors, String name) {
-        if (tensors == null || tensors.isEmpty()) {
-            throw new UsageException(
-                    group.context(),
-                    name + " must hold one tensor for each of the " + size() + " ranks");
-        }
-        return tensors.get(0);
     }
 
     /** For instance {@code group 'world', rank 1 of 4}. */

@@ -161,9 +161,10 @@ public final class SyncCollectives {
      * @param inputs one tensor a rank; not changed
      */
     public void allToAll(List<Tensor> outputs, List<Tensor> inputs) {
-        Engine engine = group.engineOf(first(inputs, "inputs"));
+        List<Tensor> given = arguments.allToAllInputs(inputs);
+        Engine engine = group.engineOf(given.get(0));
         Operation operation = engine.borrow();
-        arguments.allToAll(operation, outputs, inputs);
+        arguments.allToAll(operation, outputs, given);
         engine.run(operation);
     }
 
@@ -277,12 +278,5 @@ public final class SyncCollectives {
         Operation operation = engine.borrow();
         arguments.barrier(operation);
         engine.run(operation);
-    }
-
-    private Tensor first(List<Tensor> tensors, String name) {
-        if (tensors == null || tensors.isEmpty()) {
-            throw new UsageException(group.context(), name + " must hold one tensor a rank");
-        }
-        return tensors.get(0);
     }
 }

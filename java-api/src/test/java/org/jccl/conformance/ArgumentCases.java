@@ -3,6 +3,7 @@ package org.jccl.conformance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.AbstractList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,6 +11,7 @@ import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -279,6 +281,137 @@ abstract class ArgumentCases extends Cases {
                             assertThat(refusal.context().rank()).isEqualTo(rank.rank());
                         })
                 .hasMessageMatching("(?s).*(" + words.strip() + ").*");
+    }
+
+    /** What was checked must be what is used. */
+    @Test
+    void aListThatChangesIsReadOnce() {
+        onRanks(
+                2,
+                rank -> {
+                    long me = rank.rank();
+                    for (Forms form : Forms.of(rank.group())) {
+                        List<Tensor> mine = pair(rank, 10 * me, 10 * me + 1);
+                        List<Tensor> all = pair(rank, -1, -1);
+                        form.allGather(changing(rank, all), rank.floats(me));
+                        expect(rank, all, "allGather", 0, 1);
+                        form.allToAll(changing(rank, all), changing(rank, mine));
+                        expect(rank, all, "allToAll", me, 10 + me);
+                        Tensor one = rank.floats(-1);
+                        form.reduceScatter(one, changing(rank, mine), SUM);
+                        expect(rank, List.of(one), "reduceScatter", 10 + 2 * me);
+                        boolean root = me == 1;
+                        form.scatter(one, root ? changing(rank, mine) : List.of(), 1);
+                        expect(rank, List.of(one), "scatter", 10 + me);
+                        form.gather(root ? changing(rank, all) : List.of(), rank.floats(me), 1);
+                        expect(rank, all, "gather", root ? 0 : me, root ? 1 : 10 + me);
+                    }
+                    List<Integer> ranks = new ChangingList<>(List.of(1, 0), List.of(7, 7));
+                    try (ProcessGroup group = rank.group().newGroup(ranks).orElseThrow()) {
+                        assertThat(group.worldRanks()).containsExactly(1, 0);
+                    }
+                });
+    }
+
+    private static List<Tensor> pair(Rank rank, long one, long other) {
+        return List.of(rank.floats(one), rank.floats(other));
+    }
+
+    private static List<Tensor> changing(Rank rank, List<Tensor> tensors) {
+        return new ChangingList<>(tensors, pair(rank, 99, 99));
+    }
+
+    private static void expect(Rank rank, List<Tensor> tensors, String what, long... values) {
+        for (int i = 0; i < values.length; i++) {
+            rank.expect(tensors.get(i), new long[] {values[i]}, what + " " + i);
+        }
+    }
+
+    @Test
+    void aListThatCanNotBeReadIsRefused() {
+        List<Tensor> shrinking =
+                new AbstractList<>() {
+                    @Override
+                    public Tensor get(int index) {
+                        throw new IndexOutOfBoundsException(index);
+                    }
+
+                    @Override
+                    public int size() {
+                        return 2;
+                    }
+                };
+        @SuppressWarnings({"unchecked", "rawtypes"})
+        List<Tensor> texts = (List<Tensor>) (List) List.of("a", "b");
+        onRanks(
+                2,
+                rank -> {
+                    for (Forms form : Forms.of(rank.group())) {
+                        for (List<Tensor> bad : List.of(shrinking, texts)) {
+                            expectRefusal(
+                                    rank,
+                                    form,
+                                    "outputs can not be read as a list of Tensor",
+                                    (r, f, me, o) -> f.allGather(bad, r.floats(1)));
+                            expectRefusal(
+                                    rank,
+                                    form,
+                                    "inputs can not be read as a list of Tensor",
+                                    (r, f, me, o) -> f.allToAll(bad, bad));
+                        }
+                    }
+                });
+    }
+
+    /** Which of many overlap is found by sorting. */
+    @Test
+    void overlapsAreFoundWhateverTheOrder() {
+        onRanks(
+                3,
+                rank -> {
+                    Tensor whole = rank.floats(0, 1, 2, 3, 4, 5);
+                    for (Forms form : Forms.of(rank.group())) {
+                        expectRefusal(
+                                rank,
+                                form,
+                                "output 0 and output 2 overlap",
+                                (r, f, me, o) ->
+                                        f.allToAll(
+                                                List.of(
+                                                        whole.slice(4, 2),
+                                                        whole.slice(0, 2),
+                                                        whole.slice(3, 2)),
+                                                threes(r)));
+                        expectRefusal(
+                                rank,
+                                form,
+                                "output 1 and an input overlap",
+                                (r, f, me, o) ->
+                                        f.allToAll(
+                                                List.of(
+                                                        whole.slice(3, 2),
+                                                        whole.slice(0, 2),
+                                                        r.filled(2, 0)),
+                                                List.of(
+                                                        r.filled(2, 0),
+                                                        r.filled(2, 0),
+                                                        whole.slice(1, 2))));
+                        // Inputs may, and what has no elements is nowhere.
+                        Tensor twice = rank.filled(2, rank.rank());
+                        Tensor nothing = whole.slice(1, 0);
+                        form.allToAll(
+                                List.of(whole.slice(4, 2), whole.slice(2, 2), whole.slice(0, 2)),
+                                List.of(twice, twice, twice));
+                        rank.expect(whole, new long[] {2, 2, 1, 1, 0, 0}, "allToAll");
+                        form.allToAll(
+                                List.of(nothing, nothing, nothing),
+                                List.of(nothing, nothing, nothing));
+                    }
+                });
+    }
+
+    private static List<Tensor> threes(Rank rank) {
+        return List.of(rank.filled(2, 0), rank.filled(2, 0), rank.filled(2, 0));
     }
 
     @Test

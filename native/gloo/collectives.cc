@@ -416,6 +416,7 @@ void Collectives::allToAllV(
     incoming->recv(from, slot(receives.bytes(from)), receives.offset(from), receives.bytes(from));
     outgoing->send(to, slot(sends.bytes(to)), sends.offset(to), sends.bytes(to));
   }
+  op.mesh.begunAll();
   for (int i = 1; i < size_; i++) {
     incoming->waitRecv();
     outgoing->waitSend();

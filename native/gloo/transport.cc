@@ -221,6 +221,7 @@ std::unique_ptr<Transfer> Mesh::transfer(const void* memory, size_t bytes, Clock
 }
 
 void Mesh::enter(uint64_t tag, Clock::time_point deadline) {
+  begunAll_ = false;
   tag_ = tag;
   deadline_ = deadline;
 }
@@ -281,7 +282,8 @@ std::string Mesh::otherOperation() {
   for (const auto& pending : pendingOperations_) {
     const uint64_t kind = pending.slot >> 56;
     const uint32_t theirs = static_cast<uint32_t>(pending.slot >> 24);
-    if (kind == kPointToPoint || (theirs & 0xff) != (mine & 0xff) || (theirs == mine && kind != kPairwise)) {
+    if (kind == kPointToPoint || (theirs & 0xff) != (mine & 0xff) ||
+        (theirs == mine && (kind != kPairwise || !begunAll_))) {
       continue;
     }
     const auto& ranks = pending.getSendList().empty() ? pending.getRecvList() : pending.getSendList();

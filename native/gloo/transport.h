@@ -124,6 +124,9 @@ class Mesh : public tcp::Context {
   // gloo's number of the kind of collective.
   void enter(uint64_t tag, Clock::time_point deadline);
   void leave() { tag_ = kNoTag; }
+  // All transfers of the collective have begun. Until then a peer may well announce one of the same tag that this rank
+  // has not come to, and never will when an earlier one finds its connection gone.
+  void begunAll() { begunAll_ = true; }
   Clock::time_point deadline() const { return deadline_; }
 
   // Wakes every waiting thread and closes every connection. Safe from any thread.
@@ -137,6 +140,7 @@ class Mesh : public tcp::Context {
  protected:
   static constexpr uint64_t kNoTag = ~uint64_t{0};
   std::atomic<uint64_t> tag_{kNoTag};
+  std::atomic<bool> begunAll_{false};
 
  private:
   friend class Peer;

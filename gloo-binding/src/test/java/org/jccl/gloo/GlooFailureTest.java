@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -203,6 +204,69 @@ class GlooFailureTest {
         for (Future<Throwable> result : results) {
             assertThat(result.get()).isInstanceOf(GroupAbortedException.class);
         }
+    }
+
+    /**
+     * The next all_to_all of a rank that lost a peer fails at that peer's part, before it has told
+     * the others of theirs. What they sent for theirs is then no sign that they disagree.
+     */
+    @Test
+    void aRankThatLostAPeerBeforeAnAllToAllDoesNotBlameTheOthers() throws Exception {
+        CountDownLatch connected = new CountDownLatch(3);
+        List<Throwable> failures =
+                Ranks.run(
+                        3,
+                        (rank, communicator) -> {
+                            Memory memory = Memory.bytes(64);
+                            connected.countDown();
+                            connected.await();
+                            if (rank == 0) {
+                                awaitLoss(communicator, 1);
+                            }
+                            memory.bytes.put(0, (byte) 1).put(1, (byte) 1).put(2, (byte) 1);
+                            // Rank 2 sends its part to rank 1 after it told rank 0 of that one's.
+                            Future<?> abort =
+                                    rank == 1
+                                            ? abortWhenSet(communicator, memory, 32 + 2)
+                                            : CompletableFuture.completedFuture(null);
+                            Throwable failure =
+                                    catchThrowable(
+                                            () ->
+                                                    communicator.allToAll(
+                                                            memory.address,
+                                                            memory.address + 32,
+                                                            1,
+                                                            DataType.INT8,
+                                                            BLOCKING));
+                            abort.get();
+                            Reference.reachabilityFence(memory);
+                            return failure;
+                        });
+        assertThat(failures.get(0))
+                .isInstanceOf(PeerLostException.class)
+                .hasMessageContaining("lost rank 1");
+        assertThat(failures.get(1)).isInstanceOf(GroupAbortedException.class);
+        assertThat(failures.get(2)).isInstanceOf(PeerLostException.class);
+    }
+
+    /** Without a failure of the communicator, as await would bring it. */
+    private static void awaitLoss(Communicator communicator, int peer) {
+        Memory memory = Memory.bytes(1);
+        long request = communicator.recv(memory.address, 1, DataType.INT8, peer, 0, NONBLOCKING);
+        while (!communicator.test(request)) {
+            Thread.onSpinWait();
+        }
+        Reference.reachabilityFence(memory);
+    }
+
+    private static Future<?> abortWhenSet(Communicator communicator, Memory memory, int index) {
+        return CompletableFuture.runAsync(
+                () -> {
+                    while (memory.bytes.get(index) == 0) {
+                        Thread.onSpinWait();
+                    }
+                    communicator.abort();
+                });
     }
 
     @Test

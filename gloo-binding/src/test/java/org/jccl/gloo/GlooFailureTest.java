@@ -11,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -247,6 +249,71 @@ class GlooFailureTest {
                 .hasMessageContaining("lost rank 1");
         assertThat(failures.get(1)).isInstanceOf(GroupAbortedException.class);
         assertThat(failures.get(2)).isInstanceOf(PeerLostException.class);
+    }
+
+    /** Whatever the moment; the random part is which calls of which ranks it falls into. */
+    @Test
+    void aRankThatEndsDuringAllToAllsIsLostAndNoMismatch() throws Exception {
+        int size = 4;
+        Random random = new Random(4711);
+        for (int round = 0; round < 100; round++) {
+            int victim = random.nextInt(size);
+            int calls = 1 + random.nextInt(20);
+            int spins = random.nextInt(20_000);
+            CountDownLatch called = new CountDownLatch(calls);
+            List<Throwable> failures =
+                    Ranks.run(
+                            size,
+                            (rank, communicator) -> {
+                                CompletableFuture<?> abort =
+                                        rank == victim
+                                                ? abortAfter(communicator, called, spins)
+                                                : CompletableFuture.completedFuture(null);
+                                Memory memory = Memory.bytes(16 * size);
+                                Throwable failure =
+                                        catchThrowable(
+                                                () -> {
+                                                    while (true) {
+                                                        communicator.allToAll(
+                                                                memory.address,
+                                                                memory.address + 8 * size,
+                                                                8,
+                                                                DataType.INT8,
+                                                                BLOCKING);
+                                                        if (rank == victim) {
+                                                            called.countDown();
+                                                        }
+                                                    }
+                                                });
+                                abort.get();
+                                Reference.reachabilityFence(memory);
+                                return failure;
+                            });
+            for (int rank = 0; rank < size; rank++) {
+                assertThat(failures.get(rank))
+                        .as("round %d, victim %d, rank %d", round, victim, rank)
+                        .isInstanceOf(
+                                rank == victim
+                                        ? GroupAbortedException.class
+                                        : PeerLostException.class);
+            }
+        }
+    }
+
+    private static CompletableFuture<?> abortAfter(
+            Communicator communicator, CountDownLatch called, int spins) {
+        return CompletableFuture.runAsync(
+                () -> {
+                    try {
+                        called.await();
+                    } catch (InterruptedException e) {
+                        throw new CompletionException(e);
+                    }
+                    for (int i = 0; i < spins; i++) {
+                        Thread.onSpinWait();
+                    }
+                    communicator.abort();
+                });
     }
 
     /** Without a failure of the communicator, as await would bring it. */

@@ -97,6 +97,15 @@ void reapForAMoment() {
   }
 }
 
+// Of a group that could not be made. Other members may have made theirs, so it is freed as those of closed groups are.
+void handBack(MPI_Comm comm, MPI_Comm comparisons) noexcept {
+  try {
+    jccl::retire(comm, comparisons, jccl::Traffic());
+  } catch (...) {
+    // It is kept. The failure that is under way tells the reason.
+  }
+}
+
 int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
   jccl::reapRetired();
   MPI_Group world;
@@ -110,10 +119,15 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
   MPI_Group_free(&members);
   jccl::check(created, "MPI_Comm_create_group");
   MPI_Comm comparisons = MPI_COMM_NULL;
-  if (size > 1 && (mode.checked || (jccl::kOverruns && !mode.trusted))) {
-    jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
+  try {
+    if (size > 1 && (mode.checked || (jccl::kOverruns && !mode.trusted))) {
+      jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
+    }
+    return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, mode));
+  } catch (...) {
+    handBack(comm, comparisons);
+    throw;
   }
-  return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, mode));
 }
 
 }  // namespace
@@ -151,13 +165,14 @@ int jccl_mpi_world_size() noexcept {
 
 int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_millis) noexcept {
   return guarded<int>([&] {
-    // Not freed when the time is over: the library may still write to it.
-    auto* copy = new std::vector<signed char>(bytes, bytes + length);
+    auto copy = std::make_unique<std::vector<signed char>>(bytes, bytes + length);
     MPI_Request request;
     jccl::check(MPI_Ibcast(copy->data(), length, MPI_BYTE, 0, MPI_COMM_WORLD, &request), "MPI_Ibcast");
+    // Not freed when the time is over: the library may still write to it.
+    auto* begun = copy.release();
     jccl::awaitRequest(&request, timeout_millis, "MPI_Ibcast");
+    copy.reset(begun);
     std::copy(copy->begin(), copy->end(), bytes);
-    delete copy;
     return jccl::kOk;
   });
 }

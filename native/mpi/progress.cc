@@ -6,11 +6,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "communicator.h"
 #include "deferred.h"
+#include "types.h"
 
 namespace jccl {
 
@@ -28,14 +32,21 @@ std::atomic<bool> stopped{false};
 class Nothing {
  public:
   Nothing() {
-    MPI_Comm_dup(MPI_COMM_SELF, &comm_);
-    MPI_Irecv(&byte_, 1, MPI_BYTE, 0, 0, comm_, &request_);
+    check(MPI_Comm_dup(MPI_COMM_SELF, &comm_), "MPI_Comm_dup");
+    try {
+      check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+      check(MPI_Irecv(&byte_, 1, MPI_BYTE, 0, 0, comm_, &request_), "MPI_Irecv");
+    } catch (...) {
+      MPI_Comm_free(&comm_);  // why it was not used tells more than why it can not be freed
+      throw;
+    }
   }
 
+  // The process exits, so what fails is left to MPI_Finalize. One that was not cancelled would be waited for for ever.
   ~Nothing() {
-    MPI_Cancel(&request_);
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    MPI_Comm_free(&comm_);
+    if (MPI_Cancel(&request_) == MPI_SUCCESS && MPI_Wait(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+      MPI_Comm_free(&comm_);
+    }
   }
 
   Nothing(const Nothing&) = delete;
@@ -43,7 +54,7 @@ class Nothing {
 
   void test() {
     int done = 0;
-    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+    check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
   }
 
  private:
@@ -52,8 +63,7 @@ class Nothing {
   char byte_ = 0;
 };
 
-void bringForward() {
-  Nothing nothing;
+void bringForward(const std::unique_ptr<Nothing>& nothing) {
   while (!stopped) {
     if (!operationsAreUnderWay()) {
       std::this_thread::sleep_for(kIdle);
@@ -64,7 +74,13 @@ void bringForward() {
     } catch (...) {
       // Out of memory while a failure was noted; whoever waits for the operation tries it again.
     }
-    nothing.test();
+    try {
+      nothing->test();
+    } catch (const Failure& failure) {
+      // Who waits for an operation brings it forward too, and is told what the library has against that.
+      std::fprintf(stderr, "jccl: the progress thread ends: %s\n", failure.what());
+      return;
+    }
     std::this_thread::sleep_for(kBusy);
   }
 }
@@ -76,13 +92,14 @@ void startProgress() {
   if (thread != nullptr || stopped) {
     return;
   }
+  auto nothing = std::make_unique<Nothing>();
   // The process's signals belong to the threads of the JVM.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread = new std::thread(bringForward);
+    thread = new std::thread([nothing = std::move(nothing)] { bringForward(nothing); });
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

@@ -14,6 +14,7 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.JcclException;
+import org.jccl.NativeException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -49,6 +50,8 @@ final class JobMain {
             case "root" -> disagreeAboutTheRoot();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
+            case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
+            case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -264,6 +267,27 @@ final class JobMain {
     private static void endTogether(ProcessGroup world) {
         world.monitoredBarrier(Duration.ofSeconds(60), true);
         LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+    }
+
+    /** The library refuses what is needed for the first groups. */
+    private static void makeGroupsInVain(int times) {
+        try (ProcessGroup world = join(MpiOptions.defaults().withChecks())) {
+            for (int i = 0; i < times; i++) {
+                try {
+                    world.newGroup(List.of(0, 1)).orElseThrow().close();
+                    print("made");
+                } catch (NativeException e) {
+                    if (i == 0) {
+                        print("refused: " + e.getMessage());
+                    }
+                }
+            }
+            try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                Tensor tensor = ints(1, 1 + world.rank());
+                group.sync().allReduce(tensor, ReduceOp.SUM);
+                print("rank " + world.rank() + ": sum " + value(tensor));
+            }
+        }
     }
 
     private static void die() {

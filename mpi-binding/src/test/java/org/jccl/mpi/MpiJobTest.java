@@ -171,6 +171,49 @@ class MpiJobTest {
         assertThat(outcome.output()).contains("rank 0 made 2500").doesNotContain("WRONG");
     }
 
+    private static Mpirun.Outcome runWithFailures(
+            Mpirun mpirun, Path directory, List<String> failures, String... job) throws Exception {
+        mpirun.assumeInstalled();
+        Path fails = Gcc.library("test/fails.cc", directory.resolve("fails.so"), "-ldl");
+        List<String> command = new ArrayList<>(List.of("env", "LD_PRELOAD=" + fails));
+        command.addAll(failures);
+        command.addAll(Mpirun.java(JobMain.class, List.of(), job));
+        return mpirun.run(2, command);
+    }
+
+    /** More than MPICH has communicators at a time. */
+    @ParameterizedTest
+    @EnumSource
+    void aGroupThatCanNotBeMadeKeepsNoCommunicator(Mpirun mpirun, @TempDir Path directory)
+            throws Exception {
+        List<String> failures = List.of("FAIL_COMM_DUP_FROM=1", "FAIL_COMM_DUP_TO=2501");
+        Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "unmade", "2500");
+        assertThat(outcome.output())
+                .contains("rank 0: sum 3", "rank 1: sum 3", "MPI_Comm_dup")
+                .doesNotContain("made");
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aProgressThreadThatCanNotStartSaysWhy(Mpirun mpirun, @TempDir Path directory)
+            throws Exception {
+        List<String> failures = List.of("FAIL_COMM_DUP_FROM=0", "FAIL_COMM_DUP_TO=1");
+        Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "progress");
+        assertThat(outcome.output())
+                .contains("NativeException", "MPI_Comm_dup")
+                .doesNotContain("of 2: sum");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aProcessWhoseProgressThreadCanNotTakeItsMessageBackEnds(
+            Mpirun mpirun, @TempDir Path directory) throws Exception {
+        List<String> failures = List.of("FAIL_CANCEL=1");
+        Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "progress");
+        assertThat(outcome.output()).contains("rank 0 of 2: sum 3", "rank 1 of 2: sum 3");
+    }
+
     @ParameterizedTest
     @EnumSource
     void theLauncherEndsAJobWithADeadRank(Mpirun mpirun) {

@@ -1,0 +1,40 @@
+// For tests, loaded before an MPI library: calls of MPI_Comm_dup fail from the one numbered FAIL_COMM_DUP_FROM on, up to
+// the one before FAIL_COMM_DUP_TO, and MPI_Cancel fails where FAIL_CANCEL is set. Handles are as wide as a register in
+// every family, or narrower.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+
+namespace {
+
+constexpr int kOther = 16;  // whatever it means
+
+std::atomic<int> dups{0};
+
+int numberOf(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? 0 : std::atoi(value);
+}
+
+template <typename Function>
+Function* original(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) int MPI_Comm_dup(void* comm, void* made) {
+  const int number = dups++;
+  if (number >= numberOf("FAIL_COMM_DUP_FROM") && number < numberOf("FAIL_COMM_DUP_TO")) {
+    return kOther;
+  }
+  return original<int(void*, void*)>("PMPI_Comm_dup")(comm, made);
+}
+
+__attribute__((visibility("default"))) int MPI_Cancel(void* request) {
+  return numberOf("FAIL_CANCEL") != 0 ? kOther : original<int(void*)>("PMPI_Cancel")(request);
+}
+}

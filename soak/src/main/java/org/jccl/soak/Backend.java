@@ -42,6 +42,11 @@ enum Backend {
         return this == OPEN_MPI || this == MPICH;
     }
 
+    /** Whether the virtual machine may report misuse of JNI; that of JNA is not ours. */
+    boolean checksJni() {
+        return this != HCCL && this != SCCL;
+    }
+
     /** Whether what is stuck in the library can be aborted; if not, a process has one failure. */
     boolean aborts() {
         return this != SCCL;

@@ -66,7 +66,7 @@ record Case(
                 backend.isOneJob() || way < 3
                         ? Assignment.Meeting.STORE
                         : way < 5 ? Assignment.Meeting.RANK_ZERO : Assignment.Meeting.FILE;
-        Duration timeout = Duration.ofSeconds(!fault.fails() ? 60 : fault == Fault.FREEZE ? 5 : 10);
+        Duration timeout = Duration.ofSeconds(!fault.fails() ? 60 : fault == Fault.FREEZE ? 8 : 15);
         return new Case(
                 backend,
                 seed,

@@ -78,8 +78,10 @@ final class Pool implements AutoCloseable {
                         "-Xmx256m",
                         "-XX:+UseSerialGC",
                         "-XX:TieredStopAtLevel=1",
-                        "-Xcheck:jni",
                         "-XX:ErrorFile=" + logs.resolve("hs_err_%p.log")));
+        if (backend.checksJni()) {
+            command.add("-Xcheck:jni");
+        }
         if (Runtime.version().feature() >= 24) {
             command.add("--enable-native-access=ALL-UNNAMED");
         }

@@ -18,11 +18,15 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
 import org.jccl.store.FileStore;
+import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import org.jccl.store.TcpStore;
 
@@ -66,6 +70,7 @@ final class RankMain implements Report {
         Socket driver =
                 new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(arguments[0]));
         RankMain main = new RankMain(backend, number, driver);
+        main.warmUp();
         main.say("hello " + number + " " + ProcessHandle.current().pid());
         main.obey();
         // What is left open must not keep the process.
@@ -83,6 +88,35 @@ final class RankMain implements Report {
             // As when it is closed.
         }
         Runtime.getRuntime().halt(DRIVER_IS_GONE);
+    }
+
+    /** Loads what a first world needs, which takes seconds where many processes start at once. */
+    private void warmUp() {
+        if (backend.isOneJob()) {
+            return;
+        }
+        try (Store store = HashStore.create(STORE_TIMEOUT)) {
+            ProcessGroupBuilder builder =
+                    ProcessGroup.builder()
+                            .backend(backend.library())
+                            .store(store)
+                            .rank(0)
+                            .worldSize(1);
+            Device device = device(builder);
+            try (ProcessGroup alone = builder.build();
+                    Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
+                alone.allReduce(tensor, ReduceOp.SUM).synchronize();
+            }
+        }
+    }
+
+    private Device device(ProcessGroupBuilder builder) {
+        if (backend.deviceType().equals("cpu")) {
+            return Device.CPU;
+        }
+        Device device = new Device(backend.deviceType(), number);
+        builder.device(device);
+        return device;
     }
 
     private void obey() throws InterruptedException {
@@ -116,11 +150,7 @@ final class RankMain implements Report {
         try (Store store = store(assignment)) {
             ProcessGroupBuilder builder =
                     ProcessGroup.builder().backend(backend.library()).timeout(assignment.timeout());
-            Device device = Device.CPU;
-            if (!backend.deviceType().equals("cpu")) {
-                device = new Device(backend.deviceType(), number);
-                builder.device(device);
-            }
+            Device device = device(builder);
             if (store != null) {
                 builder.store(store).rank(assignment.rank()).worldSize(assignment.size());
             } else {

@@ -235,6 +235,7 @@ public final class Soak implements Callable<Integer> {
         json.writeNumberField("survivors", row.survivors);
         json.writeNumberField("named", row.named);
         json.writeNumberField("regrouped", row.regrouped);
+        json.writeNumberField("missed", row.missed);
         json.writeNumberField("longest_seconds", row.longest);
         writeCounts(json, "exceptions", row.exceptions);
         writeCounts(json, "findings", row.findings);

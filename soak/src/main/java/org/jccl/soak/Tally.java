@@ -22,6 +22,10 @@ final class Tally {
         int survivors;
         int named;
         int regrouped;
+
+        /** Ranks that failed, by their deadline, before the fault was to happen. */
+        int missed;
+
         double longest;
         final Map<String, Integer> exceptions = new TreeMap<>();
         final Map<String, Integer> findings = new TreeMap<>();

@@ -2,13 +2,16 @@ package org.jccl.soak;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
+import java.util.stream.IntStream;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.Work;
 import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import picocli.CommandLine;
@@ -20,12 +23,16 @@ import picocli.CommandLine.Option;
         name = "endurance",
         mixinStandardHelpOptions = true,
         description =
-                "Runs small all_reduces and makes and closes groups in one process of two ranks, and"
+                "Runs small all_reduces and makes and closes groups in one process, and"
                         + " prints what it holds; fails when that grows.")
 public final class Endurance implements Callable<Integer> {
 
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
     private static final int MEASUREMENTS = 10;
+
+    /** All_reduces that are issued before the first of them is awaited. */
+    private static final int TOGETHER = 50;
+
     private static final long MOST_HEAP = 2L << 20;
     private static final long MOST_RESIDENT = 32L << 20;
 
@@ -34,6 +41,9 @@ public final class Endurance implements Callable<Integer> {
 
     @Option(names = "--groups", description = "groups made and closed meanwhile; 1000 by default")
     private int groups = 1000;
+
+    @Option(names = "--ranks", description = "threads of this process; 2 by default")
+    private int ranks = 2;
 
     @Option(names = "--backend", description = "gloo by default")
     private String backend = "gloo";
@@ -55,14 +65,20 @@ public final class Endurance implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         System.out.println(
-                "| all_reduces | groups | heap (KB) | resident (MB) | threads | descriptors |\n"
+                "| all_reduces | groups made and closed | heap (KB) | resident (MB) | threads | descriptors |\n"
                         + "|---|---|---|---|---|---|");
-        CyclicBarrier together = new CyclicBarrier(2);
+        CyclicBarrier together = new CyclicBarrier(ranks);
+        List<Thread> threads = new ArrayList<>();
         try (Store store = HashStore.create(TIMEOUT)) {
-            Thread other = new Thread(() -> run(store, 1, together), "rank-1");
-            other.start();
-            run(store, 0, together);
-            other.join();
+            for (int i = 0; i < ranks; i++) {
+                int rank = i;
+                Thread thread = new Thread(() -> run(store, rank, together), "rank-" + rank);
+                thread.start();
+                threads.add(thread);
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
         }
         if (failure != null) {
             failure.printStackTrace();
@@ -86,27 +102,33 @@ public final class Endurance implements Callable<Integer> {
                         .backend(backend)
                         .store(store)
                         .rank(rank)
-                        .worldSize(2)
+                        .worldSize(ranks)
                         .timeout(TIMEOUT)
                         .build();
-        try (world;
-                Tensor tensor = Tensor.copyOf(new int[4])) {
-            int period = Math.max(1, operations / groups);
+        try (world) {
+            List<Integer> everybody = IntStream.range(0, ranks).boxed().toList();
+            List<Tensor> tensors = new ArrayList<>();
+            for (int i = 0; i < TOGETHER; i++) {
+                tensors.add(Tensor.copyOf(new int[4]));
+            }
             int part = Math.max(1, operations / MEASUREMENTS);
             int made = 0;
-            for (int i = 0; i < operations; i++) {
-                if (i % part == 0) {
-                    measure(rank, i, made, together);
+            int next = 0;
+            for (int done = 0; done < operations; done += TOGETHER) {
+                if (done >= next) {
+                    measure(rank, done, made, together);
+                    next += part;
                 }
-                reduce(world, tensor, i, rank);
-                if (i % period == period - 1 && made < groups) {
-                    try (ProcessGroup group = world.newGroup(List.of(1, 0)).orElseThrow()) {
-                        reduce(group, tensor, i, rank);
+                reduceTogether(world, tensors, done, rank);
+                if ((long) made * operations < (long) groups * done) {
+                    try (ProcessGroup group = world.newGroup(everybody).orElseThrow()) {
+                        reduce(group, tensors.get(0), done, rank);
                     }
                     made++;
                 }
             }
             measure(rank, operations, made, together);
+            tensors.forEach(Tensor::close);
         } catch (Throwable e) {
             failure = e;
             world.abort();
@@ -114,15 +136,35 @@ public final class Endurance implements Callable<Integer> {
         }
     }
 
-    private static void reduce(ProcessGroup group, Tensor tensor, int i, int rank) {
-        tensor.copyFrom(new int[] {i, rank, -i, 1});
-        if ((i & 1) == 0) {
-            group.sync().allReduce(tensor, ReduceOp.SUM);
-        } else {
-            group.allReduce(tensor, ReduceOp.SUM).await();
+    /** The first synchronously, the others one behind the other before the first is awaited. */
+    private static void reduceTogether(
+            ProcessGroup group, List<Tensor> tensors, int from, int rank) {
+        reduce(group, tensors.get(0), from, rank);
+        List<Work> works = new ArrayList<>(TOGETHER);
+        for (int i = 1; i < TOGETHER; i++) {
+            fill(tensors.get(i), from + i, rank);
+            works.add(group.allReduce(tensors.get(i), ReduceOp.SUM));
         }
-        int[] sums = tensor.copyTo(new int[4]);
-        if (sums[0] != 2 * i || sums[1] != 1 || sums[2] != -2 * i || sums[3] != 2) {
+        works.forEach(Work::await);
+        for (int i = 1; i < TOGETHER; i++) {
+            check(group, tensors.get(i), from + i);
+        }
+    }
+
+    private static void reduce(ProcessGroup group, Tensor tensor, int i, int rank) {
+        fill(tensor, i, rank);
+        group.sync().allReduce(tensor, ReduceOp.SUM);
+        check(group, tensor, i);
+    }
+
+    private static void fill(Tensor tensor, int i, int rank) {
+        tensor.copyFrom(new int[] {i, rank, -i, 1});
+    }
+
+    private static void check(ProcessGroup group, Tensor tensor, int i) {
+        int ranks = group.size();
+        int[] wanted = {ranks * i, ranks * (ranks - 1) / 2, -ranks * i, ranks};
+        if (!Arrays.equals(tensor.copyTo(new int[4]), wanted)) {
             throw new IllegalStateException("wrong sums in operation " + i + " of " + group);
         }
     }

@@ -31,6 +31,11 @@ public final class Soak implements Callable<Integer> {
     /** MPI's libraries have few communicators, and those of failed groups are not freed. */
     private static final int CASES_OF_A_JOB = 60;
 
+    private static final int PROGRESS_EVERY = 10;
+
+    /** So many worlds between two runs of the other command. */
+    private static final int ALSO_EVERY = 20;
+
     @Parameters(index = "0", paramLabel = "MINUTES", description = "how long")
     private double minutes;
 
@@ -59,6 +64,13 @@ public final class Soak implements Callable<Integer> {
 
     @Option(names = "--parallel", description = "worlds at a time; 1 by default")
     private int parallel = 1;
+
+    @Option(
+            names = "--also",
+            description =
+                    "a command that does the same for worlds of other kinds; it is run now and then"
+                            + " with its seed as last argument, and fails when it finds something")
+    private String also;
 
     @Option(names = "--root", description = "of the built source tree; here by default")
     private Path root = Path.of("");
@@ -129,6 +141,9 @@ public final class Soak implements Callable<Integer> {
             backends.forEach(each -> seen.add(new ArrayList<>()));
             while (System.nanoTime() < end) {
                 int index = next.getAndIncrement();
+                if (also != null && index % ALSO_EVERY == 0) {
+                    runAlso(Values.mix(seed, index));
+                }
                 if (index >= cases) {
                     break;
                 }
@@ -140,6 +155,9 @@ public final class Soak implements Callable<Integer> {
                         seen.get(which));
                 if (caseSeed != null) {
                     break;
+                }
+                if (index % PROGRESS_EVERY == PROGRESS_EVERY - 1) {
+                    System.out.printf("soak: %d worlds%n", index + 1);
                 }
             }
             for (int i = 0; i < backends.size(); i++) {
@@ -176,6 +194,20 @@ public final class Soak implements Callable<Integer> {
                     tally.row(backend, drawn.fault()).regrouped++;
                 }
             }
+        }
+    }
+
+    private void runAlso(long itsSeed) throws IOException, InterruptedException {
+        Process process =
+                new ProcessBuilder("sh", "-c", also + " " + Math.abs(itsSeed % 1_000_000))
+                        .redirectErrorStream(true)
+                        .redirectOutput(
+                                ProcessBuilder.Redirect.appendTo(
+                                        output.resolve("also.log").toFile()))
+                        .start();
+        if (process.waitFor() != 0) {
+            tally.found(
+                    backends.get(0), Fault.NONE, itsSeed, "also", also + " failed; see also.log");
         }
     }
 

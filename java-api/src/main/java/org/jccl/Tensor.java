@@ -10,10 +10,11 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import org.bytedeco.javacpp.Pointer;
+import org.jccl.internal.DeviceMemory;
 import org.jccl.internal.DeviceRuntimes;
 import org.jccl.internal.HostMemory;
 import org.jccl.internal.Memory;
-import org.jccl.spi.DeviceRuntime;
+import org.jccl.internal.Reaper;
 
 /**
  * A typed, contiguous view of memory on a device: address, count, data type and what keeps the
@@ -177,8 +178,9 @@ public final class Tensor implements AutoCloseable {
      * @param count number of elements
      * @param dataType element type
      * @param device where the memory is
-     * @param release frees it; called once, by any platform thread, when the tensor is closed and
-     *     no operation uses it any more
+     * @param release frees it; called once, when the tensor is closed and no operation uses it any
+     *     more, by a thread that does nothing else, so that it may block; not called when the
+     *     process ends before
      * @return the tensor, to be closed
      * @throws UsageException as {@link #of(long, long, DataType, Device, Object)}, also when the
      *     address is 0; {@code release} is not called then
@@ -190,8 +192,13 @@ public final class Tensor implements AutoCloseable {
             throw usage("address must be positive, got " + address);
         }
         Tensor borrowed = of(address, count, dataType, device, null);
+        Reaper reaper = Reaper.of(device);
         return new Tensor(
-                Memory.owned(release, "tensor " + borrowed), address, count, dataType, device);
+                Memory.owned(() -> reaper.free(release), "tensor " + borrowed),
+                address,
+                count,
+                dataType,
+                device);
     }
 
     /**
@@ -229,7 +236,8 @@ public final class Tensor implements AutoCloseable {
     /**
      * Allocates memory, zeroed on the CPU. Close the tensor to free it. Host memory of 1 MB and
      * more is in huge pages where a binding is present that can ask for them and the system has
-     * some.
+     * some. The memory of a device is freed soon after, by another thread, since that may wait for
+     * what runs there; where none is left, this waits for what is about to be freed.
      *
      * @param device where
      * @param dataType element type
@@ -248,13 +256,9 @@ public final class Tensor implements AutoCloseable {
         long bytes = Math.max(1, count * dataType.size());
         String description = "tensor " + dataType + " x " + count + " on " + device;
         if (!device.isCpu()) {
-            DeviceRuntime runtime = DeviceRuntimes.of(device);
-            long address = runtime.allocate(bytes);
-            Runnable release =
-                    () -> {
-                        DeviceRuntimes.enter(runtime, device);
-                        runtime.free(address);
-                    };
+            DeviceMemory memory = new DeviceMemory(DeviceRuntimes.of(device), device);
+            long address = memory.allocate(bytes);
+            Runnable release = () -> memory.free(address);
             return new Tensor(Memory.owned(release, description), address, count, dataType, device);
         }
         HostMemory.Allocation allocation = HostMemory.get().allocate(bytes);
@@ -468,7 +472,7 @@ public final class Tensor implements AutoCloseable {
 
     /**
      * Frees owned memory as soon as no operation uses it, and makes further use an error.
-     * Idempotent. On a slice it closes the memory for all views of it.
+     * Idempotent, and never blocks. On a slice it closes the memory for all views of it.
      */
     @Override
     public void close() {

@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jccl.conformance.inmemory.InMemoryProvider;
+import org.jccl.internal.Reaper;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -32,12 +33,17 @@ class BatchTest {
         return Tensor.adopt(address, 2, DataType.FLOAT32, Device.CPU, freed::incrementAndGet);
     }
 
+    private void assertFreed(int tensors) {
+        assertThat(Reaper.of(Device.CPU).await(TIMEOUT)).isTrue();
+        assertThat(freed).hasValue(tensors);
+    }
+
     @Test
     void aBatchThatIsDroppedHoldsNothing() {
         Tensor tensor = tensor();
         group.batch().allReduce(tensor, ReduceOp.SUM);
         tensor.close();
-        assertThat(freed).hasValue(1);
+        assertFreed(1);
     }
 
     @Test
@@ -51,7 +57,7 @@ class BatchTest {
                 .hasMessageContaining("broadcast")
                 .hasMessageContaining("closed");
         open.close();
-        assertThat(freed).hasValue(2);
+        assertFreed(2);
     }
 
     @Test
@@ -59,7 +65,7 @@ class BatchTest {
         Tensor tensor = tensor();
         group.batch().allReduce(tensor, ReduceOp.SUM).issue().forEach(Work::await);
         tensor.close();
-        assertThat(freed).hasValue(1);
+        assertFreed(1);
     }
 
     @Test
@@ -69,6 +75,6 @@ class BatchTest {
         group.close();
         assertThatThrownBy(batch::issue).isInstanceOf(UsageException.class);
         tensor.close();
-        assertThat(freed).hasValue(1);
+        assertFreed(1);
     }
 }

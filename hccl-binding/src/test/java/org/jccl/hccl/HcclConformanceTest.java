@@ -3,12 +3,23 @@ package org.jccl.hccl;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.OwnDevices;
+import org.jccl.spi.CleanUp;
 
 /** The suite on HCCL's mock, whose streams delay each operation at random; a device a rank. */
 final class HcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new HcclBackend(HcclOptions.defaults(), OwnDevices.of(HcclProvider.DEVICE_TYPE));
+        return new HcclBackend(
+                HcclOptions.defaults(),
+                OwnDevices.of(
+                        HcclProvider.DEVICE_TYPE, HcclConformanceTest::synchronizeDevice));
+    }
+
+    private static void synchronizeDevice(int device) {
+        CannErrors.check(Acl.aclrtSetDevice(device), "aclrtSetDevice");
+        CleanUp.run(
+                "npu:" + device,
+                () -> CannErrors.check(Acl.aclrtSynchronizeDevice(), "aclrtSynchronizeDevice"));
     }
 }

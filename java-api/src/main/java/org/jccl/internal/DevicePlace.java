@@ -13,6 +13,7 @@ final class DevicePlace implements TensorPlace {
 
     private final Device device;
     private final DeviceRuntime runtime;
+    private final DeviceMemory memory;
 
     /** Finds the binding that drives the device, and makes the device current. */
     DevicePlace(Device device) {
@@ -22,6 +23,7 @@ final class DevicePlace implements TensorPlace {
     DevicePlace(Device device, DeviceRuntime runtime) {
         this.device = device;
         this.runtime = runtime;
+        this.memory = new DeviceMemory(runtime, device);
     }
 
     @Override
@@ -55,13 +57,12 @@ final class DevicePlace implements TensorPlace {
         @Override
         public long allocate(long bytes) {
             enter();
-            return runtime.allocate(bytes);
+            return memory.allocate(bytes);
         }
 
         @Override
         public void free(long address) {
-            enter();
-            runtime.free(address);
+            memory.free(address);
         }
 
         @Override

@@ -79,7 +79,14 @@ public final class StreamEngine extends Engine {
         this.events = new EventPool(runtime);
         DeviceRuntimes.enter(runtime, device);
         this.stream = runtime.createStream(highPriority);
-        this.staging = new Staging(new StreamScratch(runtime, stream, () -> closed));
+        this.staging =
+                new Staging(
+                        new StreamScratch(
+                                runtime,
+                                device,
+                                stream,
+                                () -> closed,
+                                () -> !capturedEvents.isEmpty()));
         this.draining = new DrainingOperations(runtime, context);
         this.synchronousCalls = new SynchronousCalls(device, running);
     }

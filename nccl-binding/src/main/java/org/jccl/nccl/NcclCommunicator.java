@@ -9,6 +9,7 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.nccl.NativeHandles.Address;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 
@@ -345,6 +346,11 @@ final class NcclCommunicator implements Communicator {
         pairs.ifPresent(NcclPairs::abort);
     }
 
+    private void freeBarrierMemory() {
+        CudaRuntime.enter(device);
+        CudaRuntime.check(cudart.cudaFree(new Address().at(barrierMemory)), "cudaFree");
+    }
+
     @Override
     public synchronized void close() {
         if (closed) {
@@ -356,8 +362,8 @@ final class NcclCommunicator implements Communicator {
             // NCCL may still use what was given to it.
             return;
         }
-        CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
-        CudaRuntime.check(cudart.cudaFree(new Address().at(barrierMemory)), "cudaFree");
+        // On a thread of its own: it waits for all that runs on the device, of other groups too.
+        BoundedCall.start("jccl-nccl-free-" + handle.name(), this::freeBarrierMemory);
         if (networkName != null) {
             networkName.close();
         }

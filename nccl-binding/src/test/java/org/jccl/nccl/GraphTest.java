@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import org.bytedeco.cuda.cudart.CUgraphExec_st;
 import org.bytedeco.cuda.cudart.CUgraph_st;
 import org.bytedeco.cuda.global.cudart;
@@ -11,6 +12,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.internal.Reaper;
 import org.jccl.nccl.Gpu.Gate;
 import org.junit.jupiter.api.Test;
 
@@ -42,6 +44,36 @@ final class GraphTest {
                         check(cudart.cudaGraphExecDestroy(graph));
                         group.allReduce(tensor, ReduceOp.MAX).await();
                         assertThat(tensor.copyTo(new float[2])).containsExactly(64, 128);
+                    }
+                });
+    }
+
+    @Test
+    void stagedListsOfAGraphStayWhenLargerOnesFollow() throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Stream stream = Stream.create(device, false);
+                            Tensor mine = Tensor.allocate(device, DataType.FLOAT32, 1000);
+                            Tensor all = Tensor.allocate(device, DataType.FLOAT32, 3000);
+                            Stream.Scope scope = stream.use()) {
+                        assertThat(scope).isNotNull();
+                        Tensor one = mine.slice(0, 1).copyFrom(new float[] {group.rank() + 1});
+                        List<Tensor> apart = List.of(all.slice(0, 1), all.slice(2, 1));
+                        // Memory can not be allocated during a capture.
+                        group.allGather(apart, one).await();
+                        begin(stream, cudart.cudaStreamCaptureModeThreadLocal);
+                        group.allGather(apart, one).await();
+                        CUgraphExec_st graph = end(stream);
+                        group.allGather(List.of(all.slice(0, 1000), all.slice(2000, 1000)), mine)
+                                .await();
+                        stream.synchronize();
+                        assertThat(Reaper.of(device).await(World.TIMEOUT)).isTrue();
+                        // The mock ends the process when freed memory is used.
+                        replay(graph, stream);
+                        stream.synchronize();
+                        assertThat(all.slice(2, 1).copyTo(new float[1])).containsExactly(2);
+                        check(cudart.cudaGraphExecDestroy(graph));
                     }
                 });
     }

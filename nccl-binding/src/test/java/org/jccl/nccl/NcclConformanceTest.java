@@ -1,14 +1,25 @@
 package org.jccl.nccl;
 
+import org.bytedeco.cuda.global.cudart;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.OwnDevices;
+import org.jccl.spi.CleanUp;
 
 /** The suite on NCCL's mock, whose streams delay each operation at random; a device a rank. */
 final class NcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new NcclBackend(NcclOptions.defaults(), OwnDevices.of(NcclProvider.DEVICE_TYPE));
+        return new NcclBackend(
+                NcclOptions.defaults(),
+                OwnDevices.of(NcclProvider.DEVICE_TYPE, NcclConformanceTest::synchronizeDevice));
+    }
+
+    private static void synchronizeDevice(int device) {
+        CudaRuntime.enter(device);
+        CleanUp.run(
+                "cuda:" + device,
+                () -> CudaRuntime.check(cudart.cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
     }
 }

@@ -14,6 +14,7 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.internal.Reaper;
 import org.jccl.nccl.Gpu.Gate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
@@ -136,6 +137,7 @@ final class StreamOrderTest {
             assertThat(freed).isFalse();
             gate.open();
             work.synchronize();
+            assertThat(Reaper.of(World.GPU).await(World.TIMEOUT)).isTrue();
             assertThat(freed).isTrue();
         }
     }

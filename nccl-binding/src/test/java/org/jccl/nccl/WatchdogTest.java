@@ -52,6 +52,71 @@ final class WatchdogTest {
                 });
     }
 
+    /** The device frees memory once it is idle, which it is when the watchdog has done its work. */
+    @Test
+    void memoryLetGoBehindAStuckCollectiveDoesNotHoldTheWatchdog() throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        World.run(
+                2,
+                Duration.ofSeconds(3),
+                NcclOptions.defaults(),
+                (group, device) -> {
+                    Tensor moved = Tensor.allocate(device, DataType.FLOAT32, 4);
+                    Work move = group.broadcast(moved, 0);
+                    if (group.rank() == 1) {
+                        move.synchronize();
+                        moved.close();
+                        failed.await();
+                        return;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                        moved.close();
+                        Work stuck = group.allReduce(tensor, ReduceOp.SUM);
+                        assertThatThrownBy(stuck::synchronize)
+                                .isInstanceOf(OperationTimeoutException.class);
+                        assertThat(move.exception()).isEmpty();
+                    } finally {
+                        failed.countDown();
+                    }
+                });
+    }
+
+    @Test
+    void whatReleasesAdoptedMemoryMayBlock() throws Exception {
+        CountDownLatch released = new CountDownLatch(1);
+        try (Tensor memory = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            try (var group = World.alone()) {
+                Tensor adopted =
+                        Tensor.adopt(
+                                memory.address(),
+                                4,
+                                DataType.FLOAT32,
+                                World.GPU,
+                                blocked(released));
+                Work work = group.allReduce(adopted, ReduceOp.SUM);
+                adopted.close();
+                while (!work.isCompleted()) {
+                    Thread.onSpinWait();
+                }
+                work.synchronize();
+                // The threads of futures and of the watchdog go on too.
+                group.allReduce(memory, ReduceOp.SUM).toFuture().get();
+            } finally {
+                released.countDown();
+            }
+        }
+    }
+
+    private static Runnable blocked(CountDownLatch released) {
+        return () -> {
+            try {
+                released.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("nobody interrupts this thread", e);
+            }
+        };
+    }
+
     @Test
     void synchronousCallThatAPeerNeverJoinsIsAbortedAndTheGroupFails() throws Exception {
         CountDownLatch failed = new CountDownLatch(1);

@@ -2,6 +2,8 @@ package org.jccl.sccl;
 
 import java.lang.reflect.Method;
 import java.util.Map;
+import org.jccl.Device;
+import org.jccl.Stream;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.OwnDevices;
@@ -19,7 +21,15 @@ final class ScclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new ScclBackend(ScclOptions.defaults(), OwnDevices.of(ScclProvider.DEVICE_TYPE));
+        return new ScclBackend(
+                ScclOptions.defaults(),
+                OwnDevices.of(
+                        ScclProvider.DEVICE_TYPE, ScclConformanceTest::synchronizeDevice));
+    }
+
+    /** Its one stream is all there is. */
+    private static void synchronizeDevice(int index) {
+        Stream.current(new Device(ScclProvider.DEVICE_TYPE, index)).synchronize();
     }
 
     /** Leaves out what a device with one stream, without abort, can not do. */

@@ -7,6 +7,7 @@ import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.DataType;
+import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.nccl.NativeHandles.Address;
 import org.jccl.nccl.NativeHandles.StreamHandle;
@@ -230,9 +231,18 @@ final class NcclCalls implements AutoCloseable {
         groups++;
     }
 
-    /** Must follow each start in the same thread, also when a call between them has failed. */
+    /** Must follow each start in the same thread, unless a call between them has failed. */
     void groupEnd() {
         groups--;
         check(nccl.ncclGroupEnd(), "ncclGroupEnd");
+    }
+
+    /** Ends a group in which something has failed, which says more than what the end answers. */
+    void groupEndAfter(Throwable first) {
+        try {
+            groupEnd();
+        } catch (JcclException e) {
+            first.addSuppressed(e);
+        }
     }
 }

@@ -59,10 +59,23 @@ final class NcclCommunicator implements Communicator {
                 config.interop() == Interop.TORCH
                         ? Optional.of(new NcclPairs(config))
                         : Optional.empty();
+        this.barrierMemory = allocateBarrierMemory();
+    }
+
+    /** Nobody else has what was taken over when this object is not made. */
+    private long allocateBarrierMemory() {
         Address memory = new Address();
-        CudaRuntime.check(cudart.cudaSetDevice(device), "cudaSetDevice");
-        CudaRuntime.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
-        this.barrierMemory = memory.address();
+        try {
+            CudaRuntime.enter(device);
+            CudaRuntime.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
+            return memory.address();
+        } catch (JcclException e) {
+            handle.abort();
+            if (handle.close() && networkName != null) {
+                networkName.close();
+            }
+            throw e;
+        }
     }
 
     @Override
@@ -137,9 +150,11 @@ final class NcclCommunicator implements Communicator {
                     }
                     part += counts[root] * type.size();
                 }
-            } finally {
-                calls.groupEnd();
+            } catch (RuntimeException | Error e) {
+                calls.groupEndAfter(e);
+                throw e;
             }
+            calls.groupEnd();
         }
         return ENQUEUED;
     }
@@ -158,9 +173,11 @@ final class NcclCommunicator implements Communicator {
                     long part = output + peer * count * type.size();
                     calls.receive(part, count, type, peer, stream);
                 }
-            } finally {
-                calls.groupEnd();
+            } catch (RuntimeException | Error e) {
+                calls.groupEndAfter(e);
+                throw e;
             }
+            calls.groupEnd();
         }
         return ENQUEUED;
     }
@@ -179,9 +196,11 @@ final class NcclCommunicator implements Communicator {
                     calls.send(part, count, type, peer, stream);
                 }
                 calls.receive(output, count, type, root, stream);
-            } finally {
-                calls.groupEnd();
+            } catch (RuntimeException | Error e) {
+                calls.groupEndAfter(e);
+                throw e;
             }
+            calls.groupEnd();
         }
         return ENQUEUED;
     }
@@ -211,9 +230,11 @@ final class NcclCommunicator implements Communicator {
                     }
                     part += counts[root] * type.size();
                 }
-            } finally {
-                calls.groupEnd();
+            } catch (RuntimeException | Error e) {
+                calls.groupEndAfter(e);
+                throw e;
             }
+            calls.groupEnd();
             calls.release(op, operation);
         }
         return ENQUEUED;
@@ -233,9 +254,11 @@ final class NcclCommunicator implements Communicator {
                     calls.send(input + offset, count, type, peer, stream);
                     calls.receive(output + offset, count, type, peer, stream);
                 }
-            } finally {
-                calls.groupEnd();
+            } catch (RuntimeException | Error e) {
+                calls.groupEndAfter(e);
+                throw e;
             }
+            calls.groupEnd();
         }
         return ENQUEUED;
     }
@@ -259,9 +282,11 @@ final class NcclCommunicator implements Communicator {
                     from += inputCounts[peer] * type.size();
                     to += outputCounts[peer] * type.size();
                 }
-            } finally {
-                calls.groupEnd();
+            } catch (RuntimeException | Error e) {
+                calls.groupEndAfter(e);
+                throw e;
             }
+            calls.groupEnd();
         }
         return ENQUEUED;
     }

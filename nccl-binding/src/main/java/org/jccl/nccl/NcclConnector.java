@@ -124,12 +124,23 @@ final class NcclConnector {
     private static NcclConnector initialise(CommunicatorConfig config, String key) {
         NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
         long deadline = System.nanoTime() + config.timeout().toNanos();
-        ncclUniqueId id = connector.shareId(key);
-        if (!connector.form(settings -> connector.initialise(id, settings), deadline)) {
-            // NCCL may still read the id.
+        ncclUniqueId id = new ncclUniqueId();
+        boolean over = true;
+        try {
+            connector.shareId(id, key);
+            over = connector.form(settings -> connector.initialise(id, settings), deadline);
+        } catch (JcclException e) {
+            connector.freeNetworkName();
+            throw e;
+        } finally {
+            // Otherwise NCCL may still read it.
+            if (over) {
+                id.close();
+            }
+        }
+        if (!over) {
             throw timeout(connector.call, config.timeout());
         }
-        id.close();
         return connector;
     }
 
@@ -152,12 +163,21 @@ final class NcclConnector {
                     }
                     return child.get(ncclComm.class);
                 };
-        if (!connector.form(split, deadline)) {
-            // A thread is inside the parent for good.
-            parent.abort();
-            throw timeout(SPLIT, config.timeout());
+        boolean over = true;
+        try {
+            over = connector.form(split, deadline);
+        } catch (JcclException e) {
+            connector.freeNetworkName();
+            throw e;
+        } finally {
+            if (over) {
+                child.close();
+            }
         }
-        child.close();
+        if (!over) {
+            // A thread is inside the parent for good.
+            throw parent.abort(timeout(SPLIT, config.timeout()));
+        }
         return connector.connected();
     }
 
@@ -171,12 +191,17 @@ final class NcclConnector {
                         calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
                     }
                 };
-        boolean done = BoundedCall.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
-        if (!done) {
-            parent.abort();
-            throw timeout(SPLIT, parent.timeout());
+        boolean over = true;
+        try {
+            over = BoundedCall.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
+        } finally {
+            if (over) {
+                none.close();
+            }
         }
-        none.close();
+        if (!over) {
+            throw parent.abort(timeout(SPLIT, parent.timeout()));
+        }
     }
 
     /**
@@ -198,7 +223,21 @@ final class NcclConnector {
     }
 
     private NcclCommunicator connected() {
-        return new NcclCommunicator(communicator, config, networkName, supportsFloat8());
+        boolean float8;
+        try {
+            float8 = supportsFloat8();
+        } catch (JcclException e) {
+            abandon();
+            throw e;
+        }
+        return new NcclCommunicator(communicator, config, networkName, float8);
+    }
+
+    /** After the communicator that would read it was not made. */
+    private void freeNetworkName() {
+        if (networkName != null) {
+            networkName.close();
+        }
     }
 
     private static OperationTimeoutException timeout(String call, Duration timeout) {
@@ -211,12 +250,11 @@ final class NcclConnector {
                         + " NCCL_DEBUG=INFO tells more");
     }
 
-    private ncclUniqueId shareId(String key) {
-        ncclUniqueId id = new ncclUniqueId();
+    private void shareId(ncclUniqueId id, String key) {
         BytePointer bytes = id.internal().capacity(ID_BYTES);
         if (config.size() == 1) {
             NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
-            return id;
+            return;
         }
         Store store = config.requireStore("NCCL needs a store to connect ranks");
         if (config.rank() == 0) {
@@ -224,10 +262,9 @@ final class NcclConnector {
             byte[] copy = new byte[ID_BYTES];
             bytes.get(copy);
             store.set(key, copy);
-            return id;
+            return;
         }
         bytes.put(config.fetch(key, ID_BYTES, "NCCL id"));
-        return id;
     }
 
     private ncclComm initialise(ncclUniqueId id, ncclConfig_t settings) {

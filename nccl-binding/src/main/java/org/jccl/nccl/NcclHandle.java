@@ -54,6 +54,9 @@ final class NcclHandle {
     private volatile State state = State.OPEN;
     private BoundedCall abort;
 
+    /** Why the binding aborted it by itself, or null. */
+    private JcclException reason;
+
     NcclHandle(ncclComm communicator, String name, int device, Duration timeout) {
         this.communicator = communicator;
         this.name = name;
@@ -128,10 +131,10 @@ final class NcclHandle {
                 FailureContext.NONE, "the NCCL communicator was aborted or closed");
     }
 
-    /** What NCCL noticed by itself, or null. Safe beside a call. */
+    /** What NCCL, or a call that was given up, noticed by itself, or null. Safe beside a call. */
     synchronized JcclException asynchronousError() {
         if (state != State.OPEN) {
-            return null;
+            return reason;
         }
         int code = nccl.ncclCommGetAsyncError(communicator, asynchronous);
         int noticed = code == nccl.ncclSuccess ? asynchronous.get() : code;
@@ -149,6 +152,16 @@ final class NcclHandle {
             state = State.ABORTED;
             abort = BoundedCall.start("jccl-nccl-abort-" + name, this::abortNow);
         }
+    }
+
+    /** The same for a reason that the group does not know yet, which is what it answers. */
+    synchronized JcclException abort(JcclException why) {
+        if (state == State.OPEN) {
+            // First: what the abort lets go of must not pass for a result.
+            reason = why;
+            abort();
+        }
+        return why;
     }
 
     private void abortNow() {

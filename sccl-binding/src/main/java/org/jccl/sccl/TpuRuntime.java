@@ -55,12 +55,8 @@ final class TpuRuntime implements DeviceRuntime {
     /** The queue behind a stream; the device must be current. */
     TpuQueue queue(int device, long stream) {
         if (stream != 0) {
-            for (StreamQueue other : others) {
-                if (other.stream == stream && other.device == device) {
-                    return other;
-                }
-            }
-            return share(device, stream);
+            StreamQueue known = shared(device, stream);
+            return known != null ? known : share(device, stream);
         }
         TpuQueue queue;
         synchronized (own) {
@@ -76,6 +72,15 @@ final class TpuRuntime implements DeviceRuntime {
         return queue;
     }
 
+    private StreamQueue shared(int device, long stream) {
+        for (StreamQueue other : others) {
+            if (other.stream == stream && other.device == device) {
+                return other;
+            }
+        }
+        return null;
+    }
+
     private TpuQueue share(int device, long stream) {
         KernelModule kernels =
                 module.orElseThrow(
@@ -86,6 +91,11 @@ final class TpuRuntime implements DeviceRuntime {
                                                 + " module; name its file in"
                                                 + " TPUKERNEL_FIRMWARE_PATH"));
         synchronized (own) {
+            StreamQueue known = shared(device, stream);
+            if (known != null) {
+                // Another thread was here first; two would each be right about half of the work.
+                return known;
+            }
             StreamQueue shared = StreamQueue.share(device, stream, kernels);
             StreamQueue[] longer = Arrays.copyOf(others, others.length + 1);
             longer[others.length] = shared;

@@ -2,6 +2,7 @@ package org.jccl;
 
 import org.jccl.internal.DeviceRuntimes;
 import org.jccl.internal.HostMemory;
+import org.jccl.internal.StreamOrders;
 import org.jccl.spi.DeviceRuntime;
 
 /** Copies between arrays and device memory, through host memory that does not move. */
@@ -13,7 +14,13 @@ final class DeviceCopies {
         HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
         try {
             HostMemory.get().copyFromArray(array, 0, staging.address(), bytes);
-            copy(address, staging.address(), bytes, DeviceRuntime.Copy.HOST_TO_DEVICE, device);
+            copy(
+                    DeviceRuntimes.of(device),
+                    address,
+                    staging.address(),
+                    bytes,
+                    DeviceRuntime.Copy.HOST_TO_DEVICE,
+                    Stream.current(device).handle());
         } finally {
             staging.release().run();
         }
@@ -22,7 +29,19 @@ final class DeviceCopies {
     static void toArray(long address, Object array, long bytes, Device device) {
         HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
         try {
-            copy(staging.address(), address, bytes, DeviceRuntime.Copy.DEVICE_TO_HOST, device);
+            DeviceRuntime runtime = DeviceRuntimes.of(device);
+            long stream = Stream.current(device).handle();
+            StreamOrders.of(device)
+                    .synchronize(
+                            stream,
+                            () ->
+                                    copy(
+                                            runtime,
+                                            staging.address(),
+                                            address,
+                                            bytes,
+                                            DeviceRuntime.Copy.DEVICE_TO_HOST,
+                                            stream));
             HostMemory.get().copyToArray(staging.address(), array, 0, bytes);
         } finally {
             staging.release().run();
@@ -30,9 +49,12 @@ final class DeviceCopies {
     }
 
     private static void copy(
-            long to, long from, long bytes, DeviceRuntime.Copy direction, Device device) {
-        DeviceRuntime runtime = DeviceRuntimes.of(device);
-        long stream = Stream.current(device).handle();
+            DeviceRuntime runtime,
+            long to,
+            long from,
+            long bytes,
+            DeviceRuntime.Copy direction,
+            long stream) {
         runtime.copy(to, from, bytes, direction, stream);
         runtime.synchronizeStream(stream);
     }

@@ -1,7 +1,9 @@
 package org.jccl;
 
 import java.time.Duration;
+import org.jccl.internal.Dependencies;
 import org.jccl.internal.DeviceRuntimes;
+import org.jccl.internal.StreamOrders;
 import org.jccl.spi.DeviceRuntime;
 
 /**
@@ -17,6 +19,10 @@ public final class Event implements AutoCloseable {
     private final long handle;
     private final boolean timing;
     private volatile boolean recorded;
+
+    /** What it waits for since it was recorded. */
+    private volatile Dependencies dependencies;
+
     private boolean closed;
 
     private Event(Device device, DeviceRuntime runtime, long handle, boolean timing) {
@@ -60,7 +66,9 @@ public final class Event implements AutoCloseable {
         // Keeps another thread from destroying the stream meanwhile.
         synchronized (stream) {
             stream.requireOpen();
+            Dependencies before = stream.orders().recorded(stream.handle());
             runtime.recordEvent(handle, stream.handle());
+            dependencies = before;
         }
         recorded = true;
     }
@@ -69,17 +77,23 @@ public final class Event implements AutoCloseable {
      * Whether it is complete.
      *
      * @return true when it is, or was never recorded
+     * @throws JcclException when it is, as {@link #synchronize} does
      */
     public boolean query() {
         requireOpen();
-        return !recorded || runtime.queryEvent(handle);
+        return !recorded || StreamOrders.query(dependencies, () -> runtime.queryEvent(handle));
     }
 
-    /** Blocks the host until it is complete. */
+    /**
+     * Blocks the host until it is complete.
+     *
+     * @throws JcclException the failure of a group that the stream had been ordered after when this
+     *     was recorded, as by {@link Stream#synchronize}
+     */
     public void synchronize() {
         requireOpen();
         if (recorded) {
-            runtime.synchronizeEvent(handle);
+            StreamOrders.synchronize(dependencies, () -> runtime.synchronizeEvent(handle));
         }
     }
 
@@ -125,6 +139,10 @@ public final class Event implements AutoCloseable {
 
     boolean isRecorded() {
         return recorded;
+    }
+
+    Dependencies dependencies() {
+        return dependencies;
     }
 
     private synchronized void requireOpen() {

@@ -34,6 +34,7 @@ public final class ProcessGroupBuilder {
     private OptionalInt rank = OptionalInt.empty();
     private OptionalInt worldSize = OptionalInt.empty();
     private Interop interop = Interop.NONE;
+    private OnFailure onFailure = OnFailure.THROW;
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
@@ -150,6 +151,19 @@ public final class ProcessGroupBuilder {
     }
 
     /**
+     * What the process does when this group, or one made from it, fails; it goes on unless it is
+     * said here.
+     *
+     * @param value {@link OnFailure#END_PROCESS} where results are read by other means than this
+     *     API
+     * @return this builder
+     */
+    public ProcessGroupBuilder onFailure(OnFailure value) {
+        onFailure = given(value, "onFailure");
+        return this;
+    }
+
+    /**
      * Joins the world. Blocks until all ranks have joined. Without init method, store, rank and
      * world size, a backend whose library knows the world by itself is asked before {@code env://}.
      *
@@ -179,6 +193,7 @@ public final class ProcessGroupBuilder {
                             interop,
                             timeout,
                             placed(backends, world.localRank()),
+                            onFailure,
                             () -> {}));
         }
         Rendezvous rendezvous = known.map(this::join).orElseGet(this::join);
@@ -191,6 +206,7 @@ public final class ProcessGroupBuilder {
                         interop,
                         timeout,
                         placed(backends, localRank),
+                        onFailure,
                         rendezvous::close));
     }
 

@@ -3,6 +3,7 @@ package org.jccl;
 import java.util.HashMap;
 import java.util.Map;
 import org.jccl.internal.DeviceRuntimes;
+import org.jccl.internal.StreamOrders;
 import org.jccl.spi.DeviceRuntime;
 
 /**
@@ -18,6 +19,7 @@ public final class Stream implements AutoCloseable {
 
     private final Device device;
     private final DeviceRuntime runtime;
+    private final StreamOrders orders;
     private final long handle;
     private final Object owner;
     private final boolean owned;
@@ -26,6 +28,7 @@ public final class Stream implements AutoCloseable {
     private Stream(Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
         this.device = device;
         this.runtime = runtime;
+        this.orders = StreamOrders.of(device);
         this.handle = handle;
         this.owner = owner;
         this.owned = owned;
@@ -107,6 +110,7 @@ public final class Stream implements AutoCloseable {
         if (event.isRecorded()) {
             DeviceRuntimes.enter(runtime, device);
             runtime.waitEvent(handle, event.handle());
+            orders.waitFor(handle, event.dependencies());
         }
     }
 
@@ -114,11 +118,12 @@ public final class Stream implements AutoCloseable {
      * Whether everything that was enqueued is done.
      *
      * @return true when it is
+     * @throws JcclException when it is, as {@link #synchronize} does
      */
     public boolean query() {
         requireOpen();
         DeviceRuntimes.enter(runtime, device);
-        return runtime.queryStream(handle);
+        return orders.query(handle, () -> runtime.queryStream(handle));
     }
 
     /**
@@ -131,11 +136,17 @@ public final class Stream implements AutoCloseable {
         return runtime.isCapturing(handle);
     }
 
-    /** Blocks the host until everything that was enqueued is done. */
+    /**
+     * Blocks the host until everything that was enqueued is done.
+     *
+     * @throws JcclException the failure of a group that this stream was ordered after, by {@link
+     *     Work#await}, a synchronous call or an event: what is done then is not right. It is thrown
+     *     until the group is closed, and at least once
+     */
     public void synchronize() {
         requireOpen();
         DeviceRuntimes.enter(runtime, device);
-        runtime.synchronizeStream(handle);
+        orders.synchronize(handle, () -> runtime.synchronizeStream(handle));
     }
 
     /**
@@ -160,6 +171,10 @@ public final class Stream implements AutoCloseable {
         return runtime;
     }
 
+    StreamOrders orders() {
+        return orders;
+    }
+
     synchronized void requireOpen() {
         if (closed) {
             throw new UsageException(FailureContext.NONE, "stream on " + device + " is closed");
@@ -174,6 +189,9 @@ public final class Stream implements AutoCloseable {
         }
         closed = true;
         if (owned) {
+            if (handle != 0) { // which a device with one stream only has for all
+                orders.forget(handle);
+            }
             runtime.destroyStream(handle);
         }
         java.lang.ref.Reference.reachabilityFence(owner);

@@ -353,6 +353,8 @@ public final class Tensor implements AutoCloseable {
      * @param values an array as for {@link #copyFrom}
      * @return the array
      * @throws UsageException as {@link #copyFrom}
+     * @throws JcclException on a device, as {@link Stream#synchronize} of the current stream does;
+     *     the array is as it was
      */
     public <T> T copyTo(T values) {
         long bytes = checkArray(values);

@@ -40,9 +40,12 @@ class ArchitectureTest {
         }
     }
 
+    /** But for those who ask for it by an option. */
     @Test
     void nobodyEndsTheProcess() {
         noClasses()
+                .that()
+                .doNotHaveSimpleName("ProcessEnd")
                 .should()
                 .callMethod(System.class, "exit", int.class)
                 .orShould()
@@ -52,12 +55,16 @@ class ArchitectureTest {
                 .check(MAIN);
     }
 
-    /** The launcher's default is to pass on what the ranks print. */
+    /**
+     * The launcher's default is to pass on what the ranks print. A process that is ended says why.
+     */
     @Test
     void nobodyPrints() {
         noClasses()
                 .that()
                 .doNotHaveSimpleName("ProcessLauncherBuilder")
+                .and()
+                .doNotHaveSimpleName("ProcessEnd")
                 .should()
                 .accessField(System.class, "out")
                 .orShould()

@@ -32,6 +32,7 @@ public final class TestGroups {
                         Interop.NONE,
                         timeout,
                         List.of(new Group.Backend(provider, Device.CPU, Optional.empty())),
+                        OnFailure.THROW,
                         () -> {}));
     }
 }

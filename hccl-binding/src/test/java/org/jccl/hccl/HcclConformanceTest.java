@@ -12,8 +12,7 @@ final class HcclConformanceTest extends ConformanceTest {
     protected ConformanceBackend backend() {
         return new HcclBackend(
                 HcclOptions.defaults(),
-                OwnDevices.of(
-                        HcclProvider.DEVICE_TYPE, HcclConformanceTest::synchronizeDevice));
+                OwnDevices.of(HcclProvider.DEVICE_TYPE, HcclConformanceTest::synchronizeDevice));
     }
 
     private static void synchronizeDevice(int device) {

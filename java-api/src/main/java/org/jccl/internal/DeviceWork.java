@@ -18,6 +18,10 @@ public final class DeviceWork implements Work {
 
     private final StreamEngine engine;
     private final long sequence;
+
+    /** Among what the group has on its stream; none if it was captured. */
+    private long place = -1;
+
     private final int peer;
 
     /** Null once the work is complete. */
@@ -121,6 +125,15 @@ public final class DeviceWork implements Work {
         return captured;
     }
 
+    /** Notes its place in the order in which works end. */
+    void placed(long inOrder) {
+        place = inOrder;
+    }
+
+    long place() {
+        return place;
+    }
+
     /** Notes that the library has it, and that its end event is recorded. */
     void issued(long recordedEvent) {
         endEvent = recordedEvent;
@@ -153,6 +166,7 @@ public final class DeviceWork implements Work {
 
     private void throwFailure() {
         if (done && failure != null) {
+            engine.tellFailure();
             throw failure;
         }
     }

@@ -37,6 +37,12 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     private boolean freed;
 
+    /** Whether a failure ends the process. */
+    private volatile boolean endsProcess;
+
+    /** Set when this process aborts the group, which is no failure of its own. */
+    private volatile boolean aborted;
+
     /** Set when closing begins; later operations are refused. */
     volatile boolean closed;
 
@@ -148,6 +154,10 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         if (failure.set(cause) == cause) {
             running.writeRecord(cause);
             detector.noteFailure(cause);
+            if (endsProcess && !closed && !aborted) {
+                ProcessEnd.now(context, cause, detector::publish);
+            }
+            beforeAbort(cause);
             synchronized (end) {
                 if (!freed) {
                     communicator.abort();
@@ -164,10 +174,14 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      * @param cause the reason
      */
     public final void abort(JcclException cause) {
+        aborted = true;
         fail(cause);
         // The store may be what is gone.
         BoundedCall.run("jccl-abort-" + context.group(), detector::publish, PUBLISH_PATIENCE);
     }
+
+    /** Called once when the failure is set, before the library lets go of what is stuck. */
+    void beforeAbort(JcclException cause) {}
 
     /** Called once after the group has failed. */
     abstract void onFailure();
@@ -203,15 +217,8 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     private void lookAfter(long now) {
         prepareWatching();
-        JcclException noticed;
-        synchronized (end) {
-            if (freed) {
-                return;
-            }
-            noticed = communicator.asynchronousError();
-        }
-        if (noticed != null) {
-            fail(noticed.at(context));
+        if (!askLibrary()) {
+            return;
         }
         completeUnawaited();
         RunningOperations.Overdue overdue = running.overdue(now, timeout.toNanos(), context);
@@ -230,6 +237,25 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         detector.publish();
     }
 
+    /**
+     * Fails the group with what the library has noticed by itself, if it has.
+     *
+     * @return false when the communicator is gone
+     */
+    final boolean askLibrary() {
+        JcclException noticed;
+        synchronized (end) {
+            if (freed) {
+                return false;
+            }
+            noticed = communicator.asynchronousError();
+        }
+        if (noticed != null) {
+            fail(noticed.at(context));
+        }
+        return true;
+    }
+
     /** Tells the others before they notice that the connection is gone. */
     private void publishAndFail(JcclException cause) {
         if (!failure.isSet()) {
@@ -237,6 +263,11 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
             detector.publish();
         }
         fail(cause);
+    }
+
+    /** Has a failure end the process. */
+    final void endProcessOnFailure() {
+        endsProcess = true;
     }
 
     /** Records all operations from now on. */

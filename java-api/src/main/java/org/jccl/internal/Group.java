@@ -16,6 +16,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.Interop;
 import org.jccl.JcclException;
+import org.jccl.OnFailure;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
@@ -73,6 +74,7 @@ public final class Group {
     private final Optional<TorchKeys> torch;
     private final Duration timeout;
     private final Watchdog watchdog;
+    private final OnFailure onFailure;
     private final Runnable onClose;
 
     /** One or two as a rule, which each operation looks through. */
@@ -90,6 +92,7 @@ public final class Group {
             Optional<TorchKeys> torch,
             Duration timeout,
             Watchdog watchdog,
+            OnFailure onFailure,
             Runnable onClose) {
         this.context = context;
         this.size = worldRanks.size();
@@ -98,6 +101,7 @@ public final class Group {
         this.torch = torch;
         this.timeout = timeout;
         this.watchdog = watchdog;
+        this.onFailure = onFailure;
         this.onClose = onClose;
     }
 
@@ -110,6 +114,7 @@ public final class Group {
      * @param interop what else may be a rank; anything but none needs a store
      * @param timeout deadline of connecting and of each operation
      * @param backends at least one, the preferred one for barriers first
+     * @param onFailure what a failure does, of sub-groups too
      * @param onClose called when the group is closed, or can not be made
      * @return the group
      */
@@ -120,6 +125,7 @@ public final class Group {
             Interop interop,
             Duration timeout,
             List<Backend> backends,
+            OnFailure onFailure,
             Runnable onClose) {
         FailureContext context = FailureContext.ofGroup("world", rank);
         Watchdog watchdog = new Watchdog("rank-" + rank);
@@ -131,6 +137,7 @@ public final class Group {
                         TorchKeys.world(interop, store),
                         timeout,
                         watchdog,
+                        onFailure,
                         () -> {
                             watchdog.close();
                             onClose.run();
@@ -179,6 +186,9 @@ public final class Group {
                                 size);
                 Engine engine = engineOrClose(backend, communicator, detector);
                 record(engine, backend);
+                if (onFailure == OnFailure.END_PROCESS) {
+                    engine.endProcessOnFailure();
+                }
                 watchdog.add(engine);
                 bounds.add(new Bound(backend, engine));
             }
@@ -475,6 +485,7 @@ public final class Group {
                         keys,
                         timeout,
                         watchdog,
+                        onFailure,
                         () -> {});
         group.connect(
                 bounds.stream().map(Bound::backend).toList(),

@@ -8,7 +8,12 @@ import org.jccl.JcclException;
 /** The first failure of a group, after which it can not be used. */
 final class GroupFailure {
 
+    private static final Runnable NOTHING = () -> {};
+
     private final AtomicReference<JcclException> first = new AtomicReference<>();
+    private volatile Runnable library = NOTHING;
+    private volatile boolean closed;
+    private volatile boolean endedWell;
 
     /** Notes a failure and returns the first one, which is another when there was one before. */
     JcclException set(JcclException failure) {
@@ -22,6 +27,34 @@ final class GroupFailure {
 
     boolean isSet() {
         return first.get() != null;
+    }
+
+    /** Says how to ask the library for what it noticed by itself, until the group is closed. */
+    void askWith(Runnable ask) {
+        library = ask;
+    }
+
+    /** Sets the failure that the library noticed by itself, if there is one. */
+    void askLibrary() {
+        if (!isSet()) {
+            library.run();
+        }
+    }
+
+    /** Nothing of the group runs any more, or what does is left behind. */
+    void close() {
+        endedWell = !isSet();
+        closed = true;
+        library = NOTHING;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** Whether the group was closed without a failure. */
+    boolean hasEndedWell() {
+        return endedWell;
     }
 
     /** What a call on a failed group throws. */

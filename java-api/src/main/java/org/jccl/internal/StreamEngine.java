@@ -43,6 +43,13 @@ public final class StreamEngine extends Engine {
     private final StreamWorks works = new StreamWorks(running);
     private final Predicate<DeviceWork> hasPassed = this::hasPassed;
     private final DrainingOperations draining;
+    private final StreamOrders orders;
+
+    /** The works on the communication stream, numbered by their places. */
+    private final Lane lane = new Lane(failure);
+
+    /** Of other groups, what operations were issued after; guarded by the orders. */
+    private final Dependencies awaited = new Dependencies();
 
     /** Held while operations go to the library, which may block: the watchdog never takes it. */
     private final Object issuing = new Object();
@@ -88,7 +95,10 @@ public final class StreamEngine extends Engine {
                                 () -> closed,
                                 () -> !capturedEvents.isEmpty()));
         this.draining = new DrainingOperations(runtime, context);
-        this.synchronousCalls = new SynchronousCalls(device, running);
+        this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure);
+        this.orders = StreamOrders.of(device);
+        failure.askWith(this::askLibrary);
+        orders.addEngine(this);
     }
 
     @Override
@@ -107,6 +117,7 @@ public final class StreamEngine extends Engine {
             } catch (Throwable e) {
                 JcclException cause = failed(e, operation);
                 abandon(work);
+                tellFailure();
                 throw cause;
             }
         }
@@ -116,6 +127,7 @@ public final class StreamEngine extends Engine {
     public List<Work> submitBatch(List<Operation> operations) {
         List<DeviceWork> begun = new ArrayList<>(operations.size());
         synchronized (issuing) {
+            tellFailure();
             requireUsable(operations);
             boolean captured = orderAfterCaller(operations);
             for (Operation operation : operations) {
@@ -123,28 +135,45 @@ public final class StreamEngine extends Engine {
             }
             int finished = 0;
             try {
-                communicator.batchStart();
-                try {
-                    for (Operation operation : operations) {
-                        operation.call(communicator, stream);
-                    }
-                } finally {
-                    communicator.batchEnd();
-                }
+                enqueueTogether(operations);
                 for (; finished < begun.size(); finished++) {
                     issued(begun.get(finished));
                 }
             } catch (Throwable e) {
                 JcclException cause = failed(e, operations.get(0));
                 begun.subList(finished, begun.size()).forEach(this::abandon);
+                tellFailure();
                 throw cause;
             }
         }
         return List.copyOf(begun);
     }
 
+    private void enqueueTogether(List<Operation> operations) {
+        communicator.batchStart();
+        try {
+            for (Operation operation : operations) {
+                operation.call(communicator, stream);
+            }
+        } catch (RuntimeException | Error e) {
+            endBatchAfter(e);
+            throw e;
+        }
+        communicator.batchEnd();
+    }
+
+    /** What failed in the batch says more than what its end answers then. */
+    private void endBatchAfter(Throwable first) {
+        try {
+            communicator.batchEnd();
+        } catch (JcclException e) {
+            first.addSuppressed(e);
+        }
+    }
+
     /** Checks, makes the device current, and returns the caller's current stream. */
     private Stream enter(Operation operation) {
+        tellFailure();
         requireUsable(operation);
         try {
             DeviceRuntimes.enter(runtime, device);
@@ -164,6 +193,7 @@ public final class StreamEngine extends Engine {
     private boolean orderAfterCaller(Operation operation) {
         long caller = enter(operation).handle();
         try {
+            orders.issue(caller, this);
             boolean captured = runtime.isCapturing(caller);
             long event = events.take();
             runtime.recordEvent(event, caller);
@@ -196,8 +226,10 @@ public final class StreamEngine extends Engine {
             number(operation);
             running.begin(operation, now);
             DeviceWork work = new DeviceWork(this, operation, captured);
-            if (!captured) {
-                works.add(work);
+            if (captured) {
+                orders.addCaptured(lane);
+            } else {
+                work.placed(works.add(work));
             }
             return work;
         }
@@ -273,6 +305,7 @@ public final class StreamEngine extends Engine {
         Stream caller;
         synchronized (issuing) {
             caller = enter(operation);
+            issueAfter(caller, operation);
             synchronized (running) {
                 number(operation);
                 running.note(operation);
@@ -280,7 +313,9 @@ public final class StreamEngine extends Engine {
             try {
                 operation.call(communicator, caller.handle());
             } catch (Throwable e) {
-                throw failed(e, operation);
+                JcclException cause = failed(e, operation);
+                tellFailure();
+                throw cause;
             } finally {
                 // From here on the memory is the caller's duty, as with a kernel of its own.
                 operation.releaseMemory();
@@ -293,15 +328,29 @@ public final class StreamEngine extends Engine {
         return source;
     }
 
+    private void issueAfter(Stream caller, Operation operation) {
+        try {
+            orders.issue(caller.handle(), this);
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e;
+        }
+    }
+
     private void awaitBarrier(Stream caller) {
+        orders.synchronize(caller.handle(), () -> awaitEnd(caller));
+        if (failure.isSet()) {
+            tellFailure();
+            throw failure.get();
+        }
+    }
+
+    private void awaitEnd(Stream caller) {
         try {
             runtime.synchronizeStream(caller.handle());
         } catch (JcclException e) {
             // Of a device that can not let go of what was aborted: the first cause says more.
             fail(e.at(context));
-        }
-        if (failure.isSet()) {
-            throw failure.get();
         }
     }
 
@@ -311,7 +360,24 @@ public final class StreamEngine extends Engine {
             return;
         }
         DeviceRuntimes.enter(runtime, device);
-        work.orderAfter(runtime, Stream.current(device).handle());
+        long caller = Stream.current(device).handle();
+        work.orderAfter(runtime, caller);
+        if (!work.isCaptured()) {
+            orders.add(caller, lane, work.place());
+        }
+    }
+
+    /** Notes that the calling thread, if the group has failed, is told so now. */
+    void tellFailure() {
+        if (failure.isSet() && !VirtualThreads.isCurrent()) {
+            // A device that can not be made current has no stream to go on with.
+            release(() -> orders.told(Stream.current(device).handle(), failure));
+        }
+    }
+
+    /** What operations were issued after, of other groups; guarded by the orders. */
+    Dependencies awaited() {
+        return awaited;
     }
 
     private boolean hasPassed(DeviceWork work) {
@@ -331,6 +397,9 @@ public final class StreamEngine extends Engine {
         boolean passed = hasPassed(work);
         if (!passed && !failure.isSet()) {
             return false;
+        }
+        if (passed) {
+            lane.ended(work.place());
         }
         Operation operation = work.complete(failure.get(), passed, System.nanoTime());
         if (operation != null) {
@@ -359,6 +428,7 @@ public final class StreamEngine extends Engine {
         if (passed.length == 0) {
             return;
         }
+        lane.ended(passed[passed.length - 1].place());
         long now = System.nanoTime();
         Operation[] ended = new Operation[passed.length];
         int count = 0;
@@ -388,6 +458,20 @@ public final class StreamEngine extends Engine {
             }
         }
         return true;
+    }
+
+    /** What was issued after operations of this group would run on what they leave. */
+    @Override
+    void beforeAbort(JcclException cause) {
+        for (StreamEngine waiting : StreamOrders.waitingFor(failure)) {
+            waiting.fail(
+                    new GroupAbortedException(
+                            waiting.context,
+                            "operations were issued after those of a group that failed ("
+                                    + cause.getMessage()
+                                    + ")",
+                            cause));
+        }
     }
 
     @Override
@@ -440,6 +524,8 @@ public final class StreamEngine extends Engine {
             awaitIdle(timeout.compareTo(ABORT_PATIENCE) < 0 ? timeout : ABORT_PATIENCE);
         }
         detector.publish();
+        failure.close();
+        orders.removeEngine(this);
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
             release(staging::close);

@@ -21,8 +21,8 @@ final class StreamWorks {
         this.monitor = monitor;
     }
 
-    /** Appends a work. The caller has the monitor. */
-    void add(DeviceWork work) {
+    /** Appends a work and returns its place. The caller has the monitor. */
+    long add(DeviceWork work) {
         if (next - first == ring.length) {
             DeviceWork[] grown = new DeviceWork[2 * ring.length];
             for (long place = first; place < next; place++) {
@@ -31,7 +31,7 @@ final class StreamWorks {
             ring = grown;
         }
         ring[slot(next)] = work;
-        next++;
+        return next++;
     }
 
     /**

@@ -7,6 +7,7 @@ import org.jccl.Event;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
+import org.jccl.spi.DeviceRuntime;
 
 /**
  * Follows what synchronous calls have enqueued on callers' streams. Such a call records no event.
@@ -28,17 +29,25 @@ final class SynchronousCalls implements AutoCloseable {
         /** The one that was used last, of those with one native handle. */
         private volatile Stream stream;
 
+        /** The calls on it, and how many there were; guarded by the outer monitor. */
+        private final Lane lane;
+
+        private long calls;
+
         /** The newest call that no mark covers, or null; guarded by the outer monitor. */
         private Operation newest;
 
         /** The newest call that the mark covers while the stream has not passed it, or null. */
         private Operation marked;
 
+        private long markedCalls;
+
         /** Made when it is first needed, by the watchdog. */
         private Event mark;
 
-        Caller(Stream stream) {
+        Caller(Stream stream, Lane lane) {
             this.stream = stream;
+            this.lane = lane;
         }
 
         boolean isIdle() {
@@ -52,8 +61,11 @@ final class SynchronousCalls implements AutoCloseable {
         }
     }
 
+    private final DeviceRuntime runtime;
     private final Device device;
     private final RunningOperations running;
+    private final GroupFailure failure;
+    private final StreamOrders orders;
 
     /** Few: a program has a handful of streams. */
     private final List<Caller> callers = new ArrayList<>();
@@ -61,9 +73,13 @@ final class SynchronousCalls implements AutoCloseable {
     /** Keeps the watchdog and a closing thread apart; callers of operations never wait for it. */
     private final Object following = new Object();
 
-    SynchronousCalls(Device device, RunningOperations running) {
+    SynchronousCalls(
+            DeviceRuntime runtime, Device device, RunningOperations running, GroupFailure failure) {
+        this.runtime = runtime;
         this.device = device;
         this.running = running;
+        this.failure = failure;
+        this.orders = StreamOrders.of(device);
     }
 
     /** Takes over an operation that was enqueued on a stream of this device. */
@@ -74,6 +90,8 @@ final class SynchronousCalls implements AutoCloseable {
             running.giveBack(caller.newest);
         }
         caller.newest = operation;
+        caller.calls++;
+        orders.add(stream.handle(), caller.lane, caller.calls);
     }
 
     private Caller caller(Stream stream) {
@@ -88,7 +106,7 @@ final class SynchronousCalls implements AutoCloseable {
                 return caller;
             }
         }
-        Caller caller = new Caller(stream);
+        Caller caller = new Caller(stream, new Lane(failure));
         callers.add(caller);
         return caller;
     }
@@ -103,7 +121,9 @@ final class SynchronousCalls implements AutoCloseable {
     private void follow(Caller caller) {
         Stream stream = caller.stream;
         try {
-            if (caller.marked != null && caller.mark.query()) {
+            // Not by the event, which tells those who ask of failures.
+            if (caller.marked != null && runtime.queryEvent(caller.mark.handle())) {
+                caller.lane.ended(caller.markedCalls);
                 end(caller);
             }
             if (caller.marked == null && !stream.isCapturing()) {
@@ -147,6 +167,7 @@ final class SynchronousCalls implements AutoCloseable {
         }
         Operation newest = caller.newest;
         caller.newest = null;
+        caller.markedCalls = caller.calls;
         return newest;
     }
 

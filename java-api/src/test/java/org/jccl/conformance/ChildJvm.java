@@ -33,6 +33,23 @@ public final class ChildJvm {
     public static String outputOf(
             Class<?> main, Map<String, String> environment, String... arguments)
             throws IOException, InterruptedException {
+        return outputOf(0, main, environment, arguments);
+    }
+
+    /**
+     * Runs a class that ends in a certain way, with this JVM's class path and properties.
+     *
+     * @param code the process must end with
+     * @param main has a main method
+     * @param environment variables that are added
+     * @param arguments of the JVM; a property that is set here counts
+     * @return its standard output and standard error
+     * @throws IOException if it did not start
+     * @throws InterruptedException if the test's time is over
+     */
+    public static String outputOf(
+            int code, Class<?> main, Map<String, String> environment, String... arguments)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         // They live for a second.
@@ -63,7 +80,7 @@ public final class ChildJvm {
             String output =
                     new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assertThat(output).doesNotContain("WARNING in native method", "FATAL ERROR");
-            assertThat(process.waitFor()).as(output).isZero();
+            assertThat(process.waitFor()).as(output).isEqualTo(code);
             return output;
         } finally {
             process.destroyForcibly();

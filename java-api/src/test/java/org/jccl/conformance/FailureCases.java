@@ -58,6 +58,17 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    void anAwaitedResultIsNotReadWhenItsWorkFails() {
+        withoutRankTwo(
+                rank -> {
+                    Tensor sum = rank.floats(1);
+                    rank.group().allReduce(sum, ReduceOp.SUM).await();
+                    rank.backend().read(sum);
+                },
+                ABSENT);
+    }
+
+    @Test
     void aBarrierThatARankMissesEndsAtTheDeadline() {
         withoutRankTwo(rank -> Forms.of(rank.group()).get(rank.rank()).barrier(), "barrier");
     }

@@ -12,6 +12,7 @@ import java.util.Set;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Device;
 import org.jccl.Interop;
+import org.jccl.OnFailure;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.DeviceRuntime;
 import org.junit.jupiter.api.Test;
@@ -83,6 +84,7 @@ class DevicePlaceTest {
                                         Interop.NONE,
                                         Duration.ofSeconds(1),
                                         List.of(backend),
+                                        OnFailure.THROW,
                                         () -> {}))
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("no binding on the class path drives devices");

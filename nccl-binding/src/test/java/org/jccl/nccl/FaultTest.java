@@ -7,6 +7,7 @@ import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.Work;
 import org.jccl.conformance.Attempts;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -37,6 +38,41 @@ final class FaultTest {
                         }
                     });
         }
+    }
+
+    /** Exchanges messages in a batch, and parts of different sizes, on two ranks. */
+    static final class Groups {
+
+        private Groups() {}
+
+        public static void main(String[] arguments) {
+            World.run(
+                    2,
+                    Duration.ofSeconds(3),
+                    NcclOptions.defaults(),
+                    (group, device) -> {
+                        int peer = 1 - group.rank();
+                        try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
+                            Tensor mine = tensor.slice(0, 2);
+                            Tensor theirs = tensor.slice(2, 2);
+                            Attempts.print(
+                                    group,
+                                    () ->
+                                            group.batch()
+                                                    .send(mine, peer, 0)
+                                                    .recv(theirs, peer, 0)
+                                                    .issue()
+                                                    .forEach(Work::synchronize));
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void whatFailedInAGroupIsReportedRatherThanItsEnd() throws Exception {
+        assertThat(Attempts.of(Groups.class, Map.of("MOCK_NCCL_FAIL_AT", "2:4")))
+                .containsPattern("libnccl failed with code 4: nccl(Send|Recv)")
+                .doesNotContain("ncclGroupEnd");
     }
 
     private static String reductions(Map<String, String> environment) throws Exception {

@@ -133,7 +133,8 @@ final class WatchdogTest {
                         for (int i = 0; i < 3; i++) {
                             group.sync().allReduce(tensor, ReduceOp.SUM);
                         }
-                        Stream.current(device).synchronize();
+                        assertThatThrownBy(Stream.current(device)::synchronize)
+                                .isInstanceOf(OperationTimeoutException.class);
                         assertThatThrownBy(() -> group.sync().allReduce(tensor, ReduceOp.SUM))
                                 .isInstanceOf(GroupAbortedException.class)
                                 .cause()
@@ -160,7 +161,8 @@ final class WatchdogTest {
                         } else {
                             group.allReduce(mine, ReduceOp.SUM).await();
                         }
-                        Stream.current(device).synchronize();
+                        assertThatThrownBy(Stream.current(device)::synchronize)
+                                .isInstanceOf(MismatchException.class);
                         assertThatThrownBy(() -> group.sync().barrier())
                                 .isInstanceOf(GroupAbortedException.class)
                                 .cause()

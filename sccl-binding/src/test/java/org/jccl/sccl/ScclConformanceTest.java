@@ -23,8 +23,7 @@ final class ScclConformanceTest extends ConformanceTest {
     protected ConformanceBackend backend() {
         return new ScclBackend(
                 ScclOptions.defaults(),
-                OwnDevices.of(
-                        ScclProvider.DEVICE_TYPE, ScclConformanceTest::synchronizeDevice));
+                OwnDevices.of(ScclProvider.DEVICE_TYPE, ScclConformanceTest::synchronizeDevice));
     }
 
     /** Its one stream is all there is. */

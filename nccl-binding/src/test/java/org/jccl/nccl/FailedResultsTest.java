@@ -1,0 +1,384 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.Event;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.OnFailure;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.conformance.ChildJvm;
+import org.jccl.conformance.DeviceTensors;
+import org.jccl.internal.Operation;
+import org.jccl.internal.OperationKind;
+import org.jccl.internal.StreamEngine;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** No wait through this API ends as if what a failed operation has left were its result. */
+final class FailedResultsTest {
+
+    /** How the host comes to think that a result is there. */
+    enum Reader {
+        COPY {
+            @Override
+            void read(Stream stream, Tensor tensor) {
+                DeviceTensors.read(tensor);
+            }
+        },
+        STREAM {
+            @Override
+            void read(Stream stream, Tensor tensor) {
+                stream.synchronize();
+            }
+        },
+        STREAM_QUERY {
+            @Override
+            void read(Stream stream, Tensor tensor) {
+                while (!stream.query()) {
+                    Thread.onSpinWait();
+                }
+            }
+        },
+        WRAPPED_STREAM {
+            @Override
+            void read(Stream stream, Tensor tensor) {
+                Stream.ofHandle(stream.device(), stream.handle(), null).synchronize();
+            }
+        },
+        EVENT {
+            @Override
+            void read(Stream stream, Tensor tensor) {
+                try (Event event = Event.create(stream.device(), false)) {
+                    event.record(stream);
+                    event.synchronize();
+                }
+            }
+        },
+        EVENT_QUERY {
+            @Override
+            void read(Stream stream, Tensor tensor) {
+                try (Event event = Event.create(stream.device(), false)) {
+                    event.record(stream);
+                    while (!event.query()) {
+                        Thread.onSpinWait();
+                    }
+                }
+            }
+        },
+        OTHER_STREAM {
+            @Override
+            @SuppressWarnings("try") // The scope is there to be closed.
+            void read(Stream stream, Tensor tensor) {
+                try (Event event = Event.create(stream.device(), false);
+                        Stream other = Stream.create(stream.device(), false);
+                        Stream.Scope scope = other.use()) {
+                    event.record(stream);
+                    other.waitEvent(event);
+                    DeviceTensors.read(tensor);
+                }
+            }
+        };
+
+        abstract void read(Stream stream, Tensor tensor);
+    }
+
+    /** What rank 0 does after an operation that rank 1 never joins. */
+    private interface Body {
+        void run(ProcessGroup group, Stream stream, Tensor tensor) throws Exception;
+    }
+
+    @SuppressWarnings("try") // The scope is there to be closed.
+    private static void afterAStuckOperation(boolean synchronous, Body body) {
+        CountDownLatch done = new CountDownLatch(1);
+        World.run(
+                2,
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        done.await();
+                        return;
+                    }
+                    try (Stream stream = Stream.create(device, false);
+                            Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                            Stream.Scope scope = stream.use()) {
+                        tensor.copyFrom(new float[4]);
+                        if (synchronous) {
+                            group.sync().allReduce(tensor, ReduceOp.SUM);
+                        } else {
+                            group.allReduce(tensor, ReduceOp.SUM).await();
+                        }
+                        body.run(group, stream, tensor);
+                    } finally {
+                        done.countDown();
+                    }
+                });
+    }
+
+    private static void assertFails(Reader reader, Stream stream, Tensor tensor) {
+        assertThatThrownBy(() -> reader.read(stream, tensor))
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("abort() was called");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Reader.class)
+    void whoWaitsGetsTheFailureUntilTheGroupIsClosed(Reader reader) {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    new Thread(group::abort).start();
+                    assertFails(reader, stream, tensor);
+                    assertFails(reader, stream, tensor);
+                });
+    }
+
+    @ParameterizedTest
+    @EnumSource(Reader.class)
+    void whoWaitsForASynchronousCallGetsTheFailureToo(Reader reader) {
+        afterAStuckOperation(
+                true,
+                (group, stream, tensor) -> {
+                    new Thread(group::abort).start();
+                    assertFails(reader, stream, tensor);
+                });
+    }
+
+    @Test
+    void arrayStaysAsItWas() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    float[] values = {7, 7, 7, 7};
+                    group.abort();
+                    assertThatThrownBy(() -> tensor.copyTo(values))
+                            .isInstanceOf(GroupAbortedException.class);
+                    assertThat(values).containsOnly(7);
+                });
+    }
+
+    @Test
+    void barrierOfAnotherGroupTellsToo() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    try (ProcessGroup other = World.alone()) {
+                        group.abort();
+                        assertThatThrownBy(() -> other.sync().barrier())
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("abort() was called");
+                    }
+                });
+    }
+
+    @Test
+    void whatIsIssuedBehindFailsToo() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    try (ProcessGroup other = World.alone()) {
+                        Work behind = other.allReduce(tensor, ReduceOp.SUM);
+                        var future = behind.toFuture();
+                        group.abort();
+                        assertThatThrownBy(behind::synchronize)
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("a group that failed");
+                        assertThatThrownBy(future::get).hasMessageContaining("a group that failed");
+                    }
+                });
+    }
+
+    @Test
+    void groupsThatDoNotWaitGoOn() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    try (ProcessGroup other = World.alone();
+                            Stream free = Stream.create(World.GPU, false);
+                            Tensor mine = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
+                        group.abort();
+                        try (Stream.Scope scope = free.use()) {
+                            assertThat(scope).isNotNull();
+                            mine.copyFrom(new float[] {3});
+                            other.allReduce(mine, ReduceOp.SUM).await();
+                            assertThat(DeviceTensors.read(mine)).containsExactly(3);
+                        }
+                    }
+                });
+    }
+
+    @Test
+    void whatEndedWellBeforeIsNotHeldAgainstAStream() {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Tensor first = DeviceTensors.floats(device, 1);
+                            Tensor second = DeviceTensors.floats(device, 2)) {
+                        group.sync().allReduce(first, ReduceOp.SUM);
+                        assertThat(DeviceTensors.read(first)).containsExactly(2);
+                        Work work = group.allReduce(second, ReduceOp.SUM);
+                        work.await();
+                        work.synchronize();
+                        group.sync().barrier();
+                        group.abort();
+                        assertThat(DeviceTensors.read(first)).containsExactly(2);
+                        assertThat(DeviceTensors.read(second)).containsExactly(4);
+                        Stream.current(device).synchronize();
+                    }
+                });
+    }
+
+    @Test
+    void streamGoesOnWithANewGroupOnceTheProgramKnows() {
+        try (Store store = HashStore.create(World.TIMEOUT)) {
+            World.run(
+                    2,
+                    (group, device) -> {
+                        try (Tensor tensor = DeviceTensors.floats(device, 1)) {
+                            if (group.rank() == 0) {
+                                group.allReduce(tensor, ReduceOp.SUM).await();
+                                group.abort();
+                                // What it gets from the group is enough, and from the stream.
+                                assertThatThrownBy(() -> group.allReduce(tensor, ReduceOp.SUM))
+                                        .isInstanceOf(GroupAbortedException.class);
+                            }
+                            group.close();
+                            try (ProcessGroup next =
+                                    World.join(
+                                            store,
+                                            group.rank(),
+                                            2,
+                                            World.TIMEOUT,
+                                            NcclOptions.defaults())) {
+                                tensor.copyFrom(new float[] {5});
+                                next.allReduce(tensor, ReduceOp.SUM).await();
+                                assertThat(DeviceTensors.read(tensor)).containsExactly(10);
+                            }
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void streamsTellOnceAfterTheGroupWasClosed() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    try (Stream other = Stream.create(World.GPU, false);
+                            Event event = Event.create(World.GPU, false)) {
+                        event.record(stream);
+                        other.waitEvent(event);
+                        group.abort();
+                        group.close();
+                        assertFails(Reader.COPY, stream, tensor);
+                        DeviceTensors.read(tensor);
+                        assertFails(Reader.STREAM, other, tensor);
+                        other.synchronize();
+                        assertThatThrownBy(event::synchronize)
+                                .isInstanceOf(GroupAbortedException.class);
+                        event.record(stream);
+                        event.synchronize();
+                    }
+                });
+    }
+
+    @Test
+    void streamsDoNotKeepGroups() throws Exception {
+        WeakReference<StreamEngine> good = closed(false);
+        WeakReference<StreamEngine> failed = closed(true);
+        for (int i = 0; i < 200 && (good.get() != null || failed.get() != null); i++) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        assertThat(good.get()).isNull();
+        assertThat(failed.get()).isNull();
+        assertThatThrownBy(Stream.current(World.GPU)::synchronize)
+                .isInstanceOf(GroupAbortedException.class);
+        Stream.current(World.GPU).synchronize();
+    }
+
+    private static WeakReference<StreamEngine> closed(boolean fails) {
+        StreamEngine engine = BareEngine.of(BareEngine.CUDA);
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            Operation operation = engine.newOperation();
+            operation.kind = OperationKind.ALL_REDUCE;
+            operation.input = tensor.address();
+            operation.output = tensor.address();
+            operation.count = tensor.count();
+            operation.type = tensor.dataType();
+            operation.op = ReduceOp.SUM;
+            engine.submit(operation).await();
+            engine.run(copyOf(operation, engine));
+            if (fails) {
+                engine.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
+            }
+            engine.close(Duration.ofSeconds(5));
+        }
+        return new WeakReference<>(engine);
+    }
+
+    private static Operation copyOf(Operation other, StreamEngine engine) {
+        Operation operation = engine.borrow();
+        operation.kind = OperationKind.ALL_REDUCE;
+        operation.input = other.input;
+        operation.output = other.output;
+        operation.count = other.count;
+        operation.type = other.type;
+        operation.op = ReduceOp.SUM;
+        return operation;
+    }
+
+    /** A program that reads what an operation has left by means of its own. */
+    static final class ReadsItself {
+
+        private ReadsItself() {}
+
+        private static ProcessGroup join(Store store, int rank) {
+            return ProcessGroup.builder()
+                    .backend("nccl")
+                    .store(store)
+                    .rank(rank)
+                    .worldSize(2)
+                    .device(new Device("cuda", rank))
+                    .timeout(Duration.ofSeconds(2))
+                    .onFailure(rank == 0 ? OnFailure.END_PROCESS : OnFailure.THROW)
+                    .build();
+        }
+
+        public static void main(String[] arguments) {
+            Store store = HashStore.create(World.TIMEOUT);
+            Thread other = new Thread(() -> join(store, 1));
+            other.setDaemon(true);
+            other.start();
+            ProcessGroup group = join(store, 0);
+            Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4);
+            group.allReduce(tensor, ReduceOp.SUM).await();
+            System.out.println("awaited");
+            CudaRuntime.enter(0);
+            BareEngine.CUDA.synchronizeStream(0);
+            System.out.println("came past the failed operation");
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    @Test
+    void processEndsBeforeItCanReadByItselfWhereThatWasAskedFor() throws Exception {
+        assertThat(ChildJvm.outputOf(1, ReadsItself.class, Map.of()))
+                .contains("awaited", "the process ends, as onFailure(END_PROCESS) asks for")
+                .contains("OperationTimeoutException", "allReduce(float32 x 4, SUM)")
+                .doesNotContain("came past the failed operation");
+    }
+}

@@ -4,7 +4,6 @@ import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,7 +58,7 @@ final class Pool implements AutoCloseable {
             try {
                 RankProcess process = new RankProcess(server.accept());
                 ranks.put(process.number(), process);
-            } catch (SocketTimeoutException e) {
+            } catch (IOException e) {
                 throw new IOException(backend + ": a process did not start; see " + logs, e);
             }
         }

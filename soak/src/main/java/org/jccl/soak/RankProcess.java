@@ -27,7 +27,11 @@ final class RankProcess {
         BufferedReader in =
                 new BufferedReader(
                         new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
-        String[] hello = in.readLine().split(" ");
+        String first = in.readLine();
+        if (first == null) {
+            throw new IOException("a process ended before its first world");
+        }
+        String[] hello = first.split(" ");
         number = Integer.parseInt(hello[1]);
         process = ProcessHandle.of(Long.parseLong(hello[2])).orElseThrow();
         out = new PrintWriter(socket.getOutputStream(), true, StandardCharsets.UTF_8);

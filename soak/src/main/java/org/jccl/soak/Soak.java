@@ -164,7 +164,8 @@ public final class Soak implements Callable<Integer> {
                 Leaks.judge(backends.get(i), seen.get(i), tally, seed);
                 pools.get(i).close();
             }
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
+            e.printStackTrace();
             tally.found(backends.get(0), Fault.NONE, seed, "broken", "the driver: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -174,9 +174,12 @@ final class RankMain implements Report {
         return switch (assignment.meeting()) {
             case STORE ->
                     TcpStore.connect(
-                            "127.0.0.1", Integer.parseInt(assignment.place()), STORE_TIMEOUT);
+                            "127.0.0.1",
+                            Integer.parseInt(assignment.place()),
+                            assignment.timeout());
             case FILE ->
-                    FileStore.open(Path.of(assignment.place()), assignment.size(), STORE_TIMEOUT);
+                    FileStore.open(
+                            Path.of(assignment.place()), assignment.size(), assignment.timeout());
             case RANK_ZERO -> null;
         };
     }

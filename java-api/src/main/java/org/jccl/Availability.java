@@ -1,6 +1,7 @@
 package org.jccl;
 
 import java.util.List;
+import org.jccl.internal.Given;
 
 /** Whether a backend can be used in this process, and why not. */
 public sealed interface Availability {
@@ -25,8 +26,10 @@ public sealed interface Availability {
          *
          * @param reason one sentence
          * @param tried each with its outcome
+         * @throws UsageException when the list or one of it is null
          */
         public Unavailable {
+            Given.notNull(tried, "tried").forEach(place -> Given.notNull(place, "a place tried"));
             tried = List.copyOf(tried);
         }
     }

@@ -1,6 +1,7 @@
 package org.jccl;
 
 import java.util.Locale;
+import org.jccl.internal.Given;
 
 /** Element types. Not every backend reduces every type; all of them can be moved as bytes. */
 public enum DataType {
@@ -89,10 +90,10 @@ public enum DataType {
      *
      * @param name the name
      * @return the type
-     * @throws UsageException when there is none, with the list of names
+     * @throws UsageException when it is null, or there is none, with the list of names
      */
     public static DataType parse(String name) {
-        String wanted = name.toLowerCase(Locale.ROOT);
+        String wanted = Given.notNull(name, "data type").toLowerCase(Locale.ROOT);
         return switch (wanted) {
             case "half" -> FLOAT16;
             case "float" -> FLOAT32;

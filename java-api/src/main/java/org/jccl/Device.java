@@ -19,7 +19,8 @@ public record Device(String type, int index) {
      *
      * @param type lower case
      * @param index from 0
-     * @throws UsageException when the type is empty, not lower case, or the index negative
+     * @throws UsageException when the type is empty, not lower case, or the index negative, or not
+     *     0 for the CPU
      */
     public Device {
         if (type == null || type.isEmpty() || !type.equals(type.toLowerCase(Locale.ROOT))) {
@@ -29,6 +30,10 @@ public record Device(String type, int index) {
         if (index < 0) {
             throw new UsageException(
                     FailureContext.NONE, "device index must not be negative, got " + index);
+        }
+        if (index > 0 && type.equals("cpu")) {
+            throw new UsageException(
+                    FailureContext.NONE, "the CPU is one device, with the index 0, got " + index);
         }
     }
 

@@ -1,5 +1,7 @@
 package org.jccl;
 
+import org.jccl.internal.Given;
+
 /**
  * Where a failure happened.
  *
@@ -11,6 +13,20 @@ package org.jccl;
  */
 public record FailureContext(String group, int rank, String operation, long sequence) {
 
+    /**
+     * Checks the arguments.
+     *
+     * @param group name of the group
+     * @param rank rank in that group
+     * @param operation the operation
+     * @param sequence its position
+     * @throws UsageException when a text is null
+     */
+    public FailureContext {
+        Given.notNull(group, "group");
+        Given.notNull(operation, "operation");
+    }
+
     /** A failure outside any group. */
     public static final FailureContext NONE = new FailureContext("", -1, "", -1);
 
@@ -20,6 +36,7 @@ public record FailureContext(String group, int rank, String operation, long sequ
      * @param group name of the group
      * @param rank rank in that group
      * @return the context
+     * @throws UsageException when the name is null
      */
     public static FailureContext ofGroup(String group, int rank) {
         return new FailureContext(group, rank, "", -1);

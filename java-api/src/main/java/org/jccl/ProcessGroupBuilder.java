@@ -11,6 +11,7 @@ import java.util.OptionalInt;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
+import org.jccl.internal.Given;
 import org.jccl.internal.Group;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
@@ -48,7 +49,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder backend(String names) {
-        backend = Optional.of(given(names, "backend").toLowerCase(Locale.ROOT));
+        backend = Optional.of(Given.notNull(names, "backend").toLowerCase(Locale.ROOT));
         return this;
     }
 
@@ -60,7 +61,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder initMethod(String url) {
-        initMethod = Optional.of(given(url, "init method"));
+        initMethod = Optional.of(Given.notNull(url, "init method"));
         return this;
     }
 
@@ -72,7 +73,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder store(Store shared) {
-        store = Optional.of(given(shared, "store"));
+        store = Optional.of(Given.notNull(shared, "store"));
         return this;
     }
 
@@ -81,8 +82,13 @@ public final class ProcessGroupBuilder {
      *
      * @param value from 0
      * @return this builder
+     * @throws UsageException when it is negative
      */
     public ProcessGroupBuilder rank(int value) {
+        if (value < 0) {
+            throw new UsageException(
+                    FailureContext.NONE, "rank must not be negative, got " + value);
+        }
         rank = OptionalInt.of(value);
         return this;
     }
@@ -92,8 +98,13 @@ public final class ProcessGroupBuilder {
      *
      * @param value at least 1
      * @return this builder
+     * @throws UsageException when it is less
      */
     public ProcessGroupBuilder worldSize(int value) {
+        if (value < 1) {
+            throw new UsageException(
+                    FailureContext.NONE, "world size must be at least 1, got " + value);
+        }
         worldSize = OptionalInt.of(value);
         return this;
     }
@@ -105,7 +116,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder interop(Interop value) {
-        interop = given(value, "interop");
+        interop = Given.notNull(value, "interop");
         return this;
     }
 
@@ -117,7 +128,7 @@ public final class ProcessGroupBuilder {
      * @throws UsageException when it is null or outside
      */
     public ProcessGroupBuilder timeout(Duration value) {
-        given(value, "timeout");
+        Given.notNull(value, "timeout");
         if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -131,11 +142,12 @@ public final class ProcessGroupBuilder {
      * The device this rank uses; by default the one whose index is the rank's number on its host,
      * where the launcher tells that, else the first.
      *
-     * @param value its type must be one of the backend's
+     * @param value its type must be one of those that {@link #backend} names or, for a name alone,
+     *     one that the backend takes; else {@link #build} throws a {@link UsageException}
      * @return this builder
      */
     public ProcessGroupBuilder device(Device value) {
-        device = Optional.of(given(value, "device"));
+        device = Optional.of(Given.notNull(value, "device"));
         return this;
     }
 
@@ -146,7 +158,8 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder options(BackendOptions value) {
-        options.put(given(value, "options").backend(), value);
+        String of = Given.notNull(value, "options").backend();
+        options.put(Given.notNull(of, "the options' backend"), value);
         return this;
     }
 
@@ -171,6 +184,8 @@ public final class ProcessGroupBuilder {
      * exception that ends this thread is written there: see {@link ErrorFile}.
      *
      * @return this process's group of all ranks
+     * @throws UsageException when the backends' text has another form, or none of them takes the
+     *     device
      * @throws BootstrapException when it is not clear who and where the ranks are
      * @throws BackendUnavailableException when a backend can not be used here
      * @throws JcclException when the other ranks do not arrive in time
@@ -208,13 +223,6 @@ public final class ProcessGroupBuilder {
                         placed(backends, localRank),
                         onFailure,
                         rendezvous::close));
-    }
-
-    private static <T> T given(T value, String name) {
-        if (value == null) {
-            throw new UsageException(FailureContext.NONE, name + " is null");
-        }
-        return value;
     }
 
     private void requireInterop(Group.Backend backend) {

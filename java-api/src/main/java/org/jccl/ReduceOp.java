@@ -1,6 +1,7 @@
 package org.jccl;
 
 import java.util.Locale;
+import org.jccl.internal.Given;
 
 /**
  * How a reduction combines the ranks' elements.
@@ -99,8 +100,10 @@ public record ReduceOp(Kind kind, double factor) {
      * @param type the element type
      * @return false for bitwise operations on floating point types and for AVG and PREMUL_SUM on
      *     integers and bool
+     * @throws UsageException when the type is null
      */
     public boolean supports(DataType type) {
+        Given.notNull(type, "type");
         return switch (kind) {
             case SUM, PRODUCT, MIN, MAX -> true;
             case AVG, PREMUL_SUM -> type.isFloatingPoint() || type.isFloat8();
@@ -113,10 +116,10 @@ public record ReduceOp(Kind kind, double factor) {
      *
      * @param name the name
      * @return the reduce op
-     * @throws UsageException when there is none, with the list of names
+     * @throws UsageException when it is null, or there is none, with the list of names
      */
     public static ReduceOp parse(String name) {
-        return switch (name.toUpperCase(Locale.ROOT)) {
+        return switch (Given.notNull(name, "reduce op").toUpperCase(Locale.ROOT)) {
             case "SUM" -> SUM;
             case "AVG" -> AVG;
             case "PRODUCT", "PROD" -> PRODUCT;

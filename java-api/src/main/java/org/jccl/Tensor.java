@@ -12,6 +12,7 @@ import java.nio.ShortBuffer;
 import org.bytedeco.javacpp.Pointer;
 import org.jccl.internal.DeviceMemory;
 import org.jccl.internal.DeviceRuntimes;
+import org.jccl.internal.Given;
 import org.jccl.internal.HostMemory;
 import org.jccl.internal.Memory;
 import org.jccl.internal.Reaper;
@@ -54,7 +55,7 @@ public final class Tensor implements AutoCloseable {
      *     bytes are no whole number of elements
      */
     public static Tensor of(ByteBuffer buffer, DataType dataType) {
-        requireNotNull(dataType, "dataType");
+        Given.notNull(dataType, "dataType");
         checkBuffer(buffer, buffer == null ? null : buffer.order(), dataType.size() > 1);
         if (buffer.remaining() % dataType.size() != 0) {
             throw usage(
@@ -143,8 +144,8 @@ public final class Tensor implements AutoCloseable {
      */
     public static Tensor of(
             long address, long count, DataType dataType, Device device, Object owner) {
-        requireNotNull(dataType, "dataType");
-        requireNotNull(device, "device");
+        Given.notNull(dataType, "dataType");
+        Given.notNull(device, "device");
         if (address < 0 || (address == 0 && count > 0)) {
             throw usage("address must be positive, got " + address);
         }
@@ -187,7 +188,7 @@ public final class Tensor implements AutoCloseable {
      */
     public static Tensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
-        requireNotNull(release, "release");
+        Given.notNull(release, "release");
         if (address <= 0) {
             throw usage("address must be positive, got " + address);
         }
@@ -222,9 +223,9 @@ public final class Tensor implements AutoCloseable {
      */
     @SuppressWarnings("exports") // Only those who have JavaCPP call it.
     public static Tensor ofPointer(Pointer pointer, DataType dataType, Device device) {
-        requireNotNull(dataType, "dataType");
-        requireNotNull(device, "device");
-        requireNotNull(pointer, "pointer");
+        Given.notNull(dataType, "dataType");
+        Given.notNull(device, "device");
+        Given.notNull(pointer, "pointer");
         return of(
                 PointerRange.address(pointer),
                 PointerRange.count(pointer, dataType),
@@ -248,8 +249,8 @@ public final class Tensor implements AutoCloseable {
      * @throws OutOfMemoryError when the memory can not be had
      */
     public static Tensor allocate(Device device, DataType dataType, long count) {
-        requireNotNull(device, "device");
-        requireNotNull(dataType, "dataType");
+        Given.notNull(device, "device");
+        Given.notNull(dataType, "dataType");
         if (count < 0 || count > (Long.MAX_VALUE - 64) / dataType.size()) {
             throw usage("count must be between 0 and what fits in memory, got " + count);
         }
@@ -278,7 +279,7 @@ public final class Tensor implements AutoCloseable {
      * @throws UsageException when it is no such array
      */
     public static Tensor copyOf(Object values) {
-        requireNotNull(values, "values");
+        Given.notNull(values, "values");
         Tensor tensor = allocate(Device.CPU, arrayType(values), Array.getLength(values));
         tensor.copyFrom(values);
         return tensor;
@@ -289,7 +290,7 @@ public final class Tensor implements AutoCloseable {
     }
 
     private static void checkBuffer(Buffer buffer, ByteOrder order, boolean orderMatters) {
-        requireNotNull(buffer, "buffer");
+        Given.notNull(buffer, "buffer");
         if (!buffer.isDirect()) {
             throw usage(
                     "buffer is on the heap, where the garbage collector moves it; use"
@@ -372,7 +373,7 @@ public final class Tensor implements AutoCloseable {
 
     /** Checks an array against this tensor, holds the memory, and returns the array's bytes. */
     private long checkArray(Object values) {
-        requireNotNull(values, "values");
+        Given.notNull(values, "values");
         DataType given = arrayType(values);
         boolean sameKind =
                 given == dataType
@@ -485,12 +486,6 @@ public final class Tensor implements AutoCloseable {
     @Override
     public String toString() {
         return dataType + " x " + count + " on " + device;
-    }
-
-    private static void requireNotNull(Object value, String name) {
-        if (value == null) {
-            throw usage(name + " is null");
-        }
     }
 
     private static UsageException usage(String message) {

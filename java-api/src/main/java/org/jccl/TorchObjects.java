@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.LongStream;
+import org.jccl.internal.Given;
 import org.jccl.internal.PickledBytes;
 
 /**
@@ -16,7 +17,8 @@ import org.jccl.internal.PickledBytes;
  * <p>As in Python, sizes go first and the objects are padded to the largest where the collective
  * wants equal parts. Only bytes are read: an object of another type is a {@link UsageException},
  * and nothing that a peer sends is ever executed, as Python's unpickling would. Errors are those of
- * the collectives beneath.
+ * the collectives beneath. What is wrong with a rank's own arguments is refused before anything is
+ * sent.
  */
 public final class TorchObjects {
 
@@ -28,13 +30,15 @@ public final class TorchObjects {
      * @param group the ranks
      * @param value of this rank
      * @return one value a rank
-     * @throws UsageException when a rank sent something else than bytes
+     * @throws UsageException when an argument is null, a rank sent something else than bytes, or
+     *     the objects are too large for Java's arrays
      * @throws JcclException as the collectives of the group
      */
     public static List<byte[]> allGather(ProcessGroup group, byte[] value) {
-        byte[] mine = PickledBytes.encode(value);
+        Given.notNull(group, "group");
+        byte[] mine = encode(value);
         long[] sizes = sizes(group, mine.length);
-        int largest = (int) LongStream.of(sizes).max().orElseThrow();
+        int largest = largest(group, sizes);
         try (Tensor input = Tensor.copyOf(Arrays.copyOf(mine, largest));
                 Tensor output = bytes((long) largest * group.size())) {
             group.sync().allGatherSingle(output, input);
@@ -49,13 +53,15 @@ public final class TorchObjects {
      * @param value of this rank
      * @param root who gets the values
      * @return on the root one value a rank, elsewhere empty
-     * @throws UsageException when a rank sent something else than bytes, or root is no rank
+     * @throws UsageException when an argument is null, root is no rank, a rank sent something else
+     *     than bytes, or the objects are too large for Java's arrays
      * @throws JcclException as the collectives of the group
      */
     public static Optional<List<byte[]>> gather(ProcessGroup group, byte[] value, int root) {
-        byte[] mine = PickledBytes.encode(value);
+        checkRoot(group, root);
+        byte[] mine = encode(value);
         long[] sizes = sizes(group, mine.length);
-        int largest = (int) LongStream.of(sizes).max().orElseThrow();
+        int largest = largest(group, sizes);
         boolean receives = group.rank() == root;
         try (Tensor input = Tensor.copyOf(Arrays.copyOf(mine, largest));
                 Tensor output = bytes(receives ? (long) largest * group.size() : 0)) {
@@ -71,13 +77,16 @@ public final class TorchObjects {
      * @param values on the root what to send, elsewhere as many elements of any value
      * @param root who sends
      * @return the root's values
-     * @throws UsageException when the root sent something else than bytes, or root is no rank
+     * @throws UsageException when the list is null or, on the root, a value of it, root is no rank,
+     *     the root sent something else than bytes, or more than Java's arrays hold
      * @throws JcclException as the collectives of the group
      */
     public static List<byte[]> broadcast(ProcessGroup group, List<byte[]> values, int root) {
+        checkRoot(group, root);
+        List<byte[]> given = copy(group, values);
         boolean sends = group.rank() == root;
-        List<byte[]> encoded = sends ? values.stream().map(PickledBytes::encode).toList() : null;
-        long[] sizes = new long[values.size()];
+        List<byte[]> encoded = sends ? given.stream().map(TorchObjects::encode).toList() : null;
+        long[] sizes = new long[given.size()];
         if (sends) {
             Arrays.setAll(sizes, i -> encoded.get(i).length);
         }
@@ -85,7 +94,7 @@ public final class TorchObjects {
             group.sync().broadcast(all, root);
             all.copyTo(sizes);
         }
-        byte[] joined = new byte[Math.toIntExact(LongStream.of(sizes).sum())];
+        byte[] joined = new byte[total(group, sizes)];
         each(sizes, (i, at) -> copy(sends ? encoded.get(i) : null, joined, at));
         try (Tensor all = Tensor.copyOf(joined)) {
             group.sync().broadcast(all, root);
@@ -108,24 +117,37 @@ public final class TorchObjects {
      * @param values on the root one value a rank, elsewhere ignored and may be null
      * @param root who sends
      * @return this rank's value
-     * @throws UsageException when the root sent something else than bytes, or root is no rank
+     * @throws UsageException when root is no rank, the root gives null or not one value a rank, or
+     *     sent something else than bytes or more than Java's arrays hold
      * @throws JcclException as the collectives of the group
      */
     public static byte[] scatter(ProcessGroup group, List<byte[]> values, int root) {
+        checkRoot(group, root);
         boolean sends = group.rank() == root;
-        List<byte[]> encoded =
-                sends ? values.stream().map(PickledBytes::encode).toList() : List.of();
+        List<byte[]> given = sends ? copy(group, values) : List.of();
+        if (sends && given.size() != group.size()) {
+            throw usage(
+                    group,
+                    "values must hold one for each of the "
+                            + group.size()
+                            + " ranks, got "
+                            + given.size());
+        }
+        List<byte[]> encoded = given.stream().map(TorchObjects::encode).toList();
         long[] sizes = encoded.stream().mapToLong(each -> each.length).toArray();
         long[] largest = {LongStream.of(sizes).max().orElse(0)};
         try (Tensor all = Tensor.copyOf(largest)) {
             group.sync().broadcast(all, root);
             all.copyTo(largest);
         }
-        byte[] value = new byte[Math.toIntExact(largest[0])];
+        byte[] value = new byte[largest(group, largest)];
         scatter(group, encoded, each -> Arrays.copyOf(each, value.length), value, root);
         long[] size = new long[1];
         scatter(group, encoded, each -> new long[] {each.length}, size, root);
-        return PickledBytes.decode(Arrays.copyOf(value, Math.toIntExact(size[0])));
+        if (size[0] < 0 || size[0] > value.length) {
+            throw impossible(group, size[0]);
+        }
+        return PickledBytes.decode(Arrays.copyOf(value, (int) size[0]));
     }
 
     /** Scatters what a function makes of the root's values; the result is copied to an array. */
@@ -142,6 +164,62 @@ public final class TorchObjects {
         } finally {
             inputs.forEach(Tensor::close);
         }
+    }
+
+    private static void checkRoot(ProcessGroup group, int root) {
+        Given.notNull(group, "group");
+        if (root < 0 || root >= group.size()) {
+            throw usage(
+                    group,
+                    "root must be a rank of this group, 0 to "
+                            + (group.size() - 1)
+                            + ", got "
+                            + root);
+        }
+    }
+
+    private static List<byte[]> copy(ProcessGroup group, List<byte[]> values) {
+        FailureContext where = FailureContext.ofGroup(group.name(), group.rank());
+        return Lists.copy(Given.notNull(values, "values"), new byte[0][], where, "values");
+    }
+
+    private static byte[] encode(byte[] value) {
+        return PickledBytes.encode(Given.notNull(value, "value"));
+    }
+
+    /** The largest of the sizes that ranks told; sizes are known to be possible afterwards. */
+    private static int largest(ProcessGroup group, long[] sizes) {
+        long largest = 0;
+        for (long size : sizes) {
+            if (size < 0 || size > PickledBytes.MAX_LENGTH) {
+                throw impossible(group, size);
+            }
+            largest = Math.max(largest, size);
+        }
+        return (int) largest;
+    }
+
+    private static int total(ProcessGroup group, long[] sizes) {
+        largest(group, sizes);
+        long total = LongStream.of(sizes).sum();
+        if (total > PickledBytes.MAX_LENGTH) {
+            throw impossible(group, total);
+        }
+        return (int) total;
+    }
+
+    private static UsageException impossible(ProcessGroup group, long size) {
+        return usage(
+                group,
+                "a rank has objects of "
+                        + size
+                        + " bytes, expected 0 to "
+                        + PickledBytes.MAX_LENGTH
+                        + " as Java's arrays hold; do all ranks make the same call?");
+    }
+
+    private static UsageException usage(ProcessGroup group, String problem) {
+        return new UsageException(FailureContext.ofGroup(group.name(), group.rank()), problem);
     }
 
     private static long[] sizes(ProcessGroup group, long mine) {
@@ -167,7 +245,7 @@ public final class TorchObjects {
     private static List<byte[]> cut(ProcessGroup group, Tensor all, int part, long[] sizes) {
         List<byte[]> values = new ArrayList<>();
         for (int rank = 0; rank < group.size(); rank++) {
-            byte[] value = new byte[Math.toIntExact(sizes[rank])];
+            byte[] value = new byte[(int) sizes[rank]];
             all.slice((long) rank * part, part).copyTo(value);
             values.add(PickledBytes.decode(value));
         }

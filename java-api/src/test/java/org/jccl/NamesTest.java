@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import java.util.Locale;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -105,5 +106,23 @@ class NamesTest {
         assertThat(new Device("cuda", 1)).hasToString("cuda:1");
         assertThatThrownBy(() -> new Device("Cuda", 0)).isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> new Device(null, 0)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> new Device("cpu", 1))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("index 0");
+    }
+
+    @Test
+    void nullIsNoName() {
+        List<ThrowingCallable> calls =
+                List.of(
+                        () -> DataType.parse(null),
+                        () -> ReduceOp.parse(null),
+                        () -> ReduceOp.SUM.supports(null),
+                        () -> new FailureContext(null, 0, "", 0));
+        for (ThrowingCallable call : calls) {
+            assertThatThrownBy(call)
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("null");
+        }
     }
 }

@@ -20,9 +20,18 @@ public record GlooOptions(Optional<String> networkInterface, Optional<String> ho
      *
      * @param networkInterface whose address to use
      * @param host name or numeric address of this host to use
-     * @throws UsageException when both are given
+     * @throws UsageException when both are given, or one is null or blank
      */
     public GlooOptions {
+        if (isBad(networkInterface) || isBad(host)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "Gloo options: a network interface and a host are empty Optionals or have a"
+                            + " name, got "
+                            + networkInterface
+                            + " and "
+                            + host);
+        }
         if (networkInterface.isPresent() && host.isPresent()) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -33,14 +42,24 @@ public record GlooOptions(Optional<String> networkInterface, Optional<String> ho
         }
     }
 
+    private static boolean isBad(Optional<String> name) {
+        return name == null || name.filter(String::isBlank).isPresent();
+    }
+
+    /** What {@link Optional#of} would refuse in its own way. */
+    private static Optional<String> named(String name) {
+        return Optional.of(name == null ? "" : name);
+    }
+
     /**
      * Uses the address of a network interface.
      *
      * @param name for instance {@code eth0}
      * @return the options
+     * @throws UsageException when it is null or blank
      */
     public static GlooOptions onInterface(String name) {
-        return new GlooOptions(Optional.of(name), Optional.empty());
+        return new GlooOptions(named(name), Optional.empty());
     }
 
     /**
@@ -48,9 +67,10 @@ public record GlooOptions(Optional<String> networkInterface, Optional<String> ho
      *
      * @param host name or numeric address
      * @return the options
+     * @throws UsageException when it is null or blank
      */
     public static GlooOptions onHost(String host) {
-        return new GlooOptions(Optional.empty(), Optional.of(host));
+        return new GlooOptions(Optional.empty(), named(host));
     }
 
     @Override

@@ -2,8 +2,10 @@ package org.jccl.hccl;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
@@ -80,9 +82,21 @@ public record HcclOptions(
      * @param serviceLevel see the class
      * @param executionTimeout see the class
      * @param algorithm see the class
-     * @throws UsageException when a number is out of its range
+     * @throws UsageException when something is null, or a number is out of its range
      */
     public HcclOptions {
+        if (Stream.of(
+                        rankTable,
+                        bufferMegabytes,
+                        determinism,
+                        expansion,
+                        trafficClass,
+                        serviceLevel,
+                        executionTimeout,
+                        algorithm)
+                .anyMatch(Objects::isNull)) {
+            throw bad("what is left to HCCL is empty", null);
+        }
         if (bufferMegabytes.orElse(1) < 1) {
             throw bad("bufferMegabytes must be at least 1", bufferMegabytes.getAsInt());
         }
@@ -106,6 +120,13 @@ public record HcclOptions(
         if (words.length() > LONGEST_ALGORITHM || !words.chars().allMatch(c -> c > 0 && c < 128)) {
             throw bad("algorithm must be at most 1599 ASCII characters", words);
         }
+    }
+
+    private static <T> Optional<T> given(T value, String name) {
+        if (value == null) {
+            throw bad(name + " must be given", null);
+        }
+        return Optional.of(value);
     }
 
     private static UsageException bad(String rule, Object given) {
@@ -134,10 +155,11 @@ public record HcclOptions(
      *
      * @param file see {@code rankTable}
      * @return the options
+     * @throws UsageException when it is null
      */
     public HcclOptions withRankTable(Path file) {
         return new HcclOptions(
-                Optional.of(file),
+                given(file, "the rank table"),
                 bufferMegabytes,
                 determinism,
                 expansion,
@@ -171,12 +193,13 @@ public record HcclOptions(
      *
      * @param value see {@code determinism}
      * @return the options
+     * @throws UsageException when it is null
      */
     public HcclOptions withDeterminism(Determinism value) {
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
-                Optional.of(value),
+                given(value, "determinism"),
                 expansion,
                 trafficClass,
                 serviceLevel,
@@ -189,13 +212,14 @@ public record HcclOptions(
      *
      * @param value see {@code expansion}
      * @return the options
+     * @throws UsageException when it is null
      */
     public HcclOptions withExpansion(Expansion value) {
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
                 determinism,
-                Optional.of(value),
+                given(value, "expansion"),
                 trafficClass,
                 serviceLevel,
                 executionTimeout,
@@ -227,7 +251,7 @@ public record HcclOptions(
      *
      * @param timeout see {@code executionTimeout}
      * @return the options
-     * @throws UsageException when it is not in whole seconds
+     * @throws UsageException when it is null or not in whole seconds
      */
     public HcclOptions withExecutionTimeout(Duration timeout) {
         return new HcclOptions(
@@ -237,7 +261,7 @@ public record HcclOptions(
                 expansion,
                 trafficClass,
                 serviceLevel,
-                Optional.of(timeout),
+                given(timeout, "executionTimeout"),
                 algorithm);
     }
 
@@ -246,7 +270,7 @@ public record HcclOptions(
      *
      * @param words see {@code algorithm}
      * @return the options
-     * @throws UsageException when it is too long
+     * @throws UsageException when it is null or too long
      */
     public HcclOptions withAlgorithm(String words) {
         return new HcclOptions(
@@ -257,7 +281,7 @@ public record HcclOptions(
                 trafficClass,
                 serviceLevel,
                 executionTimeout,
-                Optional.of(words));
+                given(words, "algorithm"));
     }
 
     /** Whether anything but the rank table is wanted. */

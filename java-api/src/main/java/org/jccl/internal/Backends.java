@@ -38,7 +38,7 @@ public final class Backends {
      * @param device the device asked for
      * @param options by backend name
      * @return one entry a device type
-     * @throws UsageException when the text has another form
+     * @throws UsageException when the text has another form, or no backend takes the device
      * @throws BackendUnavailableException when a backend is missing or can not be loaded
      */
     public static List<Group.Backend> choose(
@@ -69,7 +69,27 @@ public final class Backends {
                 addFor(chosen, provider, device, Optional.of(type), options);
             }
         }
+        device.ifPresent(given -> requireTaken(given, chosen));
         return chosen;
+    }
+
+    /** A device that no backend uses would leave the user on another one without a word. */
+    private static void requireTaken(Device device, List<Group.Backend> chosen) {
+        if (chosen.stream().noneMatch(backend -> backend.device().equals(device))) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "no backend of the group takes the device "
+                            + device
+                            + ": "
+                            + chosen.stream().map(Backends::describe).toList()
+                            + "; name one for it, as in 'cpu:a,"
+                            + device.type()
+                            + ":b', or leave the device out");
+        }
+    }
+
+    private static String describe(Group.Backend backend) {
+        return backend.provider().name() + " on " + backend.device().type();
     }
 
     private static UsageException malformed(String names) {

@@ -24,6 +24,11 @@ public final class PickledBytes {
     /** The first protocol that has bytes. */
     private static final byte VERSION = 3;
 
+    /** The longest pickle, in bytes: about what a Java array can hold. */
+    public static final int MAX_LENGTH = Integer.MAX_VALUE - 8;
+
+    private static final int OVERHEAD = 8;
+
     private PickledBytes() {}
 
     /**
@@ -31,9 +36,16 @@ public final class PickledBytes {
      *
      * @param value any bytes
      * @return what Python's {@code pickle.loads} turns into {@code bytes}
+     * @throws UsageException when it would be longer than {@link #MAX_LENGTH}
      */
     public static byte[] encode(byte[] value) {
-        ByteBuffer pickle = ByteBuffer.allocate(value.length + 8).order(ByteOrder.LITTLE_ENDIAN);
+        if (value.length > MAX_LENGTH - OVERHEAD) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "an object of " + value.length + " bytes is too large; send it in parts");
+        }
+        ByteBuffer pickle =
+                ByteBuffer.allocate(value.length + OVERHEAD).order(ByteOrder.LITTLE_ENDIAN);
         pickle.put(PROTOCOL).put(VERSION);
         return pickle.put(BYTES).putInt(value.length).put(value).put(STOP).array();
     }

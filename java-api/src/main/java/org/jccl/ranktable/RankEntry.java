@@ -3,6 +3,8 @@ package org.jccl.ranktable;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.jccl.UsageException;
+import org.jccl.internal.Given;
 
 /**
  * One rank of a table and its device.
@@ -28,7 +30,7 @@ public record RankEntry(
         Optional<String> superPod) {
 
     /**
-     * Copies the list of addresses.
+     * Checks the arguments and copies the list of addresses.
      *
      * @param rank rank in the world
      * @param node node
@@ -38,8 +40,13 @@ public record RankEntry(
      * @param deviceIps addresses of the device
      * @param superDevice number in the super pod
      * @param superPod the super pod
+     * @throws UsageException when something is null
      */
     public RankEntry {
+        Given.notNull(nodeId, "nodeId");
+        Given.notNull(deviceIps, "deviceIps").forEach(ip -> Given.notNull(ip, "a device's IP"));
+        Given.notNull(superDevice, "superDevice");
+        Given.notNull(superPod, "superPod");
         deviceIps = List.copyOf(deviceIps);
     }
 }

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.internal.Given;
 import org.jccl.internal.json.Json;
 import org.jccl.internal.json.JsonReader;
 import org.jccl.internal.json.JsonWriter;
@@ -68,9 +69,10 @@ public final class RankTable {
      * @return the table
      * @throws RankTableException when the file can not be read or the table is not valid; it lists
      *     all that is wrong
+     * @throws UsageException when the file is null
      */
     public static RankTable read(Path file) {
-        return read(file, "rank table " + file);
+        return read(Given.notNull(file, "file"), "rank table " + file);
     }
 
     private static RankTable read(Path file, String name) {
@@ -95,9 +97,10 @@ public final class RankTable {
      * @param json a table
      * @return the table
      * @throws RankTableException when the table is not valid; it lists all that is wrong
+     * @throws UsageException when the text is null
      */
     public static RankTable parse(String json) {
-        return TableReader.read("rank table", Objects.requireNonNull(json, "json"));
+        return TableReader.read("rank table", Given.notNull(json, "json"));
     }
 
     /**
@@ -106,9 +109,10 @@ public final class RankTable {
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return the table, or empty when the variable is not set or blank
      * @throws RankTableException when the file can not be read or the table is not valid
+     * @throws UsageException when the environment is null
      */
     public static Optional<RankTable> fromEnvironment(Map<String, String> environment) {
-        String file = environment.get(VARIABLE);
+        String file = Given.notNull(environment, "environment").get(VARIABLE);
         if (file == null || file.isBlank()) {
             return Optional.empty();
         }
@@ -125,7 +129,7 @@ public final class RankTable {
      *
      * @param format a {@linkplain RankTableFormat#isWritable() writable} format
      * @return a builder without nodes
-     * @throws UsageException when the format is an old one
+     * @throws UsageException when the format is null or an old one
      */
     public static RankTableBuilder builder(RankTableFormat format) {
         return new RankTableBuilder(format);
@@ -136,7 +140,7 @@ public final class RankTable {
      *
      * @param other a {@linkplain RankTableFormat#isWritable() writable} format
      * @return a new table, or this one when it has that form already
-     * @throws UsageException when the format is an old one
+     * @throws UsageException when the format is null or an old one
      * @throws RankTableException when the other form needs what this table does not have, such as
      *     names of nodes
      */
@@ -266,10 +270,12 @@ public final class RankTable {
      * @param worldRanks the group's members as ranks of the world, in the group's order, as {@link
      *     org.jccl.ProcessGroup#worldRanks()} has them
      * @return one device for each rank of the group, in the order of its ranks
-     * @throws UsageException when the table lacks one of the ranks
+     * @throws UsageException when the list or a rank is null, or the table lacks one of the ranks
      */
     public int[] chipMap(List<Integer> worldRanks) {
-        return worldRanks.stream().mapToInt(this::device).toArray();
+        return Given.notNull(worldRanks, "worldRanks").stream()
+                .mapToInt(rank -> device(Given.notNull(rank, "a rank of worldRanks")))
+                .toArray();
     }
 
     /**

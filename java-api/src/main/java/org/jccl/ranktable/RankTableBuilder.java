@@ -2,11 +2,11 @@ package org.jccl.ranktable;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.internal.Given;
 import org.jccl.internal.json.Json;
 
 /**
@@ -34,7 +34,7 @@ public final class RankTableBuilder {
     private int ranks;
 
     RankTableBuilder(RankTableFormat format) {
-        this.format = Objects.requireNonNull(format, "format");
+        this.format = Given.notNull(format, "format");
         if (!format.isWritable()) {
             throw usage(format + " is an old form: make SCCL 1.0, HCCL 1.0 or HCCL 1.2 instead");
         }
@@ -56,11 +56,11 @@ public final class RankTableBuilder {
      *
      * @param id name of the super pod
      * @return this builder
-     * @throws UsageException when the format has none
+     * @throws UsageException when the format has none, or the name is null
      */
     public RankTableBuilder superPod(String id) {
         mustBe(RankTableFormat.HCCL_1_2, "super pods");
-        superPod = Optional.of(id);
+        superPod = Optional.of(Given.notNull(id, "id"));
         return this;
     }
 
@@ -70,9 +70,10 @@ public final class RankTableBuilder {
      * @param id the node's IP address, which old versions of HCCL ask for, or its name; SCCL does
      *     not name nodes and leaves it out
      * @return this builder
+     * @throws UsageException when it is null
      */
     public RankTableBuilder node(String id) {
-        Objects.requireNonNull(id, "id");
+        Given.notNull(id, "id");
         nodes.add(new TableWriter.Node(id, superPod, new ArrayList<>()));
         return this;
     }
@@ -83,7 +84,8 @@ public final class RankTableBuilder {
      * @param device physical number of the device on its node
      * @param ips addresses of the device; SCCL takes one, HCCL needs them between nodes
      * @return this builder
-     * @throws UsageException when no node was begun, or SCCL would have to leave out an address
+     * @throws UsageException when no node was begun, SCCL would have to leave out an address, or an
+     *     address is null
      */
     public RankTableBuilder device(int device, String... ips) {
         return add(device, OptionalLong.empty(), ips);
@@ -96,14 +98,19 @@ public final class RankTableBuilder {
      * @param superDevice number of the device in its super pod
      * @param ips addresses of the device
      * @return this builder
-     * @throws UsageException when no node was begun, or the format has no super pods
+     * @throws UsageException when no node was begun, the format has no super pods, or an address is
+     *     null
      */
     public RankTableBuilder superDevice(int device, long superDevice, String... ips) {
         mustBe(RankTableFormat.HCCL_1_2, "super pods");
         return add(device, OptionalLong.of(superDevice), ips);
     }
 
-    private RankTableBuilder add(int device, OptionalLong superDevice, String... ips) {
+    private RankTableBuilder add(int device, OptionalLong superDevice, String... given) {
+        String[] ips = Given.notNull(given, "ips").clone();
+        for (String ip : ips) {
+            Given.notNull(ip, "an address of device " + device);
+        }
         if (nodes.isEmpty()) {
             throw usage("device " + device + " is on no node: call node first");
         }

@@ -1,7 +1,9 @@
 package org.jccl.nccl;
 
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.jccl.BackendOptions;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
@@ -46,10 +48,17 @@ public record NcclOptions(
      * @param networkName see the class
      * @param trafficClass see the class
      * @param splitShare see the class
-     * @throws UsageException when a number is out of its range, or {@code minCtas} stands without
-     *     {@code maxCtas}
+     * @throws UsageException when something is null, a number is out of its range, the name blank,
+     *     or {@code minCtas} stands without {@code maxCtas}
      */
     public NcclOptions {
+        if (Stream.of(minCtas, maxCtas, cgaClusterSize, networkName, trafficClass)
+                .anyMatch(Objects::isNull)) {
+            throw bad("what is left to NCCL is empty", "null");
+        }
+        if (networkName.filter(NcclOptions::isNoName).isPresent()) {
+            throw bad("networkName must be a name", "'" + networkName.get() + "'");
+        }
         if (minCtas.orElse(1) < 1 || maxCtas.orElse(1) < 1) {
             throw bad("minCtas and maxCtas must be at least 1", minCtas + ", " + maxCtas);
         }
@@ -65,6 +74,10 @@ public record NcclOptions(
         if (cluster < 0 || cluster > LARGEST_CLUSTER) {
             throw bad("cgaClusterSize must be from 0 to " + LARGEST_CLUSTER, "" + cluster);
         }
+    }
+
+    private static boolean isNoName(String name) {
+        return name.isBlank() || name.indexOf('\0') >= 0;
     }
 
     private static UsageException bad(String rule, String given) {
@@ -168,6 +181,7 @@ public record NcclOptions(
      *
      * @param value see the class
      * @return the options
+     * @throws UsageException when it is null or blank
      */
     public NcclOptions withNetworkName(String value) {
         return new NcclOptions(
@@ -176,7 +190,7 @@ public record NcclOptions(
                 minCtas,
                 maxCtas,
                 cgaClusterSize,
-                Optional.of(value),
+                Optional.of(value == null ? "" : value),
                 trafficClass,
                 splitShare);
     }

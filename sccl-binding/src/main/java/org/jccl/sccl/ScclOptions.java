@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.FailureContext;
@@ -27,9 +28,12 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
      * Checks and copies the map.
      *
      * @param chipMap see the class
-     * @throws UsageException when a TPU is negative or is there twice
+     * @throws UsageException when the map or a TPU is null, or a TPU is negative or there twice
      */
     public ScclOptions {
+        if (chipMap == null || chipMap.stream().anyMatch(Objects::isNull)) {
+            throw usage("the chip map or a TPU in it is null");
+        }
         chipMap = List.copyOf(chipMap);
         if (new HashSet<>(chipMap).size() != chipMap.size()) {
             throw usage("the chip map " + chipMap + " has a TPU twice; each rank needs its own");
@@ -55,9 +59,12 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
      *
      * @param chips for each rank of the world its TPU
      * @return the options
-     * @throws UsageException when a TPU is negative or is there twice
+     * @throws UsageException when the array is null, or a TPU is negative or there twice
      */
     public static ScclOptions ofChips(int... chips) {
+        if (chips == null) {
+            throw usage("the chip map is null");
+        }
         return new ScclOptions(Arrays.stream(chips).boxed().toList());
     }
 

@@ -172,7 +172,7 @@ public final class ProcessGroupBuilder {
      * @return this builder
      */
     public ProcessGroupBuilder onFailure(OnFailure value) {
-        onFailure = given(value, "onFailure");
+        onFailure = Given.notNull(value, "onFailure");
         return this;
     }
 

@@ -16,6 +16,13 @@
 
 namespace jccl {
 
+TorchCommunicator::TorchCommunicator(int rank, int size, int64_t timeoutMillis)
+    : Communicator(rank, size, timeoutMillis) {
+  Farewells::ofProcess().reap();
+}
+
+TorchCommunicator::~TorchCommunicator() { Farewells::ofProcess().reap(); }
+
 void TorchCommunicator::listen(const std::string& address) {
   auto device = deviceAt(address);
   torchMesh_ = std::make_shared<TorchMesh>(device, rank_, size_, timeout_);

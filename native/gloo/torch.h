@@ -14,7 +14,8 @@ namespace jccl {
 
 class TorchCommunicator final : public Communicator {
  public:
-  TorchCommunicator(int rank, int size, int64_t timeoutMillis) : Communicator(rank, size, timeoutMillis) {}
+  TorchCommunicator(int rank, int size, int64_t timeoutMillis);
+  ~TorchCommunicator() override;
 
   void listen(const std::string& address) override;
   std::vector<char> addressFor(int peer) override;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -181,6 +183,55 @@ bool Listener::listenTo(Caller& caller) {
   return true;
 }
 
+Farewells& Farewells::ofProcess() {
+  static auto& instance = *new Farewells();  // never destroyed: communicators may outlive static destruction
+  return instance;
+}
+
+void Farewells::keep(int fd, Clock::time_point deadline) noexcept {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) {
+    return;  // no descriptor is left: the peer sees the end now
+  }
+  try {
+    std::lock_guard<std::mutex> lock(mutex_);
+    kept_.push_back({copy, deadline});
+  } catch (...) {
+    ::close(copy);
+  }
+}
+
+void Farewells::reap() noexcept {
+  const auto now = Clock::now();
+  std::lock_guard<std::mutex> lock(mutex_);
+  kept_.erase(
+      std::remove_if(
+          kept_.begin(), kept_.end(),
+          [&](const Kept& each) {
+            pollfd state{each.fd, POLLIN, 0};
+            const bool over = now >= each.deadline || ::poll(&state, 1, 0) > 0;
+            if (over) {
+              ::close(each.fd);
+            }
+            return over;
+          }),
+      kept_.end());
+}
+
+TorchPeer::TorchPeer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout)
+    : Peer(mesh, device, rank, timeout), timeout_(timeout) {}
+
+// Closed here, since the loop thread may call into this class until then.
+TorchPeer::~TorchPeer() {
+  std::lock_guard<std::mutex> lock(m_);
+  if (state_ == CONNECTED && !heard_) {
+    Farewells::ofProcess().keep(fd_, Clock::now() + timeout_);
+  }
+  if (state_ != CLOSED) {
+    Peer::changeState(CLOSED);
+  }
+}
+
 // The base class opened a port of its own, which PyTorch's ranks know nothing of.
 void TorchPeer::adopt(int fd) {
   std::lock_guard<std::mutex> lock(m_);
@@ -220,6 +271,7 @@ bool TorchPeer::readHeader() {
       return true;
     }
     rx_.nread += got;
+    heard_ = true;
   }
   return true;
 }

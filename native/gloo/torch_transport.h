@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -64,9 +65,31 @@ class Listener final {
   std::map<int64_t, int> known_;
 };
 
+// Connections of communicators that were closed before their peer has said a word. PyTorch's ranks take the end of a
+// connection for a failure while they still connect to others, so such a one stays until the peer has spoken or closed
+// it, or its time is over. Looked through whenever a communicator is made or closed.
+class Farewells final {
+ public:
+  static Farewells& ofProcess();
+
+  // Keeps the connection behind a descriptor, which the caller may close.
+  void keep(int fd, Clock::time_point deadline) noexcept;
+  void reap() noexcept;
+
+ private:
+  struct Kept {
+    int fd;
+    Clock::time_point deadline;
+  };
+
+  std::mutex mutex_;
+  std::vector<Kept> kept_;
+};
+
 class TorchPeer final : public Peer {
  public:
-  using Peer::Peer;
+  TorchPeer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout);
+  ~TorchPeer() override;
 
   // Takes over a connection.
   void adopt(int fd);
@@ -79,6 +102,9 @@ class TorchPeer final : public Peer {
   bool readHeader();
   void checkArrival() const;
 
+  const Milliseconds timeout_;
+  // Whether the peer has sent anything, which it does not before it is connected to all.
+  bool heard_ = false;
   // By slot, the sizes that the peer is ready to receive and that were not sent yet.
   std::unordered_map<uint64_t, std::deque<size_t>> expected_;
 };

@@ -90,9 +90,13 @@ final class RankMain implements Report {
         Runtime.getRuntime().halt(DRIVER_IS_GONE);
     }
 
-    /** Loads what a first world needs, which takes seconds where many processes start at once. */
+    /**
+     * Loads what a first world needs, which takes seconds where many processes start at once. A
+     * job's processes must all be in its library before some of them are a world.
+     */
     private void warmUp() {
         if (backend.isOneJob()) {
+            ProcessGroup.init(backend.library()).close();
             return;
         }
         try (Store store = HashStore.create(STORE_TIMEOUT)) {

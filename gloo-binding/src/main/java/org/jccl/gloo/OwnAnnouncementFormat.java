@@ -6,9 +6,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.MismatchException;
 
 /** One line of text, then gloo's own form of one address a peer, all of the same length. */
 final class OwnAnnouncementFormat implements AnnouncementFormat {
+
+    private static final int WORDS = 3;
 
     @Override
     public String key(int rank) {
@@ -47,11 +51,25 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
     @Override
     public Announcement decode(byte[] value, int size) {
         int end = 0;
-        while (value[end] != '\n') {
+        while (end < value.length && value[end] != '\n') {
             end++;
         }
         String[] words = new String(value, 0, end, StandardCharsets.UTF_8).split(" ", -1);
         int first = end + 1;
+        if (first > value.length
+                || (value.length - first) % size != 0
+                || words.length != WORDS
+                || words[1].isBlank()
+                || !words[2].equals("true") && !words[2].equals("false")) {
+            throw new MismatchException(
+                    FailureContext.NONE,
+                    "gloo: what a rank has announced in "
+                            + value.length
+                            + " bytes is not what this version of JCCL announces for "
+                            + size
+                            + " ranks; all ranks must use the same version, and nobody else the"
+                            + " keys of this group in the store");
+        }
         int length = (value.length - first) / size;
         List<byte[]> places = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {

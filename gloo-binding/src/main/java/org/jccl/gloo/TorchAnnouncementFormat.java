@@ -23,6 +23,7 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
     private static final int ADDRESS_BYTES = 136;
 
     private static final int FAMILY_IPV4 = 2;
+    private static final int FAMILY_IPV6 = 10;
     private static final int IPV4_OFFSET = 4;
     private static final int IPV6_OFFSET = 8;
 
@@ -95,7 +96,11 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
     }
 
     private static InetAddress addressOf(ByteBuffer socketAddress) throws UnknownHostException {
-        boolean ipv4 = socketAddress.getShort(0) == FAMILY_IPV4;
+        int family = socketAddress.getShort(0);
+        boolean ipv4 = family == FAMILY_IPV4;
+        if (!ipv4 && family != FAMILY_IPV6) {
+            throw new UnknownHostException("address family " + family);
+        }
         byte[] bytes = new byte[ipv4 ? 4 : 16];
         socketAddress.get(ipv4 ? IPV4_OFFSET : IPV6_OFFSET, bytes);
         return InetAddress.getByAddress(bytes);

@@ -36,6 +36,9 @@ record InitMethod(
             Pattern.compile(
                     "(?<scheme>[a-z]+)://(?<authority>[^/?]*)(?<path>[^?]*)(?:\\?(?<query>.*))?");
 
+    /** Also addresses, and those of IPv6 with the name of an interface. */
+    private static final Pattern HOST = Pattern.compile("[^\\s\\p{Cntrl}\\[\\]]+");
+
     private static final int HIGHEST_PORT = 65535;
 
     /** PyTorch chooses its server's implementation by {@code use_libuv}; here it has no effect. */
@@ -66,7 +69,10 @@ record InitMethod(
                 if (colon < 1 || authority.endsWith("]") || colon == authority.length() - 1) {
                     throw bad(text, "it needs a host and a port");
                 }
-                host = authority.substring(0, colon).replaceAll("^\\[|]$", "");
+                host = authority.substring(0, colon).replaceAll("^\\[(.+)]$", "$1");
+                if (!HOST.matcher(host).matches()) {
+                    throw bad(text, "'" + host + "' is no host");
+                }
                 port = port(text, authority.substring(colon + 1));
             }
             case "file" -> {
@@ -74,7 +80,7 @@ record InitMethod(
                 if (!authority.isEmpty() || path.isEmpty()) {
                     throw bad(text, "it needs an absolute path after two slashes");
                 }
-                if (path.equals("/")) {
+                if (path.equals("/") || path.indexOf('\0') >= 0) {
                     throw bad(text, "it names no file");
                 }
             }

@@ -1,7 +1,9 @@
 package org.jccl.bootstrap;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * A step of Slurm's {@code srun}. The store lives on the step's first host, on a port derived from
@@ -14,7 +16,11 @@ final class SlurmEnvironment implements ClusterEnvironment {
 
     private static final int PORTS = 10000;
 
+    private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._-]+");
+    private static final Pattern NUMBER = Pattern.compile("[0-9]+");
+
     private static final String TASKS = "SLURM_STEP_NUM_TASKS";
+    private static final String RANKS_OF_HOST = "SLURM_GTIDS";
 
     @Override
     public String name() {
@@ -41,15 +47,29 @@ final class SlurmEnvironment implements ClusterEnvironment {
         int worldSize = reader.required(1, "number of ranks, as srun does", TASKS);
         reader.mustAgree(LaunchVariables.RANK, rank, "SLURM_PROCID");
         reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, TASKS);
-        // SLURM_NTASKS_PER_NODE is what was asked for, often for another step.
-        int localWorldSize =
-                reader.text("SLURM_GTIDS")
-                        .map(ranks -> ranks.split(",").length)
-                        .orElse(MembershipReader.UNKNOWN);
-        return reader.local(reader.optional(0, "SLURM_LOCALID"), localWorldSize)
+        return reader.local(reader.optional(0, "SLURM_LOCALID"), localWorldSize(reader, rank))
                 .master()
                 .masterOrElse(masterAddress(reader), masterPort(reader))
                 .membership(rank, worldSize);
+    }
+
+    /** SLURM_NTASKS_PER_NODE is what was asked for, often for another step. */
+    private static int localWorldSize(MembershipReader reader, int rank) {
+        Optional<String> ranks = reader.text(RANKS_OF_HOST);
+        if (ranks.isEmpty()) {
+            return MembershipReader.UNKNOWN;
+        }
+        List<String> each = List.of(ranks.get().split(",", -1));
+        if (rank != MembershipReader.UNKNOWN && !each.contains(String.valueOf(rank))) {
+            reader.problem(
+                    RANKS_OF_HOST
+                            + "="
+                            + ranks.get()
+                            + " must list the ranks of this host, "
+                            + rank
+                            + " among them, as srun does");
+        }
+        return each.size();
     }
 
     private static Optional<String> masterAddress(MembershipReader reader) {
@@ -74,7 +94,7 @@ final class SlurmEnvironment implements ClusterEnvironment {
      * number, with its zeros.
      *
      * @param nodes the list
-     * @return the host, or empty when the brackets do not match
+     * @return the host, or empty when the brackets do not match or it is no name of a host
      */
     static Optional<String> firstHost(String nodes) {
         StringBuilder host = new StringBuilder();
@@ -94,12 +114,12 @@ final class SlurmEnvironment implements ClusterEnvironment {
                 return Optional.empty();
             }
             String first = nodes.substring(at + 1, close).split("[,-]", 2)[0];
-            if (first.isEmpty() || !first.chars().allMatch(Character::isDigit)) {
+            if (!NUMBER.matcher(first).matches()) {
                 return Optional.empty();
             }
             host.append(first);
             at = close + 1;
         }
-        return host.isEmpty() ? Optional.empty() : Optional.of(host.toString());
+        return Optional.of(host.toString()).filter(name -> HOST.matcher(name).matches());
     }
 }

@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
 
 /**
  * Where rank 0 of a library's world serves the store, as it tells the others. It names all of its
@@ -31,6 +33,10 @@ record WorldStore(int port, String secret, List<String> addresses) {
     static final int MOST_ADDRESSES = 32;
 
     private static final int SECRET_BYTES = 16;
+    private static final int HIGHEST_PORT = 65535;
+
+    /** Port, secret, address. */
+    private static final int LEAST_WORDS = 3;
 
     static byte[] newSecret() {
         byte[] random = new byte[SECRET_BYTES];
@@ -51,10 +57,34 @@ record WorldStore(int port, String secret, List<String> addresses) {
         System.arraycopy(text, 0, out, 0, text.length);
     }
 
+    /**
+     * Reads what {@link #encode} has written, and zeros after it.
+     *
+     * @throws BootstrapException when it is something else
+     */
     static WorldStore decode(byte[] bytes) {
-        String[] words = new String(bytes, UTF_8).trim().split(" ");
-        return new WorldStore(
-                Integer.parseInt(words[0]), words[1], List.of(words).subList(2, words.length));
+        String[] words = new String(bytes, UTF_8).trim().split(" ", -1);
+        int port = words[0].matches("[0-9]{1,5}") ? Integer.parseInt(words[0]) : 0;
+        if (port < 1
+                || port > HIGHEST_PORT
+                || words.length < LEAST_WORDS
+                || !words[1].matches("[0-9a-f]+")
+                || words[1].length() % 2 != 0) {
+            throw foreign();
+        }
+        List<String> addresses = List.of(words).subList(2, words.length);
+        if (!addresses.stream().allMatch(address -> address.matches("[0-9A-Za-z.:%_-]+"))) {
+            throw foreign();
+        }
+        return new WorldStore(port, words[1], addresses);
+    }
+
+    /** Without what it is, which has the secret. */
+    private static BootstrapException foreign() {
+        return new BootstrapException(
+                FailureContext.NONE,
+                "what rank 0 broadcast is not where it serves the store: start all ranks with the"
+                        + " same version of JCCL");
     }
 
     /**

@@ -160,18 +160,29 @@ public final class TcpStore implements Store {
 
     @Override
     public boolean check(List<String> keys) {
-        return call("check", request(Opcode.CHECK, keys), ClientConnection::readByte)
-                == Opcode.READY;
+        return call(
+                "check",
+                request(Opcode.CHECK, keys),
+                (connection, deadline) -> {
+                    byte answer = connection.readByte(deadline);
+                    if (answer != Opcode.READY) {
+                        requireAnswer(Opcode.NOT_READY, answer);
+                    }
+                    return answer == Opcode.READY;
+                });
     }
 
     @Override
     public boolean deleteKey(String key) {
-        return call("deleteKey", request(Opcode.DELETE_KEY, key), ClientConnection::readLong) == 1;
+        return call(
+                "deleteKey",
+                request(Opcode.DELETE_KEY, key),
+                (connection, deadline) -> readCount(connection, 1, deadline) == 1);
     }
 
     @Override
     public long keyCount() {
-        return call("keyCount", WireBuffer.request(Opcode.GETNUMKEYS), ClientConnection::readLong);
+        return call("keyCount", WireBuffer.request(Opcode.GETNUMKEYS), TcpStore::readCount);
     }
 
     @Override
@@ -256,14 +267,14 @@ public final class TcpStore implements Store {
                 "queuePoll",
                 request(Opcode.QUEUE_POP, key),
                 (connection, deadline) ->
-                        connection.readLong(deadline) > 0
+                        readCount(connection, deadline) > 0
                                 ? Optional.of(connection.readBytes(deadline))
                                 : Optional.empty());
     }
 
     @Override
     public long queueLength(String key) {
-        return call("queueLength", request(Opcode.QUEUE_LEN, key), ClientConnection::readLong);
+        return call("queueLength", request(Opcode.QUEUE_LEN, key), TcpStore::readCount);
     }
 
     /**
@@ -279,7 +290,7 @@ public final class TcpStore implements Store {
                 WireBuffer.request(Opcode.LIST_KEYS),
                 (connection, deadline) -> {
                     List<String> keys = new ArrayList<>();
-                    for (long left = connection.readLong(deadline); left > 0; left--) {
+                    for (long left = readCount(connection, deadline); left > 0; left--) {
                         byte[] utf8 = connection.readBytes(deadline);
                         String key = new String(utf8, StandardCharsets.UTF_8);
                         if (key.startsWith(USER_KEYS)) {
@@ -422,6 +433,20 @@ public final class TcpStore implements Store {
             }
             return released;
         }
+    }
+
+    private static long readCount(ClientConnection connection, Deadline deadline)
+            throws IOException {
+        return readCount(connection, Long.MAX_VALUE, deadline);
+    }
+
+    private static long readCount(ClientConnection connection, long most, Deadline deadline)
+            throws IOException {
+        long count = connection.readLong(deadline);
+        if (count < 0 || count > most) {
+            throw new IOException("the server answered that there are %d".formatted(count));
+        }
+        return count;
     }
 
     private static void requireAnswer(byte expected, byte answer) throws IOException {

@@ -44,39 +44,40 @@ record Recording(int rank, String group, long writtenNanos, String failure, List
                 JsonToken value = json.nextToken();
                 if (field.equals("entries")) {
                     expect(json, value, JsonToken.START_ARRAY);
-                    while (json.nextToken() == JsonToken.START_OBJECT) {
+                    while (json.nextToken() != JsonToken.END_ARRAY) {
                         entries.add(scalars(json));
+                    }
+                } else if (field.equals("pg_config")) {
+                    expect(json, value, JsonToken.START_OBJECT);
+                    while (json.nextToken() == JsonToken.FIELD_NAME) {
+                        json.nextToken();
+                        scalars(json).forEach((name, text) -> top.put("group." + name, text));
                     }
                 } else if (value.isScalarValue()) {
                     top.put(field, json.getText());
-                } else if (field.equals("pg_config")) {
-                    json.nextToken();
-                    json.nextToken();
-                    scalars(json).forEach((name, text) -> top.put("group." + name, text));
-                    json.nextToken();
                 } else {
                     json.skipChildren();
                 }
             }
+            expect(json, json.nextToken(), null);
             return of(top, entries);
-        } catch (NumberFormatException e) {
-            throw new IOException("it is no recording of JCCL: " + e.getMessage(), e);
         }
     }
 
     private static void expect(JsonParser json, JsonToken found, JsonToken wanted)
             throws IOException {
         if (found != wanted) {
-            throw new IOException(
-                    "it is no recording of JCCL: "
-                            + found
-                            + " at line "
-                            + json.currentLocation().getLineNr());
+            throw none(found + " at line " + json.currentLocation().getLineNr());
         }
+    }
+
+    private static IOException none(String reason) {
+        return new IOException("it is no recording of JCCL: " + reason);
     }
 
     /** The simple fields of the object that the parser is in. */
     private static Map<String, String> scalars(JsonParser json) throws IOException {
+        expect(json, json.currentToken(), JsonToken.START_OBJECT);
         Map<String, String> fields = new HashMap<>();
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String field = json.currentName();
@@ -89,26 +90,54 @@ record Recording(int rank, String group, long writtenNanos, String failure, List
         return fields;
     }
 
-    private static Recording of(Map<String, String> top, List<Map<String, String>> entries) {
-        long written = Long.parseLong(top.get("time_written_ns"));
+    private static Recording of(Map<String, String> top, List<Map<String, String>> entries)
+            throws IOException {
+        long written = number(top, "time_written_ns", 0, Long.MAX_VALUE);
         List<Span> spans = new ArrayList<>();
         for (Map<String, String> entry : entries) {
-            String end = entry.get("time_discovered_completed_ns");
-            long collective = Long.parseLong(entry.get("collective_seq_id"));
+            long collective = number(entry, "collective_seq_id", -1, Long.MAX_VALUE);
+            long start = number(entry, "time_created_ns", 0, Long.MAX_VALUE);
+            String end = "time_discovered_completed_ns";
             spans.add(
                     new Span(
-                            entry.get("operation"),
-                            entry.get("state"),
-                            collective >= 0 ? collective : Long.parseLong(entry.get("p2p_seq_id")),
-                            Long.parseLong(entry.get("bytes")),
-                            Long.parseLong(entry.get("time_created_ns")),
-                            end == null ? written : Long.parseLong(end)));
+                            text(entry, "operation"),
+                            text(entry, "state"),
+                            collective >= 0
+                                    ? collective
+                                    : number(entry, "p2p_seq_id", -1, Long.MAX_VALUE),
+                            number(entry, "bytes", 0, Long.MAX_VALUE),
+                            start,
+                            entry.containsKey(end)
+                                    ? number(entry, end, start, Long.MAX_VALUE)
+                                    : Math.max(start, written)));
         }
         return new Recording(
-                Integer.parseInt(top.get("rank")),
-                top.get("group.name") + " (" + top.get("group.desc") + ")",
+                (int) number(top, "rank", 0, Integer.MAX_VALUE),
+                text(top, "group.name") + " (" + text(top, "group.desc") + ")",
                 written,
                 top.getOrDefault("failure", ""),
                 spans);
+    }
+
+    private static String text(Map<String, String> fields, String name) throws IOException {
+        String text = fields.get(name);
+        if (text == null) {
+            throw none("there is no " + name);
+        }
+        return text;
+    }
+
+    private static long number(Map<String, String> fields, String name, long least, long most)
+            throws IOException {
+        String text = text(fields, name);
+        try {
+            long number = Long.parseLong(text);
+            if (number >= least && number <= most) {
+                return number;
+            }
+        } catch (NumberFormatException notANumber) {
+            // Reported below, as a number out of range is.
+        }
+        throw none(name + " is " + text);
     }
 }

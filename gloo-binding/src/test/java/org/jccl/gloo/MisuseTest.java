@@ -1,0 +1,273 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.IntFunction;
+import java.util.stream.Stream;
+import org.jccl.Availability;
+import org.jccl.BackendOptions;
+import org.jccl.Batch;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
+import org.jccl.ReduceOp;
+import org.jccl.SyncCollectives;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.Work;
+import org.jccl.conformance.Misuse;
+import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableBuilder;
+import org.jccl.ranktable.RankTableException;
+import org.jccl.ranktable.RankTableFormat;
+import org.jccl.spi.BackendProvider;
+import org.jccl.store.HashStore;
+import org.jccl.store.Store;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/**
+ * Everything public, called with wrong arguments: by both ranks of a world at once where it is
+ * about a group. Each call succeeds or throws an exception of this library in time, and a world
+ * goes on after one that was refused.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+final class MisuseTest {
+
+    private static final int SIZE = 2;
+    private static final Duration TIMEOUT = Duration.ofMinutes(2);
+    private static final long DEADLINE_SECONDS = 60;
+
+    /** After so long a call is taken to wait for the other rank, and the world is aborted. */
+    private static final long PATIENCE_MILLIS = 300;
+
+    private static final String LOW =
+            "works on addresses, handles and configurations of engines, which have checked them";
+    private static final String WAITS =
+            "most calls wait for a key as long as they are told; the stores have tests of their own";
+    private static final String STARTS =
+            "starts processes and reads what a launcher wrote; it has tests of its own";
+    private static final String DEVICE = "there is no device here";
+
+    private static final Set<Class<?>> OF_A_WORLD =
+            Set.of(ProcessGroup.class, SyncCollectives.class, Batch.class, Work.class);
+
+    private final List<ExecutorService> threads =
+            List.of(Executors.newSingleThreadExecutor(), Executors.newSingleThreadExecutor());
+    private final List<ProcessGroup> world = new ArrayList<>();
+    private final List<String> faults = new ArrayList<>();
+
+    @AfterEach
+    void leave() {
+        leaveWorld();
+        threads.forEach(ExecutorService::shutdownNow);
+    }
+
+    private static Tensor floats(int count) {
+        ByteBuffer memory = ByteBuffer.allocateDirect(Float.BYTES * count);
+        return Tensor.of(memory.order(ByteOrder.nativeOrder()).asFloatBuffer());
+    }
+
+    private static Tensor longs(int count) {
+        ByteBuffer memory = ByteBuffer.allocateDirect(Long.BYTES * count);
+        return Tensor.of(memory.order(ByteOrder.nativeOrder()).asLongBuffer());
+    }
+
+    private static Tensor closed() {
+        Tensor tensor = floats(2);
+        tensor.close();
+        return tensor;
+    }
+
+    private ProcessGroup group(int rank) {
+        return world.get(rank);
+    }
+
+    private Misuse misuse() {
+        return new Misuse()
+                .with(
+                        Tensor.class,
+                        rank -> floats(2),
+                        rank -> floats(4),
+                        rank -> floats(0),
+                        rank -> closed(),
+                        rank -> longs(2),
+                        rank -> Tensor.of(64, 1, DataType.INT8, new Device("abacus", 0), null))
+                .with(Device.class, rank -> Device.CPU, rank -> new Device("abacus", 7))
+                .with(ProcessGroup.class, this::group)
+                .with(SyncCollectives.class, rank -> group(rank).sync())
+                .with(Batch.class, rank -> group(rank).batch())
+                .with(Work.class, rank -> group(rank).barrier())
+                .with(RankTableBuilder.class, rank -> RankTable.builder(RankTableFormat.SCCL_1_0))
+                .with(
+                        RankTable.class,
+                        rank ->
+                                RankTable.builder(RankTableFormat.HCCL_1_0)
+                                        .node("10.0.0.1")
+                                        .device(0, "10.0.1.1")
+                                        .build())
+                .with(RankTableException.class, rank -> catchThrowable(() -> RankTable.parse("{")))
+                .with(Store.class, rank -> HashStore.create(Duration.ofMillis(20)))
+                .with(JcclException.class, rank -> new UsageException(FailureContext.NONE, "x"))
+                .with(Availability.class, rank -> new Availability.Available("1", "x"))
+                .with(BackendOptions.class, rank -> GlooOptions.onHost("127.0.0.1"))
+                .with(BackendProvider.class, rank -> new GlooProvider())
+                .with(
+                        ProcessGroupBuilder.class,
+                        rank ->
+                                ProcessGroup.builder()
+                                        .backend("gloo")
+                                        .timeout(Duration.ofMillis(200))
+                                        .options(GlooOptions.onHost("127.0.0.1")))
+                .without("org.jccl.spi", LOW)
+                .without("org.jccl.store", WAITS)
+                .without("org.jccl.bootstrap", STARTS)
+                .without("GlooProvider.create", LOW)
+                .without("Stream.*", DEVICE)
+                .without("Stream.Scope.*", DEVICE)
+                .without("Event.*", DEVICE);
+    }
+
+    @Test
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
+    void nothingPublicTakesWrongArgumentsBadly() throws Exception {
+        List<Misuse.Call> calls = misuse().calls(ProcessGroup.class, GlooProvider.class);
+        assertThat(calls).hasSizeGreaterThan(2000);
+        for (Misuse.Call call : calls) {
+            if (isOfAWorld(call)) {
+                onBothRanks(call);
+            } else {
+                await(call, threads.get(0).submit(() -> call.make(0)));
+            }
+        }
+        assertThat(faults).isEmpty();
+    }
+
+    private static boolean isOfAWorld(Misuse.Call call) {
+        return Stream.concat(
+                        Stream.of(call.executable().getDeclaringClass()),
+                        Stream.of(call.executable().getParameterTypes()))
+                .anyMatch(OF_A_WORLD::contains);
+    }
+
+    private <T> List<Future<T>> onThreads(IntFunction<Callable<T>> body) {
+        List<Future<T>> results = new ArrayList<>();
+        for (int rank = 0; rank < SIZE; rank++) {
+            results.add(threads.get(rank).submit(body.apply(rank)));
+        }
+        return results;
+    }
+
+    private void onBothRanks(Misuse.Call call) throws Exception {
+        if (world.isEmpty()) {
+            joinWorld();
+        }
+        List<Future<Optional<JcclException>>> results = onThreads(rank -> () -> call.make(rank));
+        boolean aborted = false;
+        boolean refused = true;
+        boolean succeeded = true;
+        for (Future<Optional<JcclException>> result : results) {
+            try {
+                result.get(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException e) {
+                world.forEach(ProcessGroup::abort);
+                aborted = true;
+            } catch (ExecutionException e) {
+                // Told below.
+            }
+            Optional<JcclException> thrown = await(call, result);
+            succeeded &= thrown.isEmpty();
+            refused &=
+                    thrown.filter(each -> each.category() == JcclException.Category.USAGE)
+                            .isPresent();
+        }
+        // What was issued may wait for ever; a getter leaves nothing behind.
+        boolean isClean = refused || succeeded && call.executable().getParameterCount() == 0;
+        if (aborted || !isClean) {
+            leaveWorld();
+        } else if (!isUsable()) {
+            if (refused) {
+                faults.add("the world does not go on after " + call);
+            }
+            leaveWorld();
+        }
+    }
+
+    private Optional<JcclException> await(Misuse.Call call, Future<Optional<JcclException>> result)
+            throws Exception {
+        try {
+            return result.get(DEADLINE_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            throw new AssertionError(call + " hangs", e);
+        } catch (ExecutionException e) {
+            faults.add(e.getCause().getMessage());
+            return Optional.empty();
+        }
+    }
+
+    private boolean isUsable() throws Exception {
+        List<Future<float[]>> sums =
+                onThreads(
+                        rank ->
+                                () -> {
+                                    Tensor sum = floats(1).copyFrom(new float[] {1 + rank});
+                                    group(rank).sync().allReduce(sum, ReduceOp.SUM);
+                                    return sum.copyTo(new float[1]);
+                                });
+        boolean right = true;
+        for (Future<float[]> sum : sums) {
+            try {
+                right &= sum.get(DEADLINE_SECONDS, TimeUnit.SECONDS)[0] == 3;
+            } catch (ExecutionException e) {
+                right = false;
+            }
+        }
+        return right;
+    }
+
+    private void joinWorld() throws Exception {
+        Store store = HashStore.create(TIMEOUT);
+        List<Future<ProcessGroup>> joined =
+                onThreads(
+                        rank ->
+                                () ->
+                                        ProcessGroup.builder()
+                                                .backend("gloo")
+                                                .store(store)
+                                                .rank(rank)
+                                                .worldSize(SIZE)
+                                                .timeout(TIMEOUT)
+                                                .options(GlooOptions.onHost("127.0.0.1"))
+                                                .build());
+        for (Future<ProcessGroup> each : joined) {
+            world.add(each.get(DEADLINE_SECONDS, TimeUnit.SECONDS));
+        }
+    }
+
+    private void leaveWorld() {
+        world.forEach(ProcessGroup::abort);
+        world.forEach(ProcessGroup::close);
+        world.clear();
+    }
+}

@@ -45,7 +45,10 @@ public final class Stream implements AutoCloseable {
      */
     public static Stream create(Device device, boolean highPriority) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
-        return new Stream(device, runtime, runtime.createStream(highPriority), null, true);
+        long handle = runtime.createStream(highPriority);
+        Stream stream = new Stream(device, runtime, handle, null, true);
+        stream.forget();
+        return stream;
     }
 
     /**
@@ -60,7 +63,11 @@ public final class Stream implements AutoCloseable {
      * @throws BackendUnavailableException when no binding drives such devices
      */
     public static Stream ofHandle(Device device, long handle, Object owner) {
-        return new Stream(device, DeviceRuntimes.of(device), handle, owner, false);
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        if (handle != 0 && runtime.isOrderedWithDefault(handle)) {
+            StreamOrders.of(device).orderedWithDefault(handle);
+        }
+        return new Stream(device, runtime, handle, owner, false);
     }
 
     /**
@@ -167,6 +174,12 @@ public final class Stream implements AutoCloseable {
         return device;
     }
 
+    private void forget() {
+        if (handle != 0) { // which a device with one stream only has for all
+            orders.forget(handle);
+        }
+    }
+
     DeviceRuntime runtime() {
         return runtime;
     }
@@ -189,9 +202,7 @@ public final class Stream implements AutoCloseable {
         }
         closed = true;
         if (owned) {
-            if (handle != 0) { // which a device with one stream only has for all
-                orders.forget(handle);
-            }
+            forget();
             runtime.destroyStream(handle);
         }
         java.lang.ref.Reference.reachabilityFence(owner);

@@ -2,8 +2,10 @@ package org.jccl.internal;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.jccl.Device;
@@ -23,6 +25,8 @@ import org.jccl.JcclException;
  */
 public final class StreamOrders {
 
+    private static final long DEFAULT = 0;
+
     private static final Map<Device, StreamOrders> BY_DEVICE = new ConcurrentHashMap<>();
 
     /** Few: a program has a handful of streams, and only those that wait for something are here. */
@@ -33,6 +37,9 @@ public final class StreamOrders {
 
     /** What graphs have captured: any stream may run it. */
     private final Dependencies captured = new Dependencies();
+
+    /** Those that the device keeps in order with its default stream, which is 0. */
+    private final Set<Long> withDefault = new HashSet<>();
 
     private final List<StreamEngine> engines = new ArrayList<>();
 
@@ -76,7 +83,8 @@ public final class StreamOrders {
         Dependencies before;
         synchronized (this) {
             Dependencies all = find(stream);
-            before = all == null && captured.isEmpty() ? null : new Dependencies();
+            boolean free = all == null && captured.isEmpty() && !hasOthersBefore(stream);
+            before = free ? null : new Dependencies();
             if (all != null) {
                 before.addAll(all, null);
             }
@@ -105,6 +113,11 @@ public final class StreamOrders {
         if (failure == null) {
             failure = captured.tellFailure(true);
         }
+        for (int i = 0; i < count && failure == null; i++) {
+            if (isBefore(handles[i], stream)) {
+                failure = streams[i].tellFailure(true);
+            }
+        }
         if (failure != null) {
             throw failure;
         }
@@ -118,7 +131,13 @@ public final class StreamOrders {
      */
     public synchronized Dependencies recorded(long stream) {
         Dependencies all = find(stream);
-        return all == null ? new Dependencies() : all.copy();
+        Dependencies copy = all == null ? new Dependencies() : all.copy();
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                copy.addAll(streams[i], null);
+            }
+        }
+        return copy;
     }
 
     /**
@@ -190,11 +209,39 @@ public final class StreamOrders {
     }
 
     /**
-     * Forgets a stream that is destroyed: another may get its handle.
+     * Notes that the device keeps a stream in order with its default stream.
+     *
+     * @param stream handle
+     */
+    public synchronized void orderedWithDefault(long stream) {
+        withDefault.add(stream);
+    }
+
+    /** Whether the device has a stream wait for another without an event. */
+    private boolean isBefore(long other, long stream) {
+        if (withDefault.isEmpty()) {
+            return false;
+        }
+        return stream == DEFAULT && withDefault.contains(other)
+                || other == DEFAULT && withDefault.contains(stream);
+    }
+
+    private boolean hasOthersBefore(long stream) {
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Forgets a stream that is created or destroyed: another may have had its handle, or get it.
      *
      * @param stream handle
      */
     public synchronized void forget(long stream) {
+        withDefault.remove(stream);
         for (int i = 0; i < count; i++) {
             if (handles[i] == stream) {
                 remove(i);
@@ -228,6 +275,11 @@ public final class StreamOrders {
                 throw failure;
             }
             engine.awaited().addAll(all, engine.failure);
+        }
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                engine.awaited().addAll(streams[i], engine.failure);
+            }
         }
     }
 

@@ -66,6 +66,17 @@ public interface DeviceRuntime {
     }
 
     /**
+     * Whether what is enqueued on a stream waits for what is on the default stream, and the other
+     * way around, without an event.
+     *
+     * @param stream handle, not of the default stream
+     * @return false where no stream does
+     */
+    default boolean isOrderedWithDefault(long stream) {
+        return false;
+    }
+
+    /**
      * Creates an event on the current device.
      *
      * @param timing true to allow {@link #elapsedMillis}

@@ -89,6 +89,13 @@ final class CudaRuntime implements DeviceRuntime {
     }
 
     @Override
+    public boolean isOrderedWithDefault(long stream) {
+        Scratch mine = scratch.get();
+        check(cudart.cudaStreamGetFlags(mine.stream.at(stream), mine.value), "cudaStreamGetFlags");
+        return (mine.value.get() & cudart.cudaStreamNonBlocking) == 0;
+    }
+
+    @Override
     public long createEvent(boolean timing) {
         EventHandle event = new EventHandle();
         int flags = timing ? cudart.cudaEventDefault : cudart.cudaEventDisableTiming;

@@ -7,6 +7,7 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import org.bytedeco.cuda.global.cudart;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Event;
@@ -154,6 +155,28 @@ final class FailedResultsTest {
                 (group, stream, tensor) -> {
                     new Thread(group::abort).start();
                     assertFails(reader, stream, tensor);
+                });
+    }
+
+    /** CUDA's streams wait for the default one, and it for them, unless they say otherwise. */
+    @Test
+    void defaultStreamWaitsForThoseOfOtherLibraries() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    NativeHandles.StreamHandle theirs = new NativeHandles.StreamHandle();
+                    CudaRuntime.check(cudart.cudaStreamCreate(theirs), "cudaStreamCreate");
+                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs.address(), null);
+                            Stream standard = Stream.ofHandle(World.GPU, 0, null);
+                            Event event = Event.create(World.GPU, false)) {
+                        event.record(stream);
+                        wrapped.waitEvent(event);
+                        event.record(standard);
+                        new Thread(group::abort).start();
+                        assertFails(Reader.STREAM, standard, tensor);
+                        assertThatThrownBy(event::synchronize)
+                                .isInstanceOf(GroupAbortedException.class);
+                    }
                 });
     }
 

@@ -111,13 +111,15 @@ nccl() { # DIRECTORY VERSION_CODE FUNCTION_THAT_CAME_LATER...
 acl_after_8_3=(aclFinalizeReference aclrtResetDeviceForce aclrtSynchronizeDeviceWithTimeout aclrtStreamAbort
     aclrtStreamGetId aclrtStreamWaitEventWithTimeout aclrtSynchronizeEventWithTimeout aclrtEventGetTimestamp
     aclsysGetVersionStr aclsysGetVersionNum aclrtGetDeviceInfo aclrtGetPhyDevIdByLogicDevId aclrtGetLogicDevIdByPhyDevId)
-acl_after_8_0=("${acl_after_8_3[@]}" aclsysGetCANNVersion)
+acl_after_8_1=("${acl_after_8_3[@]}")
+acl_after_8_0=("${acl_after_8_1[@]}" aclsysGetCANNVersion)
 acl_after_8_0_2=("${acl_after_8_0[@]}" aclrtPeekAtLastError aclrtGetLastError aclrtDeviceTaskAbort)
 acl_after_7_0=("${acl_after_8_0_2[@]}" aclrtCreateEventExWithFlag)
 hccl_after_8_3=(HcclGroupStart HcclGroupEnd HcclGroupStatusGet HcclCommRegister HcclCommDeregister HcclCommExchangeMem
     HcclCommSuspend HcclGetConfig HcclCommGetHandleWithName HcclCommGetStatus)
-hccl_after_8_0=("${hccl_after_8_3[@]}" HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC HcclCommWorkingDevNicSet
-    HcclCommSetMemoryRange HcclCommUnsetMemoryRange HcclCommActivateCommMemory HcclCommDeactivateCommMemory)
+hccl_after_8_1=("${hccl_after_8_3[@]}" HcclCommWorkingDevNicSet)
+hccl_after_8_0=("${hccl_after_8_1[@]}" HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC HcclCommSetMemoryRange
+    HcclCommUnsetMemoryRange HcclCommActivateCommMemory HcclCommDeactivateCommMemory)
 hccl_after_8_0_2=("${hccl_after_8_0[@]}" HcclGetCommConfigCapability HcclCommResume HcclCommInitClusterInfoConfig
     HcclCreateSubCommConfig)
 hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclCommInitAll HcclGetCommAsyncError HcclScatter
@@ -143,6 +145,7 @@ build_hccl() {
     link_library "$out/libopapi.so" libopapi.so '{ global: acl*; local: *; };' \
         $(objects "${operators[@]}") "${beside[@]}" "$out/libacl_rt.so"
     cann 8.3 83 "$(names "${acl_after_8_3[@]}")" "$(names "${hccl_after_8_3[@]}")"
+    cann 8.1 81 "$(names "${acl_after_8_1[@]}")" "$(names "${hccl_after_8_1[@]}")"
     cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
     cann 8.0.RC2 79 "$(names "${acl_after_8_0_2[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
     cann 7.0 70 "$(names "${acl_after_7_0[@]}")" "$(names "${hccl_after_7_0[@]}")"

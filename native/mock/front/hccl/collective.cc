@@ -1,6 +1,8 @@
 // The operators. Checks run in the documented order: a count of zero, null addresses, ranges, types, the stream.
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "../../engine/comm/faults.h"
 #include "front.h"
@@ -10,6 +12,17 @@ using namespace mock;
 using namespace mock::hccl;
 
 namespace {
+
+/** The names of the functions that were called, since somebody asked. */
+struct Names {
+    std::mutex mutex;
+    std::set<std::string> called;
+};
+
+Names& names() {
+    static auto* one = new Names();
+    return *one;
+}
 
 constexpr uint64_t largestCount = 0x7FFFFFFFFull;
 
@@ -49,7 +62,7 @@ bool needsReceive(const Call& call) {
 HcclResult checkType(const Call& call) {
     bool fits = isReducing(call.kind) ? call.op >= HCCL_REDUCE_SUM && call.op <= HCCL_REDUCE_MIN &&
                                             canReduce(call.kind, call.type, call.op)
-                                      : canMove(call.kind, call.type);
+                                      : canMove(call.type);
     if (fits) return HCCL_SUCCESS;
     return fail(HCCL_E_NOT_SUPPORT, "%s: data type %d%s%s is not supported", call.name, call.type,
                 isReducing(call.kind) ? " with reduce op " : "",
@@ -95,12 +108,17 @@ HcclResult check(const Call& call, const Comm& comm, Stream** stream) {
     if ((toAll || uneven) && sends && receives && call.send == call.recv) {
         return fail(HCCL_E_PARA, "%s: send and receive buffer are the same", call.name);
     }
+    if (supports(call.name, static_cast<size_t>(ranks.size)) == Support::Refused) {
+        return fail(HCCL_E_NOT_SUPPORT, "%s: this chip has it not for %d ranks", call.name, ranks.size);
+    }
     HcclResult checked = checkType(call);
     if (checked == HCCL_SUCCESS && sends) checked = checkBuffer(call, ranks, call.send);
     if (checked == HCCL_SUCCESS && receives) checked = checkBuffer(call, ranks, call.recv);
     if (checked == HCCL_SUCCESS && comm.suspended) checked = fail(HCCL_E_SUSPENDING, "%s: suspended", call.name);
     return checked == HCCL_SUCCESS ? findStream(call, ranks, stream) : checked;
 }
+
+size_t ranksOf(const std::shared_ptr<Comm>& comm) { return static_cast<size_t>(comm->ranks->size); }
 
 HcclResult inject(const Call& call, const Comm& comm, Fault* fault) {
     Injection injection = injectInto(comm.ranks->rank);
@@ -111,9 +129,11 @@ HcclResult inject(const Call& call, const Comm& comm, Fault* fault) {
 
 /** A non-root's receive buffer of a reduction may be written: that is noticed here. */
 HcclResult issueOn(const std::shared_ptr<Comm>& comm, const Call& call) {
+    noteCall(call.name);
     Stream* stream = nullptr;
     HcclResult checked = check(call, *comm, &stream);
     if (checked != HCCL_SUCCESS) return checked;
+    if (supports(call.name, ranksOf(comm)) == Support::DoesNothing) return HCCL_SUCCESS;
     Fault fault = Fault::None;
     HcclResult injected = inject(call, *comm, &fault);
     if (injected != HCCL_SUCCESS) return injected;
@@ -167,9 +187,25 @@ bool isEmpty(const std::vector<size_t>& counts) {
     return std::all_of(counts.begin(), counts.end(), [](size_t count) { return count == 0; });
 }
 
-size_t ranksOf(const std::shared_ptr<Comm>& comm) { return static_cast<size_t>(comm->ranks->size); }
-
 }  // namespace
+
+void mock::hccl::noteCall(const char* call) {
+    std::lock_guard<std::mutex> lock(names().mutex);
+    names().called.insert(call);
+}
+
+MOCK_API int mockHcclSupports(const char* function, uint32_t ranks) {
+    return static_cast<int>(supports(function, ranks));
+}
+
+MOCK_API size_t mockHcclCalled(char* text, size_t bytes) {
+    std::lock_guard<std::mutex> lock(names().mutex);
+    std::string all;
+    for (const std::string& name : names().called) all += (all.empty() ? "" : " ") + name;
+    names().called.clear();
+    std::snprintf(text, bytes, "%s", all.c_str());
+    return all.size();
+}
 
 MOCK_API HcclResult HcclAllReduce(void* send, void* recv, uint64_t count, HcclDataType type, HcclReduceOp op,
                                   HcclComm comm, aclrtStream stream) {

@@ -1,4 +1,5 @@
 // Making and ending communicators.
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -47,6 +48,7 @@ HcclResult initialize(const char* call, uint32_t nRanks, const HcclRootInfo* roo
     int device = threadDevice(call);
     if (device < 0) return HCCL_E_RUNTIME;
     noteThreadDevice(device);
+    noteCall(call);
     if (rootInfo == nullptr || comm == nullptr || (needsConfig && config == nullptr)) {
         return fail(HCCL_E_PTR, "%s: null argument", call);
     }
@@ -115,12 +117,16 @@ MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t ra
     int device = threadDevice(call);
     if (device < 0) return HCCL_E_RUNTIME;
     noteThreadDevice(device);
+    noteCall(call);
     if (parentAddress == nullptr || subComm == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
     // Who is no member says so with this number.
     if (rankIds == nullptr && subCommId == 0xFFFFFFFFu) return HCCL_SUCCESS;
     if (rankIds == nullptr || config == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
     if (*subComm != nullptr) fatal("%s: the result has to be null on entry", call);
     auto parent = find(call, *parentAddress);
+    if (supports(call, static_cast<size_t>(parent->ranks->size)) != Support::Works) {
+        return fail(HCCL_E_NOT_SUPPORT, "%s: this chip has it not", call);
+    }
     if (!parent->isGlobal) return fail(HCCL_E_PARA, "%s: the parent is itself a sub-communicator", call);
     if (parent->ranks->device != device) return fail(HCCL_E_PARA, "%s: the parent is on another device", call);
     std::set<uint32_t> distinct(rankIds, rankIds + rankNum);
@@ -128,6 +134,9 @@ MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t ra
         *distinct.rbegin() >= static_cast<uint32_t>(parent->ranks->size) || subCommRankId >= rankNum ||
         rankIds[subCommRankId] != static_cast<uint32_t>(parent->ranks->rank)) {
         return fail(HCCL_E_PARA, "%s: the list of ranks, or the place in it, is wrong", call);
+    }
+    if (!std::is_sorted(rankIds, rankIds + rankNum)) {
+        return fail(HCCL_E_PARA, "%s: the list of ranks is not in ascending order", call);
     }
     Options options;
     HcclResult read = readConfig(call, config, &options);

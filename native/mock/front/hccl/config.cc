@@ -55,8 +55,10 @@ HcclResult checkBuffers(const char* call, const HcclCommConfig& config) {
     if (config.hcclBufferSize == HCCL_NOT_SET && !mayBeUnset) {
         return fail(HCCL_E_MEMORY, "%s: this release takes 0xFFFFFFFF for a size in megabytes", call);
     }
-    uint32_t strictest = acl::release.capability > HCCL_COMM_CONFIG_OP_EXPANSION_MODE ? 2 : 1;
-    bool unset = config.hcclDeterministic == HCCL_NOT_SET && mayBeUnset;
+    uint32_t strictest = acl::release.capability > HCCL_COMM_CONFIG_WORLD_RANKID ? 2 : 1;
+    // Before 8.2.RC1 HCCL takes 0xFFFFFFFF here, but is known to go astray with it.
+    bool knowsUnset = acl::release.major > 8 || (acl::release.major == 8 && acl::release.minor >= 2);
+    bool unset = config.hcclDeterministic == HCCL_NOT_SET && knowsUnset;
     if (!unset && config.hcclDeterministic > strictest) {
         return fail(HCCL_E_PARA, "%s: hcclDeterministic is %u", call, config.hcclDeterministic);
     }

@@ -41,6 +41,9 @@ bool retire(HcclComm handle);
 /** The live communicator of a name on a device, or null. */
 HcclComm named(int device, const std::string& name);
 
+/** Remembers for mockHcclCalled that a function was called. */
+void noteCall(const char* call);
+
 /** What a caller's configuration comes to; null is the defaults. */
 struct Options {
     std::string name;

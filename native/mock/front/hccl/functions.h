@@ -44,6 +44,12 @@ MOCK_API HcclResult HcclCommGetStatus(const char* commName, HcclCommStatus* stat
 /** Not of the vendor: the last configuration that was accepted, with what this release did not read at its default. */
 MOCK_API HcclResult mockHcclLastConfig(HcclCommConfig* config);
 
+/** Not of the vendor: 0 when the chip has a function for so many ranks, 1 when not, 2 when it then does nothing. */
+MOCK_API int mockHcclSupports(const char* function, uint32_t ranks);
+
+/** Not of the vendor: writes which functions made or used communicators since the last time, and answers how long the text is. */
+MOCK_API size_t mockHcclCalled(char* text, size_t bytes);
+
 MOCK_API HcclResult HcclAllReduce(void* send, void* recv, uint64_t count, HcclDataType type, HcclReduceOp op,
                                   HcclComm comm, aclrtStream stream);
 MOCK_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType type, uint32_t root, HcclComm comm,

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <cstring>
 #include <string>
 
 #include "../../engine/base.h"
@@ -8,6 +9,46 @@
 namespace mock::hccl {
 
 namespace {
+
+constexpr size_t anyNumber = SIZE_MAX;
+
+/** A row of the manual: for how many ranks each chip has the function. */
+struct Row {
+    const char* function;
+    size_t a5, a3, a2, a910, a310P;
+};
+
+// From "Applicable Products" and "Constraints" of each function's page in CANN 9.1's manual. Where the list of
+// operators by product says otherwise for 310P (Send, Recv, BatchSendRecv), the function's own page counts.
+constexpr Row manual[] = {
+    {"HcclAllGather", anyNumber, anyNumber, anyNumber, anyNumber, 32},
+    {"HcclAllGatherV", anyNumber, anyNumber, anyNumber, 0, 4},
+    {"HcclAllReduce", anyNumber, anyNumber, anyNumber, anyNumber, anyNumber},
+    {"HcclAlltoAll", anyNumber, anyNumber, anyNumber, anyNumber, 4},
+    {"HcclAlltoAllV", anyNumber, anyNumber, anyNumber, anyNumber, 4},
+    {"HcclAlltoAllVC", anyNumber, anyNumber, anyNumber, 0, 0},
+    {"HcclBarrier", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclBatchSendRecv", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclBroadcast", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclCreateSubCommConfig", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclRecv", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclReduce", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclReduceScatter", anyNumber, anyNumber, anyNumber, anyNumber, 32},
+    {"HcclReduceScatterV", anyNumber, anyNumber, anyNumber, 0, 4},
+    {"HcclScatter", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+    {"HcclSend", anyNumber, anyNumber, anyNumber, anyNumber, 0},
+};
+
+size_t mostRanks(const Row& row) {
+    switch (chip()) {
+        case Chip::A5: return row.a5;
+        case Chip::A3: return row.a3;
+        case Chip::A2: return row.a2;
+        case Chip::A910: return row.a910;
+        case Chip::A310P: return row.a310P;
+    }
+    fatal("no chip");
+}
 
 template <class... Types>
 bool isOneOf(int type, Types... types) {
@@ -58,6 +99,17 @@ Chip chip() {
     return one;
 }
 
+Support supports(const char* function, size_t ranks) {
+    for (const Row& row : manual) {
+        if (std::strcmp(row.function, function) != 0) continue;
+        if (ranks <= mostRanks(row)) return Support::Works;
+        // Its code returns at once on this chip, where all other functions check.
+        bool silent = chip() == Chip::A310P && std::strcmp(function, "HcclBroadcast") == 0;
+        return silent ? Support::DoesNothing : Support::Refused;
+    }
+    fatal("%s is not in the table of functions", function);
+}
+
 bool toDataType(int type, DataType* result) {
     switch (type) {
         case HCCL_DATA_TYPE_INT8: *result = DataType::Int8; return true;
@@ -84,15 +136,12 @@ bool toDataType(int type, DataType* result) {
 bool canReduce(Kind kind, int type, int op) {
     if (!canReduceAtAll(type)) return false;
     if (kind == Kind::ReduceScatterV) return canReduceUneven(type, op);
-    if (kind == Kind::Reduce && chip() == Chip::A310P) return false;
     if (op != HCCL_REDUCE_PROD) return chip() != Chip::A310P || type != HCCL_DATA_TYPE_INT16 || op == HCCL_REDUCE_SUM;
     return chip() == Chip::A910 || !isOneOf(type, HCCL_DATA_TYPE_INT16, HCCL_DATA_TYPE_BFP16);
 }
 
-bool canMove(Kind kind, int type) {
+bool canMove(int type) {
     bool old = chip() == Chip::A910 || chip() == Chip::A310P;
-    if (chip() == Chip::A310P && isPointToPoint(kind)) return false;
-    if (chip() == Chip::A910 && kind == Kind::AllGatherV) return false;
     if (isFloat8Kind(type)) {
         bool numbered = acl::release.major > 8 || (acl::release.major == 8 && acl::release.minor >= 5);
         return chip() == Chip::A5 && numbered;

@@ -1,5 +1,7 @@
-// Which operations a chip has for which types, as its documentation lists them.
+// Which functions a chip has, and which types they take, as the manual lists them.
 #pragma once
+#include <cstddef>
+
 #include "../../engine/comm/types.h"
 #include "types.h"
 
@@ -9,8 +11,17 @@ namespace mock::hccl {
 enum class Chip { A2, A3, A5, A910, A310P };
 Chip chip();
 
+/** What the manual says a function does on this chip, for a communicator of so many ranks. */
+enum class Support {
+    Works,
+    Refused,
+    /** Answers success and leaves the data as it is. */
+    DoesNothing
+};
+Support supports(const char* function, size_t ranks);
+
 bool toDataType(int type, DataType* result);
 bool canReduce(Kind kind, int type, int op);
-bool canMove(Kind kind, int type);
+bool canMove(int type);
 
 }  // namespace mock::hccl

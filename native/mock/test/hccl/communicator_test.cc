@@ -171,20 +171,20 @@ void subCommunicators(const Context& context) {
     HcclComm comm = join(context);
     auto me = static_cast<uint32_t>(context.rank);
     HcclCommConfig config = newConfig(32, 1);
-    // Overlapping members and not all ranks, in another order, twice under the same number.
+    // Overlapping members and not all ranks, twice under the same number.
     for (int round = 0; round < 2; ++round) {
         for (uint32_t other : {1u, 2u, 3u}) {
             HcclComm sub = nullptr;
-            uint32_t members[] = {other, 0};
+            uint32_t members[] = {0, other};
             if (me != 0 && me != other) {
                 OK(HcclCreateSubCommConfig(&comm, 0, nullptr, 0xFFFFFFFFu, 0, &config, &sub));
                 CHECK(sub == nullptr);
                 continue;
             }
-            OK(HcclCreateSubCommConfig(&comm, 2, members, other, me == 0 ? 1 : 0, &config, &sub));
+            OK(HcclCreateSubCommConfig(&comm, 2, members, other, me == 0 ? 0 : 1, &config, &sub));
             uint32_t rank = 9;
             OK(HcclGetRankId(sub, &rank));
-            CHECK(rank == (me == 0 ? 1u : 0u));
+            CHECK(rank == (me == 0 ? 0u : 1u));
             char name[128];
             OK(HcclGetCommName(sub, name));
             CHECK(std::strstr(name, "_sub_") != nullptr);
@@ -197,6 +197,9 @@ void subCommunicators(const Context& context) {
     uint32_t wrong[] = {0, 0};
     HcclComm sub = nullptr;
     EXPECT(HCCL_E_PARA, HcclCreateSubCommConfig(&comm, 2, wrong, 7, 0, &config, &sub));
+    // The manual wants ascending numbers.
+    uint32_t reversed[] = {3, 2, 1, 0};
+    EXPECT(HCCL_E_PARA, HcclCreateSubCommConfig(&comm, 4, reversed, 7, 3 - me, &config, &sub));
     sumTo(comm, 4.0f);
     OK(HcclCommDestroy(comm));
 }

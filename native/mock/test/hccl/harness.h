@@ -2,6 +2,8 @@
 #pragma once
 #include "../runner.h"
 
+#include <algorithm>
+
 #include "../../front/acl/functions.h"
 #include "../../front/hccl/functions.h"
 
@@ -12,6 +14,7 @@ void addRuntimeCases(std::vector<Case>& cases);
 void addCollectiveCases(std::vector<Case>& cases);
 void addCommunicatorCases(std::vector<Case>& cases);
 void addReleaseCases(std::vector<Case>& cases);
+void addChipCases(std::vector<Case>& cases);
 
 inline void use(int device) {
     int initialized = aclInit(nullptr);

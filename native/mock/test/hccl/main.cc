@@ -6,6 +6,7 @@ int main(int count, char** arguments) {
     addCollectiveCases(cases);
     addCommunicatorCases(cases);
     addReleaseCases(cases);
+    addChipCases(cases);
     return Runner<HcclRootInfo>::main(count, arguments, cases, [](HcclRootInfo* id) {
         use(0);
         return HcclGetRootInfo(id) == HCCL_SUCCESS;

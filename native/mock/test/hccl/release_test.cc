@@ -37,6 +37,12 @@ void release83(const Context&) {
     CHECK(!release.has("HcclGroupStart") && dlsym(release.acl, "aclrtStreamAbort") == nullptr);
 }
 
+void release81(const Context&) {
+    Release release("cann-8.1");
+    CHECK(release.has("HcclAllGatherV") && release.has("aclsysGetCANNVersion") && release.capability() == 5);
+    CHECK(!release.has("HcclCommWorkingDevNicSet"));
+}
+
 void release80(const Context&) {
     Release release("cann-8.0");
     CHECK(release.has("HcclCreateSubCommConfig") && release.has("HcclScatter") && release.capability() == 3);
@@ -78,11 +84,33 @@ void strictConfig(const Context&) {
     OK(create(1, &info, 0, &config, &comm));
 }
 
+/** It takes 0xFFFFFFFF for the size of buffers, but not for determinism. */
+void determinism81(const Context&) {
+    Release release("cann-8.1");
+    auto rootInfo = reinterpret_cast<decltype(&HcclGetRootInfo)>(dlsym(release.hccl, "HcclGetRootInfo"));
+    auto create =
+        reinterpret_cast<decltype(&HcclCommInitRootInfoConfig)>(dlsym(release.hccl, "HcclCommInitRootInfoConfig"));
+    use(0);
+    HcclRootInfo info;
+    OK(rootInfo(&info));
+    HcclComm comm = nullptr;
+    HcclCommConfig config = newConfig(32, 1);
+    config.hcclBufferSize = HCCL_NOT_SET;
+    for (uint32_t wrong : {HCCL_NOT_SET, 2u}) {
+        config.hcclDeterministic = wrong;
+        EXPECT(HCCL_E_PARA, create(1, &info, 0, &config, &comm));
+    }
+    config.hcclDeterministic = 1;
+    OK(create(1, &info, 0, &config, &comm));
+}
+
 }  // namespace
 
 void addReleaseCases(std::vector<Case>& cases) {
     cases.push_back({"newest release", 1, {}, newest});
     cases.push_back({"release 8.3", 1, {}, release83});
+    cases.push_back({"release 8.1", 1, {}, release81});
+    cases.push_back({"determinism before 8.2", 1, {}, determinism81});
     cases.push_back({"release 8.0", 1, {}, release80});
     cases.push_back({"release 8.0.RC2", 1, {}, release79});
     cases.push_back({"release 7.0", 1, {}, release70});

@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jccl.Availability;
 import org.jccl.FailureContext;
@@ -81,6 +83,8 @@ final class CannLibraries {
     private static final int VERSION_BYTES = 512;
     private static final int VERSION_TEXT_BYTES = 128;
 
+    private static final Pattern RELEASE = Pattern.compile("([0-9]{1,4})[.]([0-9]{1,4})");
+
     private static final System.Logger LOG = System.getLogger(CannLibraries.class.getName());
 
     /** A process can load these libraries once, and has to remember a failure. */
@@ -94,6 +98,7 @@ final class CannLibraries {
     private int deviceCount;
     private CannRuntime runtime;
     private Chip chip;
+    private String version = "";
     private Boolean operators;
 
     /** The libraries of this process, loaded by the first call. Never throws. */
@@ -135,6 +140,21 @@ final class CannLibraries {
     /** Whether the loaded ACL or HCCL has a function. */
     boolean has(String function) {
         return acl.has(function) || hccl.has(function);
+    }
+
+    /** Whether the loaded HCCL has a function, and this host's devices too. */
+    boolean offers(String function) {
+        return hccl.has(function) && chip.has(function);
+    }
+
+    /** Whether CANN says that it is this release or a newer one; it does not before 8.1. */
+    boolean isAtLeast(int major, int minor) {
+        Matcher numbers = RELEASE.matcher(version);
+        if (!numbers.lookingAt()) {
+            return false;
+        }
+        int given = Integer.parseInt(numbers.group(1));
+        return given > major || given == major && Integer.parseInt(numbers.group(2)) >= minor;
     }
 
     /** How many configuration capabilities the loaded HCCL has; 0 before 8.0.RC3. */
@@ -248,7 +268,8 @@ final class CannLibraries {
             }
             runtime = new CannRuntime(this);
             chip = Chip.of(socName());
-            return new Availability.Available(version(out), path.toString());
+            version = version(out);
+            return new Availability.Available(version, path.toString());
         }
     }
 

@@ -1,15 +1,18 @@
 package org.jccl.hccl;
 
-import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
-/** Generations of Ascend devices, which differ in what HCCL reduces on them. */
+/**
+ * Generations of Ascend devices, which differ in what HCCL does on them. What one lacks is in its
+ * library all the same, since that is one for all: it must not be called there.
+ */
 enum Chip {
     /** Ascend 950 (A5). */
     ASCEND_950(
-            List.of("Ascend950", "Ascend910_95"),
+            "Ascend950.*|Ascend910_9[56].*",
             Set.of(
                     DataType.INT8,
                     DataType.INT16,
@@ -19,34 +22,56 @@ enum Chip {
                     DataType.BFLOAT16,
                     DataType.FLOAT32,
                     DataType.FLOAT64),
-            Set.of(DataType.INT16, DataType.BFLOAT16)),
+            Set.of(DataType.INT16, DataType.BFLOAT16),
+            Set.of()),
     /** Atlas A3. */
     ASCEND_910_93(
-            List.of("Ascend910_93"), Sets.TRAINING, Set.of(DataType.INT16, DataType.BFLOAT16)),
-    /** Atlas A2. */
-    ASCEND_910B(List.of("Ascend910B"), Sets.TRAINING, Set.of(DataType.INT16, DataType.BFLOAT16)),
+            "Ascend910_93.*|Ascend910C.*",
+            Sets.TRAINING,
+            Set.of(DataType.INT16, DataType.BFLOAT16),
+            Set.of()),
+    /** Atlas A2: the letter alone is the first generation. */
+    ASCEND_910B(
+            "Ascend910B[0-9].*",
+            Sets.TRAINING,
+            Set.of(DataType.INT16, DataType.BFLOAT16),
+            Set.of()),
     /** The first Atlas for training. */
     ASCEND_910(
-            List.of("Ascend910"),
+            "Ascend910(A|B|ProA|ProB|PremiumA)?",
             Set.of(
                     DataType.INT8,
                     DataType.INT32,
                     DataType.INT64,
                     DataType.FLOAT16,
                     DataType.FLOAT32),
-            Set.of()),
-    /** Atlas 300I Duo. */
+            Set.of(),
+            Set.of("HcclAllGatherV", "HcclAlltoAllVC", "HcclReduceScatterV")),
+    /**
+     * Atlas 300I Duo; newer releases treat all others of the 310 series like it. A broadcast there
+     * answers success and does nothing.
+     */
     ASCEND_310P(
-            List.of("Ascend310P"),
+            "Ascend310.*",
             Set.of(
                     DataType.INT8,
                     DataType.INT16,
                     DataType.INT32,
                     DataType.FLOAT16,
                     DataType.FLOAT32),
-            Set.of(DataType.INT16)),
+            Set.of(DataType.INT16),
+            Set.of(
+                    "HcclAlltoAllVC",
+                    "HcclBarrier",
+                    "HcclBatchSendRecv",
+                    "HcclBroadcast",
+                    "HcclCreateSubCommConfig",
+                    "HcclRecv",
+                    "HcclReduce",
+                    "HcclScatter",
+                    "HcclSend")),
     /** Any other: what most have is allowed, and HCCL refuses what this one lacks. */
-    OTHER(List.of(""), Sets.TRAINING, Set.of(DataType.INT16, DataType.BFLOAT16));
+    OTHER(".*", Sets.TRAINING, Set.of(DataType.INT16, DataType.BFLOAT16), Set.of());
 
     private static final class Sets {
         static final Set<DataType> TRAINING =
@@ -60,14 +85,19 @@ enum Chip {
                         DataType.FLOAT32);
     }
 
-    private final List<String> names;
+    /** Two cards of two chips each. */
+    private static final int MOST_RANKS_OF_DUO = 4;
+
+    private final Pattern names;
     private final Set<DataType> summed;
     private final Set<DataType> notMultiplied;
+    private final Set<String> lacking;
 
-    Chip(List<String> names, Set<DataType> summed, Set<DataType> notMultiplied) {
-        this.names = names;
+    Chip(String names, Set<DataType> summed, Set<DataType> notMultiplied, Set<String> lacking) {
+        this.names = Pattern.compile(names);
         this.summed = summed;
         this.notMultiplied = notMultiplied;
+        this.lacking = lacking;
     }
 
     /**
@@ -77,11 +107,36 @@ enum Chip {
      */
     static Chip of(String name) {
         for (Chip chip : values()) {
-            if (chip.names.stream().anyMatch(name::startsWith)) {
+            if (chip.names.matcher(name).matches()) {
                 return chip;
             }
         }
         return OTHER;
+    }
+
+    /** Its name in messages. */
+    String label() {
+        return name().replace("ASCEND_", "Ascend ");
+    }
+
+    /** Whether HCCL's manual lists this device for a function. */
+    boolean has(String function) {
+        return !lacking.contains(function);
+    }
+
+    /** Whether HCCL has the strict order of additions here. */
+    boolean isStrict() {
+        return this == ASCEND_910B || this == OTHER;
+    }
+
+    /** How many ranks may exchange parts of their data, each with all. */
+    int mostRanksOfAllToAll() {
+        return this == ASCEND_310P ? MOST_RANKS_OF_DUO : Integer.MAX_VALUE;
+    }
+
+    /** Whether HCCL knows bfloat16 here; elements of its size carry it where not. */
+    boolean movesBfloat16() {
+        return this != ASCEND_910 && this != ASCEND_310P;
     }
 
     /** Whether HCCL itself reduces a type with one of its four operations. */
@@ -95,11 +150,6 @@ enum Chip {
             case MIN, MAX -> !(this == ASCEND_310P && type == DataType.INT16);
             case AVG, BAND, BOR, BXOR, PREMUL_SUM -> false;
         };
-    }
-
-    /** Whether HCCL reduces to one rank; the others reduce to all. */
-    boolean reducesToRoot() {
-        return this != ASCEND_310P;
     }
 
     /** Whether gathers of parts of different sizes work for any placement of the ranks. */

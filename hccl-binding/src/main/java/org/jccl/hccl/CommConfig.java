@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.hccl.HcclOptions.Determinism;
 
 /**
  * An {@code HcclCommConfig}. It always has the size of the newest version, with every field that is
@@ -55,10 +56,17 @@ final class CommConfig {
      * @param options what is wanted
      * @param group its name, for profiles
      * @param capability how many capabilities the library has
+     * @param knowsDeterminism whether the library can be left to its environment there, and has a
+     *     strict mode: since 8.2.RC1
      * @param environment whose settings count where the library can not be told to look itself
      * @throws UsageException when the library lacks a field that is wanted
      */
-    CommConfig(HcclOptions options, String group, int capability, Map<String, String> environment) {
+    CommConfig(
+            HcclOptions options,
+            String group,
+            int capability,
+            boolean knowsDeterminism,
+            Map<String, String> environment) {
         memory.clear();
         memory.setInt(TRAFFIC_CLASS, NOT_SET);
         memory.setInt(SERVICE_LEVEL, NOT_SET);
@@ -77,7 +85,11 @@ final class CommConfig {
                 DETERMINISTIC,
                 options.determinism()
                         .map(Enum::ordinal)
-                        .orElse(takesNotSet ? NOT_SET : deterministic(environment)));
+                        .orElse(knowsDeterminism ? NOT_SET : deterministic(environment)));
+        require(
+                knowsDeterminism
+                        || options.determinism().orElse(Determinism.ON) != Determinism.STRICT,
+                "determinism STRICT");
         announce(1, BUFFER_SIZE + 2 * Integer.BYTES);
         if (capability > EXPANSION_MODE) {
             setText(UDI, group);

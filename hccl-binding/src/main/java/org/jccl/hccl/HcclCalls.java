@@ -22,6 +22,7 @@ final class HcclCalls implements AutoCloseable {
     private final CannRuntime runtime;
     private final long communicator;
     private final int size;
+    private final Chip chip;
 
     /** Input counts, input displacements, output counts, output displacements. */
     private final Memory counts;
@@ -36,11 +37,12 @@ final class HcclCalls implements AutoCloseable {
     private long substitute;
     private long substituteEvent;
 
-    HcclCalls(HcclHandle handle, CannRuntime runtime, long communicator, int size) {
+    HcclCalls(HcclHandle handle, CannRuntime runtime, long communicator, int size, Chip chip) {
         this.handle = handle;
         this.runtime = runtime;
         this.communicator = communicator;
         this.size = size;
+        this.chip = chip;
         this.counts = new Memory(4L * size * Long.BYTES);
         this.displacements = new long[size];
     }
@@ -100,6 +102,10 @@ final class HcclCalls implements AutoCloseable {
         }
     }
 
+    private int moved(DataType type) {
+        return HcclTypes.moved(type, chip);
+    }
+
     /** Copies within the device; nothing when both are the same memory. */
     void copy(long from, long to, long bytes) {
         if (from != to && bytes > 0) {
@@ -113,8 +119,7 @@ final class HcclCalls implements AutoCloseable {
 
     void broadcast(long buffer, long count, DataType type, int root) {
         check(
-                Hccl.HcclBroadcast(
-                        buffer, count, HcclTypes.moved(type), root, communicator, stream),
+                Hccl.HcclBroadcast(buffer, count, moved(type), root, communicator, stream),
                 "HcclBroadcast");
     }
 
@@ -124,7 +129,7 @@ final class HcclCalls implements AutoCloseable {
                         input,
                         output,
                         count,
-                        HcclTypes.moved(type),
+                        HcclTypes.number(type),
                         HcclTypes.operation(kind),
                         communicator,
                         stream),
@@ -138,7 +143,7 @@ final class HcclCalls implements AutoCloseable {
                         input,
                         output,
                         count,
-                        HcclTypes.moved(type),
+                        HcclTypes.number(type),
                         HcclTypes.operation(kind),
                         root,
                         communicator,
@@ -152,7 +157,7 @@ final class HcclCalls implements AutoCloseable {
                         input,
                         output,
                         count,
-                        HcclTypes.moved(type),
+                        HcclTypes.number(type),
                         HcclTypes.operation(kind),
                         communicator,
                         stream),
@@ -170,7 +175,7 @@ final class HcclCalls implements AutoCloseable {
                         displacementsOf(inputCounts),
                         output,
                         parts[rank],
-                        HcclTypes.moved(type),
+                        HcclTypes.number(type),
                         HcclTypes.operation(kind),
                         communicator,
                         stream),
@@ -179,8 +184,7 @@ final class HcclCalls implements AutoCloseable {
 
     void allGather(long input, long output, long count, DataType type) {
         check(
-                Hccl.HcclAllGather(
-                        input, output, count, HcclTypes.moved(type), communicator, stream),
+                Hccl.HcclAllGather(input, output, count, moved(type), communicator, stream),
                 "HcclAllGather");
     }
 
@@ -194,7 +198,7 @@ final class HcclCalls implements AutoCloseable {
                         output,
                         outputCounts,
                         displacementsOf(outputCounts),
-                        HcclTypes.moved(type),
+                        moved(type),
                         communicator,
                         stream),
                 "HcclAllGatherV");
@@ -203,14 +207,13 @@ final class HcclCalls implements AutoCloseable {
     /** Since 8.0.RC1. */
     void scatter(long input, long output, long count, DataType type, int root) {
         check(
-                Hccl.HcclScatter(
-                        input, output, count, HcclTypes.moved(type), root, communicator, stream),
+                Hccl.HcclScatter(input, output, count, moved(type), root, communicator, stream),
                 "HcclScatter");
     }
 
     /** Since 8.0.RC1. */
     void allToAll(long input, long output, long count, DataType type) {
-        int moved = HcclTypes.moved(type);
+        int moved = moved(type);
         check(
                 Hccl.HcclAlltoAll(input, count, moved, output, count, moved, communicator, stream),
                 "HcclAlltoAll");
@@ -219,7 +222,7 @@ final class HcclCalls implements AutoCloseable {
     void allToAllV(long input, long output, long[] inputParts, long[] outputParts, DataType type) {
         long inputCounts = putCounts(0, inputParts);
         long outputCounts = putCounts(2, outputParts);
-        int moved = HcclTypes.moved(type);
+        int moved = moved(type);
         check(
                 Hccl.HcclAlltoAllV(
                         input,
@@ -241,7 +244,7 @@ final class HcclCalls implements AutoCloseable {
             matrix = new Memory((long) size * size * Long.BYTES);
             matrix.clear();
         }
-        int moved = HcclTypes.moved(type);
+        int moved = moved(type);
         putColumn(root, count);
         try {
             check(
@@ -266,15 +269,11 @@ final class HcclCalls implements AutoCloseable {
     }
 
     void send(long buffer, long count, DataType type, int peer) {
-        check(
-                Hccl.HcclSend(buffer, count, HcclTypes.moved(type), peer, communicator, stream),
-                "HcclSend");
+        check(Hccl.HcclSend(buffer, count, moved(type), peer, communicator, stream), "HcclSend");
     }
 
     void receive(long buffer, long count, DataType type, int peer) {
-        check(
-                Hccl.HcclRecv(buffer, count, HcclTypes.moved(type), peer, communicator, stream),
-                "HcclRecv");
+        check(Hccl.HcclRecv(buffer, count, moved(type), peer, communicator, stream), "HcclRecv");
     }
 
     /** Since 8.0.RC1. Starts messages together. */
@@ -294,7 +293,7 @@ final class HcclCalls implements AutoCloseable {
             items.setInt(item, messages.isReceive(i) ? 1 : 0);
             items.setLong(item + ITEM_BUFFER, messages.address(i));
             items.setLong(item + ITEM_COUNT, messages.elements(i));
-            items.setInt(item + ITEM_TYPE, HcclTypes.moved(messages.type(i)));
+            items.setInt(item + ITEM_TYPE, moved(messages.type(i)));
             items.setInt(item + ITEM_PEER, messages.peer(i));
         }
         check(

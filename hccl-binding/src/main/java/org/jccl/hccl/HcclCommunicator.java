@@ -2,8 +2,10 @@ package org.jccl.hccl;
 
 import java.util.Arrays;
 import org.jccl.DataType;
+import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
+import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 
@@ -35,10 +37,14 @@ final class HcclCommunicator implements Communicator {
     private final HcclCommunicator world;
     private final int[] worldRanks;
 
+    private final AllGatheredParts parts;
+
+    private final boolean nativeBroadcast;
     private final boolean nativeAllGatherV;
     private final boolean nativeScatter;
     private final boolean nativeAllToAll;
     private final boolean nativeAllToAllVc;
+    private final boolean nativeMessages;
     private final boolean nativeBatch;
     private final boolean nativeBarrier;
 
@@ -71,12 +77,14 @@ final class HcclCommunicator implements Communicator {
         this.chip = libraries.chip();
         this.world = world == null ? this : world;
         this.worldRanks = worldRanks;
-        this.nativeAllGatherV = libraries.has("HcclAllGatherV") && chip.gathersParts();
-        this.nativeScatter = libraries.has("HcclScatter");
-        this.nativeAllToAll = libraries.has("HcclAlltoAll");
-        this.nativeAllToAllVc = libraries.has("HcclAlltoAllVC") && size <= LARGEST_MATRIX;
-        this.nativeBatch = libraries.has("HcclBatchSendRecv");
-        this.nativeBarrier = libraries.has("HcclBarrier");
+        this.nativeBroadcast = libraries.offers("HcclBroadcast");
+        this.nativeAllGatherV = libraries.offers("HcclAllGatherV") && chip.gathersParts();
+        this.nativeScatter = libraries.offers("HcclScatter");
+        this.nativeAllToAll = libraries.offers("HcclAlltoAll");
+        this.nativeAllToAllVc = libraries.offers("HcclAlltoAllVC") && size <= LARGEST_MATRIX;
+        this.nativeMessages = libraries.offers("HcclSend");
+        this.nativeBatch = libraries.offers("HcclBatchSendRecv");
+        this.nativeBarrier = libraries.offers("HcclBarrier");
         this.inputCounts = new long[size];
         this.outputCounts = new long[size];
         this.handle =
@@ -89,6 +97,7 @@ final class HcclCommunicator implements Communicator {
                         HcclHandle.GRACE);
         this.scratch = new DeviceScratch(libraries.runtime());
         this.reductions = new Reductions(rank, size, chip, libraries, scratch);
+        this.parts = new AllGatheredParts(rank, size, scratch);
         this.spare = allocateSpare();
     }
 
@@ -136,7 +145,11 @@ final class HcclCommunicator implements Communicator {
     public long broadcast(long address, long count, DataType type, int root, long stream) {
         if (count > 0) {
             try (HcclCalls calls = handle.enter(stream)) {
-                calls.broadcast(address, count, type, root);
+                if (nativeBroadcast) {
+                    calls.broadcast(address, count, type, root);
+                } else {
+                    parts.broadcast(calls, address, count, type, root);
+                }
             }
         }
         return ENQUEUED;
@@ -211,7 +224,10 @@ final class HcclCommunicator implements Communicator {
         return ENQUEUED;
     }
 
-    /** Empty parts, and devices that gather only some placements, have a broadcast for each. */
+    /**
+     * Empty parts, and devices that gather only some placements, have a broadcast for each, or are
+     * gathered with padding where there is no broadcast.
+     */
     @Override
     public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
         long total = sum(counts);
@@ -226,11 +242,17 @@ final class HcclCommunicator implements Communicator {
                 calls.allGatherV(input, output, counts, rank, type);
                 return ENQUEUED;
             }
+            long mine = output;
+            for (int i = 0; i < rank; i++) {
+                mine += counts[i] * type.size();
+            }
+            calls.copy(input, mine, bytes);
+            if (!nativeBroadcast) {
+                parts.complete(calls, output, counts, type);
+                return ENQUEUED;
+            }
             long part = output;
             for (int root = 0; root < size; root++) {
-                if (root == rank) {
-                    calls.copy(input, part, bytes);
-                }
                 if (counts[root] > 0) {
                     calls.broadcast(part, counts[root], type, root);
                 }
@@ -245,6 +267,7 @@ final class HcclCommunicator implements Communicator {
         if (count == 0) {
             return ENQUEUED;
         }
+        requireAllToAll();
         // HCCL has no gather, and must not be given one address for both sides.
         long to = rank == root ? output : spare;
         try (HcclCalls calls = handle.enter(stream)) {
@@ -269,6 +292,8 @@ final class HcclCommunicator implements Communicator {
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeScatter) {
                 calls.scatter(input, output, count, type, root);
+            } else if (!nativeMessages) {
+                scatterByAllToAll(calls, input, output, count, type, root);
             } else if (rank == root) {
                 long bytes = count * type.size();
                 for (int peer = 0; peer < size; peer++) {
@@ -285,11 +310,48 @@ final class HcclCommunicator implements Communicator {
         return ENQUEUED;
     }
 
+    private void scatterByAllToAll(
+            HcclCalls calls, long input, long output, long count, DataType type, int root) {
+        requireAllToAll();
+        Arrays.fill(inputCounts, rank == root ? count : 0);
+        Arrays.fill(outputCounts, 0);
+        outputCounts[root] = count;
+        // The displacement of each rank's only part is 0, as those before it are empty.
+        long from = rank == root ? input : spare;
+        calls.allToAllV(from, output, inputCounts, outputCounts, type);
+    }
+
+    private void requireAllToAll() {
+        if (size > chip.mostRanksOfAllToAll()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "HCCL has gather, scatter and allToAll on "
+                            + chip.label()
+                            + " for at most "
+                            + chip.mostRanksOfAllToAll()
+                            + " ranks, this group has "
+                            + size
+                            + "; use allGather or broadcast, or smaller groups");
+        }
+    }
+
+    private void requireMessages() {
+        if (!nativeMessages) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "HCCL has no send and recv on "
+                            + chip.label()
+                            + "; use broadcast in a group of the two ranks, or allToAll with"
+                            + " splits, which all ranks of a group call");
+        }
+    }
+
     @Override
     public long allToAll(long input, long output, long count, DataType type, long stream) {
         if (count == 0) {
             return ENQUEUED;
         }
+        requireAllToAll();
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeAllToAll) {
                 calls.allToAll(input, output, count, type);
@@ -309,6 +371,7 @@ final class HcclCommunicator implements Communicator {
             long[] outputCounts,
             DataType type,
             long stream) {
+        requireAllToAll();
         long from = sum(inputCounts) > 0 ? input : spare;
         long to = sum(outputCounts) > 0 ? output : spare + SPARE_BYTES / 2;
         try (HcclCalls calls = handle.enter(stream)) {
@@ -331,6 +394,7 @@ final class HcclCommunicator implements Communicator {
 
     private long message(
             boolean receive, long address, long count, DataType type, int peer, long stream) {
+        requireMessages();
         if (count == 0) {
             return ENQUEUED;
         }

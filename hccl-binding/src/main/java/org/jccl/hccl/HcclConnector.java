@@ -10,9 +10,12 @@ import java.util.UUID;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.UsageException;
+import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.store.Store;
 
 /**
  * Forms a communicator: a part of the world's, or a world by a rank table or by a root info that
@@ -24,6 +27,16 @@ final class HcclConnector {
 
     /** The name that torch_npu gives the root info of a group's first communicator. */
     private static final String ROOT_INFO_KEY = "0";
+
+    /** Where its ranks wait for the version of rank 0; they only warn of another one. */
+    private static final String VERSION_KEY = "version_key";
+
+    private static final String VERSION = "jccl";
+
+    /** The release that can be left to its environment in what {@link Determinism} is about. */
+    private static final int DETERMINISM_MAJOR = 8;
+
+    private static final int DETERMINISM_MINOR = 2;
 
     private final CommunicatorConfig config;
     private final CannLibraries libraries;
@@ -49,7 +62,8 @@ final class HcclConnector {
     private HcclCommunicator connect() {
         if (config.parent().isPresent()
                 && config.parent().get() instanceof HcclCommunicator parent
-                && libraries.has("HcclCreateSubCommConfig")) {
+                && libraries.offers("HcclCreateSubCommConfig")
+                && ascend(worldRanks(parent))) {
             return connectPart(parent);
         }
         int[] own = IntStream.range(0, config.size()).toArray();
@@ -65,12 +79,18 @@ final class HcclConnector {
         return new HcclCommunicator(communicator.getLong(0), config, libraries, null, own);
     }
 
+    private int[] worldRanks(HcclCommunicator parent) {
+        return config.parentRanks().stream().mapToInt(parent::worldRank).toArray();
+    }
+
+    /** HCCL's manual wants the members of a part in ascending order; a new world has any. */
+    private static boolean ascend(int[] members) {
+        return IntStream.range(1, members.length).allMatch(i -> members[i - 1] < members[i]);
+    }
+
     private HcclCommunicator connectPart(HcclCommunicator parent) {
         int size = config.size();
-        int[] members = new int[size];
-        for (int i = 0; i < size; i++) {
-            members[i] = parent.worldRank(config.parentRanks().get(i));
-        }
+        int[] members = worldRanks(parent);
         Memory arguments = new Memory(Long.BYTES + (long) size * Integer.BYTES);
         // HCCL wants the address of a variable that holds the handle.
         arguments.setLong(0, parent.world().handle().address());
@@ -101,8 +121,20 @@ final class HcclConnector {
     }
 
     private CommConfig settings() {
+        if (options.determinism().equals(Optional.of(Determinism.STRICT))
+                && !libraries.chip().isStrict()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "HCCL options: determinism STRICT is for Atlas A2 only, this is "
+                            + libraries.chip().label()
+                            + "; use ON");
+        }
         return new CommConfig(
-                options, config.groupName(), libraries.configCapability(), System.getenv());
+                options,
+                config.groupName(),
+                libraries.configCapability(),
+                libraries.isAtLeast(DETERMINISM_MAJOR, DETERMINISM_MINOR),
+                System.getenv());
     }
 
     /** Settings where a function takes them; refuses those that one without would forget. */
@@ -158,12 +190,7 @@ final class HcclConnector {
                     if (config.rank() == 0) {
                         // It starts a server for this device, so both calls are on one thread.
                         HcclErrors.check(Hccl.HcclGetRootInfo(address), "HcclGetRootInfo");
-                        config.store()
-                                .ifPresent(
-                                        store ->
-                                                store.set(
-                                                        ROOT_INFO_KEY,
-                                                        info.getByteArray(0, ROOT_INFO_BYTES)));
+                        config.store().ifPresent(store -> publish(store, info));
                     }
                     int code =
                             settings.isPresent()
@@ -179,6 +206,11 @@ final class HcclConnector {
                     return code;
                 },
                 Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
+    }
+
+    private static void publish(Store store, Memory info) {
+        store.set(ROOT_INFO_KEY, info.getByteArray(0, ROOT_INFO_BYTES));
+        store.set(VERSION_KEY, VERSION.getBytes(StandardCharsets.US_ASCII));
     }
 
     /** A native call that makes the communicator and answers HCCL's result. */

@@ -59,7 +59,7 @@ final class HcclHandle {
         this.grace = grace;
         this.runtime = libraries.runtime();
         this.asksForErrors = libraries.has("HcclGetCommAsyncError");
-        this.calls = new HcclCalls(this, runtime, communicator, size);
+        this.calls = new HcclCalls(this, runtime, communicator, size, libraries.chip());
     }
 
     /** Lets the calling thread in, alone, until the result is closed. */

@@ -15,9 +15,16 @@ final class HcclTypes {
 
     /**
      * The type to move elements as. The numbers of 8-bit floats differ between versions, so those
-     * move as bytes, and so does bool, which HCCL lacks.
+     * move as bytes, and so does bool, which HCCL lacks. Older devices' bfloat16 moves as int16.
      */
-    static int moved(DataType type) {
+    static int moved(DataType type, Chip chip) {
+        return type == DataType.BFLOAT16 && !chip.movesBfloat16()
+                ? number(DataType.INT16)
+                : number(type);
+    }
+
+    /** HCCL's number of a type, or that of bytes where it has none. */
+    static int number(DataType type) {
         return switch (type) {
             case INT8 -> 0;
             case INT16 -> 1;

@@ -14,6 +14,7 @@ final class Reductions {
     private final int rank;
     private final int size;
     private final Chip chip;
+    private final boolean nativeReduce;
     private final boolean nativeParts;
     private final DeviceScratch scratch;
     private final Operators operators;
@@ -23,7 +24,8 @@ final class Reductions {
         this.rank = rank;
         this.size = size;
         this.chip = chip;
-        this.nativeParts = libraries.has("HcclReduceScatterV");
+        this.nativeReduce = libraries.offers("HcclReduce");
+        this.nativeParts = libraries.offers("HcclReduceScatterV");
         this.scratch = scratch;
         this.operators = new Operators(libraries.runtime());
     }
@@ -69,7 +71,7 @@ final class Reductions {
             DataType type,
             ReduceOp.Kind kind,
             int root) {
-        if (chip.reducesToRoot()) {
+        if (nativeReduce) {
             calls.reduce(input, output, count, type, kind, root);
         } else {
             calls.allReduce(input, output, count, type, kind);

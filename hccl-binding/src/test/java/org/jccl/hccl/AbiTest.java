@@ -125,7 +125,7 @@ final class AbiTest {
                         DataType.FLOAT64, "FP64");
         types.forEach(
                 (type, name) ->
-                        expect("enum.HcclDataType.HCCL_DATA_TYPE_" + name, HcclTypes.moved(type)));
+                        expect("enum.HcclDataType.HCCL_DATA_TYPE_" + name, HcclTypes.number(type)));
         expect("enum.HcclReduceOp.HCCL_REDUCE_SUM", HcclTypes.SUM);
         expect("enum.HcclReduceOp.HCCL_REDUCE_PROD", HcclTypes.PRODUCT);
         expect("enum.HcclReduceOp.HCCL_REDUCE_MAX", HcclTypes.MAX);

@@ -7,7 +7,11 @@ import static org.jccl.conformance.DeviceTensors.read;
 
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -17,6 +21,7 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /** What is particular to HCCL; the rest is in the conformance suite. */
@@ -89,8 +94,125 @@ final class CollectivesTest {
                 });
     }
 
+    private static void assumeMessages() {
+        Assumptions.assumeTrue(
+                CannLibraries.get().chip().has("HcclSend"), "this device has no messages");
+    }
+
+    /** What reductions would change: a quiet bit, a sign of zero, the smallest numbers. */
+    @Test
+    void broadcastAndGatherKeepEveryBit() throws Exception {
+        // Several slices where they go through scratch memory.
+        int count = 5 << 20;
+        int[] special = {0x7fa00001, 0xffc12345, 0x80000000, 1, 0x807fffff, 0xff800000, -1};
+        World.run(
+                3,
+                (group, device) -> {
+                    int[] bits = new int[count];
+                    for (int i = 0; i < count; i++) {
+                        bits[i] = special[i % special.length] ^ (group.rank() == 1 ? i << 8 : ~i);
+                    }
+                    int[] expected = new int[count];
+                    for (int i = 0; i < count; i++) {
+                        expected[i] = special[i % special.length] ^ i << 8;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, count);
+                            Tensor parts = Tensor.allocate(device, DataType.FLOAT32, count + 3)) {
+                        Tensor asInts =
+                                Tensor.of(tensor.address(), count, DataType.INT32, device, tensor);
+                        asInts.copyFrom(bits);
+                        group.broadcast(tensor, 1).await();
+                        assertThat(asInts.copyTo(new int[count])).isEqualTo(expected);
+
+                        List<Tensor> outputs =
+                                List.of(
+                                        parts.slice(0, 1),
+                                        parts.slice(1, count),
+                                        parts.slice(count + 1L, 2));
+                        long own = outputs.get(group.rank()).count();
+                        Tensor mine = group.rank() == 1 ? tensor : tensor.slice(5, own);
+                        Tensor whole =
+                                Tensor.of(
+                                        parts.address(), count + 3, DataType.INT32, device, parts);
+                        group.allGather(outputs, mine).await();
+                        int[] gathered = whole.copyTo(new int[count + 3]);
+                        assertThat(gathered[0]).isEqualTo(expected[5]);
+                        assertThat(Arrays.copyOfRange(gathered, 1, count + 1)).isEqualTo(expected);
+                        assertThat(gathered[count + 2]).isEqualTo(expected[6]);
+                    }
+                });
+    }
+
+    private interface Refused {
+        void call(ProcessGroup group, Tensor one, Tensor all, List<Tensor> rootsParts);
+    }
+
+    private static Map<String, Refused> refusedOnDuo() {
+        String messages = "no send and recv on Ascend 310P";
+        String many = "at most 4 ranks, this group has 5";
+        Map<String, Refused> calls = new LinkedHashMap<>();
+        calls.put("send", (g, one, all, parts) -> refused(() -> g.send(one, peer(g)), messages));
+        calls.put("recv", (g, one, all, parts) -> refused(() -> g.recv(one, peer(g)), messages));
+        calls.put(
+                "batch",
+                (g, one, all, parts) ->
+                        refused(() -> g.batch().send(one, peer(g), 0).issue(), messages));
+        calls.put("gather", (g, one, all, parts) -> refused(() -> g.gather(parts, one, 0), many));
+        calls.put("scatter", (g, one, all, parts) -> refused(() -> g.scatter(one, parts, 0), many));
+        calls.put(
+                "allToAll",
+                (g, one, all, parts) ->
+                        refused(() -> g.allToAllSingle(all.slice(0, 5), all.slice(5, 5)), many));
+        return calls;
+    }
+
+    private static int peer(ProcessGroup group) {
+        return (group.rank() + 1) % group.size();
+    }
+
+    private static void refused(ThrowingCallable call, String words) {
+        assertThatThrownBy(call).isInstanceOf(UsageException.class).hasMessageContaining(words);
+    }
+
+    @Test
+    void whatTheDeviceLacksIsRefusedBeforeItIsCalled() {
+        Chip chip = CannLibraries.get().chip();
+        Assumptions.assumeTrue(chip == Chip.ASCEND_310P, "this device lacks nothing");
+        for (Refused refused : refusedOnDuo().values()) {
+            World.run(
+                    5,
+                    (group, device) -> {
+                        try (Tensor one = floats(device, 1);
+                                Tensor all = floats(device, new float[10])) {
+                            boolean root = group.rank() == 0;
+                            List<Tensor> parts =
+                                    IntStream.range(0, root ? 5 : 0)
+                                            .mapToObj(i -> all.slice(i, 1))
+                                            .toList();
+                            refused.call(group, one, all, parts);
+                        }
+                    });
+        }
+    }
+
+    @Test
+    void fiveRanksGatherAndBroadcastOnEveryDevice() throws Exception {
+        World.run(
+                5,
+                (group, device) -> {
+                    try (Tensor one = floats(device, group.rank());
+                            Tensor all = floats(device, 0, 0, 0, 0, 0)) {
+                        group.allGatherSingle(all, one).await();
+                        assertThat(read(all)).containsExactly(0, 1, 2, 3, 4);
+                        group.broadcast(one, 3).await();
+                        assertThat(read(one)).containsExactly(3);
+                    }
+                });
+    }
+
     @Test
     void messagesGoFromOneToTheOther() throws Exception {
+        assumeMessages();
         World.run(
                 2,
                 (group, device) -> {
@@ -107,6 +229,7 @@ final class CollectivesTest {
 
     @Test
     void worksThatNobodyAwaitsComplete() throws Exception {
+        assumeMessages();
         World.run(
                 2,
                 (group, device) -> {
@@ -126,6 +249,7 @@ final class CollectivesTest {
 
     @Test
     void batchExchangesInARing() throws Exception {
+        assumeMessages();
         World.run(
                 4,
                 (group, device) -> {

@@ -21,13 +21,25 @@ final class CommConfigTest {
 
     private static final int NEWEST = 12;
 
+    /** The capability of which releases that know determinism have more. */
+    private static final int WORLD_RANK = 5;
+
     private static ByteBuffer bytes(HcclOptions options, int capability) {
         return bytes(options, capability, Map.of());
     }
 
     private static ByteBuffer bytes(
             HcclOptions options, int capability, Map<String, String> environment) {
-        CommConfig config = new CommConfig(options, "world/0,2", capability, environment);
+        return bytes(options, capability, capability > WORLD_RANK, environment);
+    }
+
+    private static ByteBuffer bytes(
+            HcclOptions options,
+            int capability,
+            boolean knowsDeterminism,
+            Map<String, String> environment) {
+        CommConfig config =
+                new CommConfig(options, "world/0,2", capability, knowsDeterminism, environment);
         return ByteBuffer.wrap(config.bytes()).order(ByteOrder.LITTLE_ENDIAN);
     }
 
@@ -85,6 +97,9 @@ final class CommConfigTest {
         assertThat(bytes.getInt(24)).isEqualTo(64);
         assertThat(bytes.getInt(28)).isEqualTo(number);
         bytes = bytes(HcclOptions.defaults(), 5, environment);
+        assertThat(bytes.getInt(24)).as("8.1 takes its size from there").isEqualTo(-1);
+        assertThat(bytes.getInt(28)).as("but goes astray without this").isEqualTo(number);
+        bytes = bytes(HcclOptions.defaults(), 5, true, environment);
         assertThat(bytes.getInt(24)).isEqualTo(-1);
         assertThat(bytes.getInt(28)).isEqualTo(-1);
     }
@@ -92,11 +107,14 @@ final class CommConfigTest {
     @Test
     void optionsGoBeforeTheEnvironment() {
         HcclOptions options =
-                HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.STRICT);
-        ByteBuffer bytes =
-                bytes(options, 0, Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", "false"));
+                HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.ON);
+        Map<String, String> environment =
+                Map.of("HCCL_BUFFSIZE", "64", "HCCL_DETERMINISTIC", "false");
+        ByteBuffer bytes = bytes(options, 0, environment);
         assertThat(bytes.getInt(24)).isEqualTo(20);
-        assertThat(bytes.getInt(28)).isEqualTo(2);
+        assertThat(bytes.getInt(28)).isEqualTo(1);
+        options = options.withDeterminism(Determinism.STRICT);
+        assertThat(bytes(options, NEWEST, environment).getInt(28)).isEqualTo(2);
     }
 
     @Test
@@ -106,7 +124,8 @@ final class CommConfigTest {
         expectVersion(bytes, 3, 288);
         assertThat(text(bytes, 160)).isEqualTo("world/0,2");
         assertThat(bytes.get(32)).as("name, which must be unique in a process").isZero();
-        CommConfig config = new CommConfig(HcclOptions.defaults(), "g".repeat(999), 4, Map.of());
+        CommConfig config =
+                new CommConfig(HcclOptions.defaults(), "g".repeat(999), 4, false, Map.of());
         assertThat(new String(config.bytes(), 160, 128, StandardCharsets.US_ASCII))
                 .isEqualTo("g".repeat(127) + "\0");
     }
@@ -135,6 +154,7 @@ final class CommConfigTest {
     @Test
     void optionThatTheLibraryLacksIsRefused() {
         HcclOptions none = HcclOptions.defaults();
+        refused(none.withDeterminism(Determinism.STRICT), WORLD_RANK, "determinism STRICT");
         refused(none.withExpansion(Expansion.HOST), 3, "expansion");
         refused(none.withNetworkClasses(0, 0), 4, "trafficClass");
         refused(none.withExecutionTimeout(Duration.ofSeconds(1)), 8, "executionTimeout");

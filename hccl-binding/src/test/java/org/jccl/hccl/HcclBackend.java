@@ -3,6 +3,7 @@ package org.jccl.hccl;
 import java.util.function.IntUnaryOperator;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.jccl.conformance.Capability;
 import org.jccl.conformance.DeviceBackend;
 
 /** HCCL as the conformance suite sees it. */
@@ -15,6 +16,18 @@ final class HcclBackend extends DeviceBackend {
 
     HcclBackend(HcclOptions options, IntUnaryOperator deviceOfRank) {
         super("hccl", HcclProvider.DEVICE_TYPE, options, deviceOfRank);
+    }
+
+    /** Atlas 300I Duo reduces to all instead of to one, so ranks may name different roots. */
+    @Override
+    public boolean has(Capability capability) {
+        Chip chip = CannLibraries.get().chip();
+        return switch (capability) {
+            case MESSAGES -> chip.has("HcclSend");
+            case MANY_RANKS -> chip.mostRanksOfAllToAll() > 4;
+            case STUCK_MISMATCHES -> chip.has("HcclReduce");
+            default -> super.has(capability);
+        };
     }
 
     @Override

@@ -15,12 +15,20 @@ final class HcclTypesTest {
     @CsvSource({
         "Ascend950PR_9589, ASCEND_950",
         "Ascend910_9589, ASCEND_950",
+        "Ascend910_9691, ASCEND_950",
         "Ascend910_9391, ASCEND_910_93",
+        "Ascend910_9362, ASCEND_910_93",
         "Ascend910B3, ASCEND_910B",
+        "Ascend910B2C, ASCEND_910B",
+        "Ascend910B4-1, ASCEND_910B",
+        "Ascend910B, ASCEND_910",
+        "Ascend910, ASCEND_910",
+        "Ascend910PremiumA, ASCEND_910",
         "Ascend910A, ASCEND_910",
         "Ascend910ProB, ASCEND_910",
         "Ascend310P3, ASCEND_310P",
-        "Ascend310B1, OTHER",
+        "Ascend310B1, ASCEND_310P",
+        "Ascend910_5591, OTHER",
         "'', OTHER"
     })
     void chipIsKnownByItsName(String name, Chip chip) {
@@ -38,15 +46,21 @@ final class HcclTypesTest {
                                 DataType.FLOAT32,
                                 DataType.INT64)
                         .stream()
-                        .map(HcclTypes::moved)
+                        .map(HcclTypesTest::moved)
                         .toList();
         assertThat(moved).containsExactly(0, 1, 2, 3, 4, 5);
-        assertThat(HcclTypes.moved(DataType.UINT8)).isEqualTo(7);
-        assertThat(HcclTypes.moved(DataType.BOOL)).isEqualTo(7);
-        assertThat(HcclTypes.moved(DataType.FLOAT8_E4M3)).isEqualTo(7);
-        assertThat(HcclTypes.moved(DataType.FLOAT8_E5M2)).isEqualTo(7);
-        assertThat(HcclTypes.moved(DataType.FLOAT64)).isEqualTo(10);
-        assertThat(HcclTypes.moved(DataType.BFLOAT16)).isEqualTo(11);
+        assertThat(moved(DataType.UINT8)).isEqualTo(7);
+        assertThat(moved(DataType.BOOL)).isEqualTo(7);
+        assertThat(moved(DataType.FLOAT8_E4M3)).isEqualTo(7);
+        assertThat(moved(DataType.FLOAT8_E5M2)).isEqualTo(7);
+        assertThat(moved(DataType.FLOAT64)).isEqualTo(10);
+        assertThat(moved(DataType.BFLOAT16)).isEqualTo(11);
+        assertThat(HcclTypes.moved(DataType.BFLOAT16, Chip.ASCEND_910)).isEqualTo(1);
+        assertThat(HcclTypes.moved(DataType.BFLOAT16, Chip.ASCEND_310P)).isEqualTo(1);
+    }
+
+    private static int moved(DataType type) {
+        return HcclTypes.moved(type, Chip.ASCEND_910B);
     }
 
     @Test

@@ -5,6 +5,12 @@ package org.jccl.conformance;
  * without one must still refuse it with a message, or document how it behaves instead.
  */
 public enum Capability {
+    /** Ranks send to and receive from one another. */
+    MESSAGES("there are no messages between two ranks"),
+
+    /** All collectives go with more than four ranks. */
+    MANY_RANKS("some collectives go with four ranks at most"),
+
     /** A receive takes only messages with its tag. */
     TAGS("messages have no tags"),
 

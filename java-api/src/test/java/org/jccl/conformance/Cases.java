@@ -21,6 +21,8 @@ abstract class Cases {
     /** Elements of a tensor that is larger than socket and segment buffers. */
     static final int LARGE = 300_007;
 
+    private static final int FEW_RANKS = 4;
+
     abstract ConformanceBackend backend();
 
     /**
@@ -54,6 +56,9 @@ abstract class Cases {
     }
 
     void onRanks(int size, Ranks.Body body) {
+        Assumptions.assumeTrue(
+                size <= FEW_RANKS || backend().has(Capability.MANY_RANKS),
+                Capability.MANY_RANKS::absence);
         backend().ranks().run(size, body);
     }
 }

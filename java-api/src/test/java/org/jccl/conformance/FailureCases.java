@@ -95,6 +95,7 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void aMessageThatIsNeverSentEndsAtTheDeadline() {
         backend()
                 .ranks()
@@ -151,6 +152,7 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void abortEndsWorksAndLaterCallsCarryTheFirstCause() {
         onRanks(
                 2,
@@ -259,6 +261,7 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void closingWaitsForACallOfAnotherThread() {
         onRanks(
                 2,
@@ -321,6 +324,7 @@ abstract class FailureCases extends Cases {
 
     /** On devices awaiting orders streams and returns, so the message may be on its way. */
     @Test
+    @Needs(Capability.MESSAGES)
     void closingWaitsForMessagesThatWereAwaited() {
         onRanks(
                 2,
@@ -348,6 +352,7 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void closingGivesUpMessagesWithoutPartner() {
         onRanks(
                 2,

@@ -95,6 +95,7 @@ abstract class LargeTensorCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void sendsAndReceives() {
         backend()
                 .ranks()

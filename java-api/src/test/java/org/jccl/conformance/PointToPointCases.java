@@ -20,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** send, recv, recvAnySource and batches. */
+@Needs(Capability.MESSAGES)
 abstract class PointToPointCases extends Cases {
 
     private interface Exchange {

@@ -48,6 +48,7 @@ abstract class WorkCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void manyOutstandingMessagesAreAwaitedInAnyOrder() {
         onRanks(
                 2,
@@ -91,6 +92,7 @@ abstract class WorkCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void messagesThatNobodyAwaitsComplete() {
         onRanks(
                 2,
@@ -140,6 +142,7 @@ abstract class WorkCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.MESSAGES)
     void awaitWithATimeoutGivesUpAndCanBeRepeated() {
         onRanks(
                 2,

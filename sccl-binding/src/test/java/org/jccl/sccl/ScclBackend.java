@@ -21,7 +21,7 @@ final class ScclBackend extends DeviceBackend {
     /** It can not abort, so ranks stay stuck. */
     @Override
     public boolean has(Capability capability) {
-        return false;
+        return capability == Capability.MESSAGES || capability == Capability.MANY_RANKS;
     }
 
     @Override

@@ -8,15 +8,20 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.bootstrap.ErrorFile;
+import org.jccl.bootstrap.Membership;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.Backends;
 import org.jccl.internal.Given;
 import org.jccl.internal.Group;
+import org.jccl.internal.WorldAgreement;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
+import org.jccl.store.StoreException;
+import org.jccl.store.TcpStore;
 
 /**
  * Options of a world, filled and then built once. All have defaults: {@code env://}, the best
@@ -28,6 +33,9 @@ public final class ProcessGroupBuilder {
     public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(10);
 
     private static final String ENVIRONMENT = "env://";
+
+    /** Pause before another look at a store that is about to be closed; also the least limit. */
+    private static final Duration COME_AGAIN = Duration.ofMillis(50);
 
     private Optional<String> backend = Optional.empty();
     private Optional<String> initMethod = Optional.empty();
@@ -211,18 +219,18 @@ public final class ProcessGroupBuilder {
                             onFailure,
                             () -> {}));
         }
-        Rendezvous rendezvous = known.map(this::join).orElseGet(this::join);
-        int localRank = rendezvous.membership().localRank();
+        Meeting meeting = known.map(this::meet).orElseGet(this::meet);
+        Membership place = meeting.rendezvous().membership();
         return new ProcessGroup(
                 Group.world(
-                        rendezvous.membership().rank(),
-                        rendezvous.membership().worldSize(),
-                        Optional.of(storeOf(rendezvous)),
+                        place.rank(),
+                        place.worldSize(),
+                        Optional.of(meeting.part()),
                         interop,
                         timeout,
-                        placed(backends, localRank),
+                        placed(backends, place.localRank()),
                         onFailure,
-                        rendezvous::close));
+                        meeting.rendezvous()::close));
     }
 
     private void requireInterop(Group.Backend backend) {
@@ -236,17 +244,101 @@ public final class ProcessGroupBuilder {
         }
     }
 
+    /** The other ranks, and the part of the store that belongs to this world alone. */
+    private record Meeting(Rendezvous rendezvous, Store part) {}
+
+    /** A library that knows the world has it made anew, store and all, each time. */
+    private Meeting meet(Known known) {
+        World world = known.world();
+        Rendezvous rendezvous =
+                Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), timeout);
+        return new Meeting(rendezvous, rendezvous.store());
+    }
+
     /**
-     * Where the groups' keys are. PyTorch's ranks put a prefix before those of a world that an init
-     * method leads to. Ranks that were started again must not find what those before them wrote.
+     * Where rank 0 serves the store, a rank that builds its world again before rank 0 does meets
+     * the old store, which ends soon.
      */
-    private Store storeOf(Rendezvous rendezvous) {
-        Store shared = rendezvous.store();
-        if (interop != Interop.NONE) {
-            return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
+    private Meeting meet() {
+        long start = System.nanoTime();
+        while (true) {
+            Duration left = timeout.minusNanos(System.nanoTime() - start);
+            Rendezvous rendezvous = join(left.compareTo(COME_AGAIN) > 0 ? left : COME_AGAIN);
+            try {
+                return new Meeting(rendezvous, partOf(rendezvous));
+            } catch (StoreException e) {
+                rendezvous.close();
+                boolean over = System.nanoTime() - start > timeout.toNanos();
+                if (over || rendezvous.membership().rank() == 0 || !servedByRank0(rendezvous)) {
+                    throw e;
+                }
+                LockSupport.parkNanos(COME_AGAIN.toNanos());
+            } catch (RuntimeException | Error e) {
+                rendezvous.close();
+                throw e;
+            }
         }
-        int restarts = rendezvous.membership().restarts();
-        return restarts == 0 ? shared : new PrefixStore("restart/" + restarts, shared);
+    }
+
+    private Rendezvous join(Duration limit) {
+        return store.isPresent()
+                ? Rendezvous.over(store.get(), rank, worldSize)
+                : Rendezvous.join(
+                        initMethod.orElse(ENVIRONMENT), rank, worldSize, limit, System.getenv());
+    }
+
+    private boolean servedByRank0(Rendezvous rendezvous) {
+        return store.isEmpty()
+                && rendezvous.store() instanceof TcpStore
+                && !rendezvous.membership().storeIsHosted();
+    }
+
+    /**
+     * Where the groups' keys are. A store may outlive a world: no world may find what another one
+     * wrote. Ranks that were started again use a part named after the attempt, since tickets of
+     * killed ranks may be left.
+     */
+    private Store partOf(Rendezvous rendezvous) {
+        Membership place = rendezvous.membership();
+        if (interop != Interop.NONE) {
+            return torchPartOf(rendezvous);
+        }
+        Store attempt =
+                place.restarts() == 0
+                        ? rendezvous.store()
+                        : new PrefixStore("restart/" + place.restarts(), rendezvous.store());
+        return new WorldAgreement(
+                        attempt,
+                        place.rank(),
+                        place.worldSize(),
+                        servedByRank0(rendezvous),
+                        timeout)
+                .enter();
+    }
+
+    /**
+     * PyTorch's ranks put a prefix before the keys of a world that an init method leads to. The
+     * names are the same for every world, so a store can have one only.
+     */
+    private Store torchPartOf(Rendezvous rendezvous) {
+        Store shared = rendezvous.store();
+        Membership place = rendezvous.membership();
+        if (shared.add("jccl/torch/" + place.restarts() + "/" + place.rank(), 1) > 1) {
+            String why =
+                    "rank "
+                            + place.rank()
+                            + " has joined a world with PyTorch's ranks in this store before, and"
+                            + " PyTorch's names of keys can not tell two worlds apart";
+            if (servedByRank0(rendezvous)) {
+                throw new StoreException(why + ": close the old group on every rank", null);
+            }
+            throw new UsageException(
+                    FailureContext.NONE,
+                    why
+                            + ": give each world a store of its own, for instance another port in"
+                            + " the init method, or a PrefixStore on every rank");
+        }
+        return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */
@@ -279,17 +371,5 @@ public final class ProcessGroupBuilder {
             }
         }
         return Optional.empty();
-    }
-
-    private Rendezvous join(Known known) {
-        World world = known.world();
-        return Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), timeout);
-    }
-
-    private Rendezvous join() {
-        return store.isPresent()
-                ? Rendezvous.over(store.get(), rank, worldSize)
-                : Rendezvous.join(
-                        initMethod.orElse(ENVIRONMENT), rank, worldSize, timeout, System.getenv());
     }
 }

@@ -79,13 +79,15 @@ final class ClientConnection implements AutoCloseable {
             }
             send(hello.putByte(Opcode.PING.number()).putInt(nonce), deadline);
             if (readInt(deadline) != nonce) {
-                throw new HandshakeException("it is not a TCPStore server: wrong answer to PING");
+                throw new HandshakeException(
+                        "it is not a TCPStore server: wrong answer to PING", false);
             }
         } catch (EOFException e) {
             throw new HandshakeException(
                     secret == null
                             ? "it closed the connection: it is not a TCPStore server, or it wants a secret"
-                            : "it closed the connection: it has another secret or none");
+                            : "it closed the connection: it has another secret or none",
+                    true);
         }
     }
 
@@ -99,7 +101,7 @@ final class ClientConnection implements AutoCloseable {
                 deadline);
         byte[] proof = readRaw(SharedSecret.PROOF_BYTES, deadline);
         if (!SharedSecret.matches(secret.serverProof(serverNonce, clientNonce), proof)) {
-            throw new HandshakeException("it does not know the secret");
+            throw new HandshakeException("it does not know the secret", false);
         }
     }
 
@@ -195,8 +197,16 @@ final class ClientConnection implements AutoCloseable {
 
         private static final long serialVersionUID = 1L;
 
-        HandshakeException(String message) {
+        /** Whether the other side closed the connection, as one that is ending does. */
+        private final boolean closed;
+
+        HandshakeException(String message, boolean closed) {
             super(message);
+            this.closed = closed;
+        }
+
+        boolean closed() {
+            return closed;
         }
     }
 }

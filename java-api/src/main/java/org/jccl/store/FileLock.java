@@ -3,6 +3,8 @@ package org.jccl.store;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
@@ -16,14 +18,43 @@ final class FileLock implements AutoCloseable {
 
     private static final long LONGEST_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
+    /** The command opens its file before anything else, behind the three standard streams. */
+    private static final String FLOCKS_FILE = "3";
+
     private final Process command;
 
     private FileLock(Process command) {
         this.command = command;
     }
 
-    /** Waits for the exclusive lock of a file, which is created when missing. */
+    /**
+     * Waits for the exclusive lock of a file, which is created when missing. While one waits, the
+     * last user of the file may delete it and another make it anew: what is locked then is nobody's
+     * file any more.
+     */
     static FileLock acquire(Path file, Deadline deadline) {
+        while (true) {
+            FileLock lock = acquireOnce(file, deadline);
+            if (lock.isOf(file)) {
+                return lock;
+            }
+            lock.close();
+        }
+    }
+
+    private boolean isOf(Path file) {
+        Path held = Path.of("/proc", Long.toString(command.pid()), "fd", FLOCKS_FILE);
+        if (!Files.exists(held, LinkOption.NOFOLLOW_LINKS)) {
+            return true; // no way to tell here
+        }
+        try {
+            return Files.isSameFile(held, file);
+        } catch (IOException deleted) {
+            return false;
+        }
+    }
+
+    private static FileLock acquireOnce(Path file, Deadline deadline) {
         long seconds = 1 + TimeUnit.NANOSECONDS.toSeconds(deadline.nanosLeft());
         Process command = start(file, Math.min(seconds, LONGEST_SECONDS));
         try {

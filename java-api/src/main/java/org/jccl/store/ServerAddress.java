@@ -20,6 +20,9 @@ record ServerAddress(String host, int port, SharedSecret secret) {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
 
+    /** From then on it is no server that ends, but one that does not want this client. */
+    private static final int MOST_CLOSED_ON_US = 4;
+
     /**
      * Connects, trying again with growing pauses until the deadline: the rank that serves the store
      * may start later than this one. The name is resolved each time, for it may appear later too.
@@ -27,11 +30,16 @@ record ServerAddress(String host, int port, SharedSecret secret) {
     ClientConnection connectWithRetry(Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
         Duration pause = FIRST_PAUSE;
+        int closedOnUs = 0;
         while (true) {
             try {
                 return connect(deadline);
             } catch (ClientConnection.HandshakeException e) {
-                throw failure(timeout, e);
+                // The server of a world before may be closing, and a new one come at its place.
+                if (!e.closed() || ++closedOnUs == MOST_CLOSED_ON_US || deadline.hasPassed()) {
+                    throw failure(timeout, e);
+                }
+                deadline.pause(FIRST_PAUSE);
             } catch (IOException e) {
                 int percent = ThreadLocalRandom.current().nextInt(50, 151);
                 deadline.pause(pause.multipliedBy(percent).dividedBy(100));

@@ -157,7 +157,8 @@ final class Rendezvous {
         }
         return new Announcement(
                 hostName(),
-                local.address().getHostAddress(),
+                // A scope names an interface of this host, which others can not parse.
+                local.address().getHostAddress().replaceFirst("%.*", ""),
                 local.address().isLoopbackAddress() && !local.asked(),
                 places);
     }

@@ -112,6 +112,11 @@ record WorldStore(int port, String secret, List<String> addresses) {
         if (found.isEmpty()) {
             found.add(InetAddress.getLoopbackAddress());
         }
-        return found.stream().limit(MOST_ADDRESSES).map(InetAddress::getHostAddress).toList();
+        return found.stream().limit(MOST_ADDRESSES).map(WorldStore::text).toList();
+    }
+
+    /** Without a scope: it names an interface of this host, and others can not parse it. */
+    static String text(InetAddress address) {
+        return address.getHostAddress().replaceFirst("%.*", "");
     }
 }

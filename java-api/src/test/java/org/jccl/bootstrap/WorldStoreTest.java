@@ -54,6 +54,17 @@ class WorldStoreTest {
     }
 
     @Test
+    void noScopeOfThisHostIsTold() throws IOException {
+        byte[] ownNetwork = new byte[16];
+        ownNetwork[0] = (byte) 0xfd;
+        ownNetwork[15] = 2;
+        InetAddress scoped = Inet6Address.getByAddress(null, ownNetwork, 7);
+        assertThat(scoped.getHostAddress()).contains("%7");
+        assertThat(WorldStore.text(scoped)).isEqualTo("fd00:0:0:0:0:0:0:2");
+        assertThat(WorldStore.text(InetAddress.getByName("10.0.0.1"))).isEqualTo("10.0.0.1");
+    }
+
+    @Test
     void anAddressOfAnotherServiceIsPassedOver() {
         try (TcpStoreServer right =
                         TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0), SECRET);

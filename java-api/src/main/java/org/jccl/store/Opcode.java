@@ -103,6 +103,11 @@ enum Opcode {
         return fields;
     }
 
+    /** Whether a client that has proved nothing yet may send it; all of these are short. */
+    boolean isOfHandshake() {
+        return this == VALIDATE || this == AUTHENTICATE || this == PROVE;
+    }
+
     /** The opcode of this number, or null. */
     static Opcode of(byte number) {
         return BY_NUMBER[number & 0xFF];

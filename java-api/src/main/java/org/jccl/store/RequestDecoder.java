@@ -19,21 +19,34 @@ final class RequestDecoder {
         FIELD
     }
 
+    /** What an array and its place in a list take beside the bytes. */
+    private static final int PART_OVERHEAD = 32;
+
+    private final long mostBytes;
     private Expect expect = Expect.OPCODE;
     private IncomingBytes incoming = new IncomingBytes(Byte.BYTES);
     private Opcode opcode;
     private List<byte[]> parts;
     private int elementsLeft;
     private int field;
+    private long bytesLeft;
+
+    /**
+     * @param mostBytes of one request; a list of long values could fill the memory otherwise
+     */
+    RequestDecoder(long mostBytes) {
+        this.mostBytes = mostBytes;
+    }
 
     /**
      * Takes bytes until a request is complete.
      *
+     * @param served whether the client is through its handshake; before, nothing long is taken
      * @return the request, or null when more bytes are needed
      */
-    Request next(ByteBuffer from) throws BadRequestException {
+    Request next(ByteBuffer from, boolean served) throws BadRequestException {
         while (incoming.fill(from)) {
-            accept(incoming.bytes());
+            accept(incoming.bytes(), served);
             if (elementsLeft == 0) {
                 Request request = new Request(opcode, parts);
                 gather(Expect.OPCODE, Byte.BYTES);
@@ -44,13 +57,19 @@ final class RequestDecoder {
         return null;
     }
 
-    private void accept(byte[] bytes) throws BadRequestException {
+    private void accept(byte[] bytes, boolean served) throws BadRequestException {
         switch (expect) {
-            case OPCODE -> startRequest(bytes[0]);
+            case OPCODE -> startRequest(bytes[0], served);
             case COUNT -> startElements(bounded(bytes, StoreArguments.MAX_KEYS, "keys"));
             case LENGTH -> {
                 Opcode.Field kind = opcode.fields().get(field);
-                gather(Expect.FIELD, bounded(bytes, kind.bytes(), "bytes in a " + kind));
+                int length = bounded(bytes, kind.bytes(), "bytes in a " + kind);
+                bytesLeft -= length + PART_OVERHEAD;
+                if (bytesLeft < 0) {
+                    throw new BadRequestException(
+                            opcode + " of more than " + mostBytes + " bytes, make several");
+                }
+                gather(Expect.FIELD, length);
             }
             case FIELD -> {
                 parts.add(bytes);
@@ -61,11 +80,15 @@ final class RequestDecoder {
         }
     }
 
-    private void startRequest(byte number) throws BadRequestException {
+    private void startRequest(byte number, boolean served) throws BadRequestException {
         opcode = Opcode.of(number);
         if (opcode == null) {
             throw new BadRequestException("unknown opcode " + (number & 0xFF));
         }
+        if (!served && !opcode.isOfHandshake()) {
+            throw new BadRequestException(opcode + " before the handshake was complete");
+        }
+        bytesLeft = mostBytes;
         parts = new ArrayList<>();
         if (opcode.isList()) {
             gather(Expect.COUNT, Opcode.Field.LIST.bytes());

@@ -83,7 +83,7 @@ final class RequestHandler {
                     release(waiters.keyAppeared(key));
                 }
             }
-            case GET -> client.send(new WireBuffer().putBytes(value(request.key(0))).finish());
+            case GET -> client.send(values(List.of(request.key(0))));
             case ADD -> {
                 client.send(number(add(request.key(0), request.int64(1))));
                 release(waiters.keyAppeared(request.key(0)));
@@ -108,11 +108,7 @@ final class RequestHandler {
                 }
                 release(waiters.keyAppeared(request.key(0)));
             }
-            case MULTI_GET -> {
-                WireBuffer answer = new WireBuffer();
-                request.keys().forEach(key -> answer.putBytes(value(key)));
-                client.send(answer.finish());
-            }
+            case MULTI_GET -> client.send(values(request.keys()));
             case MULTI_SET -> multiSet(request);
             case CANCEL_WAIT -> {
                 waiters.cancel(client);
@@ -159,6 +155,17 @@ final class RequestHandler {
         } catch (NumberFormatException e) {
             throw new BadRequestException("ADD to a value that is not a number");
         }
+    }
+
+    /** The values as they are stored, not copied: together they may be larger than the memory. */
+    private List<ByteBuffer> values(List<String> wanted) {
+        List<ByteBuffer> answer = new ArrayList<>(2 * wanted.size());
+        for (String key : wanted) {
+            byte[] value = value(key);
+            answer.add(number(value.length));
+            answer.add(ByteBuffer.wrap(value));
+        }
+        return answer;
     }
 
     private byte[] value(String key) {

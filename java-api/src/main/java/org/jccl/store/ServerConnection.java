@@ -43,8 +43,20 @@ final class ServerConnection {
      */
     private static final int MAX_BACKLOG = 16 << 20;
 
+    /**
+     * Most bytes of one request: what clients can send at once, or less where this process has
+     * little memory; at least one value of the largest size and its key.
+     */
+    private static final long MOST_REQUEST_BYTES =
+            Math.max(
+                    2L * StoreArguments.MAX_VALUE_BYTES,
+                    Math.min(WireBuffer.MAX_BYTES, Runtime.getRuntime().maxMemory() / 8));
+
+    /** Written at once: the platform copies that much to memory outside the heap, and keeps it. */
+    private static final int WRITE_BYTES = 256 << 10;
+
     final SocketChannel channel;
-    final RequestDecoder decoder = new RequestDecoder();
+    RequestDecoder decoder = new RequestDecoder(MOST_REQUEST_BYTES);
     Stage stage = Stage.CONNECTED;
     byte[] nonce;
     Wait wait;
@@ -60,26 +72,44 @@ final class ServerConnection {
 
     /** Sends an answer, or keeps it until the client reads. */
     void send(ByteBuffer answer) throws IOException {
-        if (!unsent.isEmpty() && unsentBytes + answer.remaining() > MAX_BACKLOG) {
+        send(List.of(answer));
+    }
+
+    /** Sends an answer that consists of several pieces, or keeps it until the client reads. */
+    void send(List<ByteBuffer> answer) throws IOException {
+        long bytes = answer.stream().mapToLong(ByteBuffer::remaining).sum();
+        if (!unsent.isEmpty() && unsentBytes + bytes > MAX_BACKLOG) {
             throw new BadRequestException(
                     "the client does not read: %d bytes of answers wait".formatted(unsentBytes));
         }
-        unsent.add(answer);
-        unsentBytes += answer.remaining();
+        unsent.addAll(answer);
+        unsentBytes += bytes;
         flush();
     }
 
     /** Sends what it can. While answers wait, no further requests are read. */
     void flush() throws IOException {
         while (!unsent.isEmpty()) {
-            unsentBytes -= channel.write(unsent.peek());
-            if (unsent.peek().hasRemaining()) {
+            ByteBuffer first = unsent.peek();
+            int length = Math.min(first.remaining(), WRITE_BYTES);
+            int sent = channel.write(first.slice(first.position(), length));
+            first.position(first.position() + sent);
+            unsentBytes -= sent;
+            if (sent < length) {
                 selection.interestOps(SelectionKey.OP_WRITE);
                 return;
             }
-            unsent.remove();
+            if (!first.hasRemaining()) {
+                unsent.remove();
+            }
         }
         selection.interestOps(SelectionKey.OP_READ);
+    }
+
+    /** Lets go of the memory of a connection that is gone. */
+    void forget() {
+        decoder = null;
+        unsent.clear();
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.store.ServerConnection.Stage;
 
 /**
@@ -27,8 +29,11 @@ import org.jccl.store.ServerConnection.Stage;
  *
  * <p>A connection is closed, and nothing else happens, when its client does not start with
  * PyTorch's VALIDATE message within 30 seconds, sends garbage or an unknown opcode, announces a key
- * of more than 8192 bytes, a value of more than 8 MiB or a list of more than 131,072 keys, adds to
- * a value that is not a number, or does not read its answers while more than 16 MiB of them wait.
+ * of more than 8192 bytes, a value of more than 8 MiB, a list of more than 131,072 keys or a
+ * request of more than an eighth of the heap (16 MiB at least, 256 MiB at most), adds to a value
+ * that is not a number, or does not read its answers while more than 16 MiB of them wait. Before
+ * the secret is proved nothing but the messages of the handshake is taken. A request for which
+ * there is no memory closes its connection as well. What is stored has no limit of its own.
  *
  * <p>Keep the server open until all clients are done. Safe for use by several threads.
  */
@@ -245,16 +250,37 @@ public final class TcpStoreServer implements AutoCloseable {
     private void run() {
         try {
             while (!closed) {
-                selector.select(this::ready, pauseMillis());
-                dropLateNewcomers();
-                resumeAccepting();
+                turn();
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | ClosedSelectorException e) {
             LOG.log(System.Logger.Level.ERROR, this + " ends after a failure", e);
         } finally {
             selector.keys().forEach(key -> closeQuietly(key.channel()));
             closeQuietly(selector);
             count(-connected);
+        }
+    }
+
+    /** All ranks depend on this thread, so nothing but the selector's own failure ends it. */
+    private void turn() throws IOException {
+        try {
+            selector.select(this::ready, pauseMillis());
+            dropLateNewcomers();
+            resumeAccepting();
+        } catch (ClosedSelectorException e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            LockSupport.parkNanos(ACCEPT_PAUSE.toNanos()); // it may happen again at once
+            tell(System.Logger.Level.ERROR, "goes on after a failure", e);
+        }
+    }
+
+    /** Logging takes memory, which may be what is missing. */
+    private void tell(System.Logger.Level level, String what, Throwable why) {
+        try {
+            LOG.log(level, this + " " + what, why);
+        } catch (OutOfMemoryError e) {
+            return; // nothing left to tell it with
         }
     }
 
@@ -285,8 +311,9 @@ public final class TcpStoreServer implements AutoCloseable {
             }
         } catch (IOException e) {
             drop(client, e);
-        } catch (RuntimeException e) {
-            drop(client, new IOException("the request could not be served", e));
+        } catch (RuntimeException | Error e) {
+            drop(client, null);
+            tell(System.Logger.Level.WARNING, "could not serve a request", e);
         }
     }
 
@@ -296,9 +323,11 @@ public final class TcpStoreServer implements AutoCloseable {
             throw new IOException("closed by the client");
         }
         received.flip();
-        for (Request request = client.decoder.next(received);
-                request != null && client.channel.isOpen();
-                request = client.decoder.next(received)) {
+        while (client.channel.isOpen()) {
+            Request request = client.decoder.next(received, client.stage == Stage.SERVED);
+            if (request == null) {
+                return;
+            }
             handler.handle(client, request);
         }
     }
@@ -330,6 +359,9 @@ public final class TcpStoreServer implements AutoCloseable {
         } catch (IOException e) {
             closeQuietly(channel);
             LOG.log(System.Logger.Level.DEBUG, this + " lost a client that just connected", e);
+        } catch (RuntimeException | Error e) {
+            closeQuietly(channel);
+            throw e;
         }
     }
 
@@ -349,9 +381,12 @@ public final class TcpStoreServer implements AutoCloseable {
     }
 
     private void drop(ServerConnection client, IOException why) {
-        LOG.log(
-                System.Logger.Level.DEBUG,
-                () -> "%s closes the connection of %s: %s".formatted(this, client, why));
+        if (why != null) {
+            LOG.log(
+                    System.Logger.Level.DEBUG,
+                    () -> "%s closes the connection of %s: %s".formatted(this, client, why));
+        }
+        client.forget();
         handler.disconnected(client);
         if (client.channel.isOpen()) {
             closeQuietly(client.channel);

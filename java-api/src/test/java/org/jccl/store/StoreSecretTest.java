@@ -16,6 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A server that serves only those who know its secret. */
 final class StoreSecretTest {
@@ -55,6 +57,16 @@ final class StoreSecretTest {
                                         StoreContract.bytes("wrong")))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("another secret or none");
+    }
+
+    /** Before anything of it is kept: keys and values without end could fill the memory. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0b", "01", "0a", "12"})
+    void takesNothingButTheHandshakeFromWhoProvedNothing(String opcode) throws Exception {
+        try (RawClient stranger = RawClient.validated(server)) {
+            stranger.socket.setSoTimeout(20_000); // before the time for handshakes is over
+            stranger.send(opcode).expectClosed();
+        }
     }
 
     @Test

@@ -18,7 +18,8 @@ final class AscendEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return environment.containsKey("RANK_ID") || environment.containsKey("RANK_SIZE");
+        return LaunchVariables.given(environment).containsKey("RANK_ID")
+                || environment.containsKey("RANK_SIZE");
     }
 
     @Override

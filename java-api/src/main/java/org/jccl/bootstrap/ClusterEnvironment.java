@@ -73,6 +73,7 @@ public sealed interface ClusterEnvironment
      * @return this process's place
      * @throws BootstrapException when no launcher is recognised, or when the recognised one's
      *     variables are missing, malformed or contradict each other
+     * @throws org.jccl.UsageException when the environment is null
      */
     static Membership readFirst(Map<String, String> environment) {
         for (ClusterEnvironment launcher : KNOWN) {

@@ -29,6 +29,9 @@ final class HostedStore implements AutoCloseable {
     /** How long to try an address where there are others. */
     private static final Duration FIRST_PATIENCE = Duration.ofSeconds(1);
 
+    /** As good as for ever; a longer time can not be counted in nanoseconds. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
     private static final String LOOPBACK = "127.0.0.1";
 
     private final TcpStoreServer server;
@@ -157,7 +160,8 @@ final class HostedStore implements AutoCloseable {
         asker.setDaemon(true);
         asker.start();
         try {
-            return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+            return answer.get(
+                    TimeLimit.in(timeout).atMost(LONGEST).toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             throw unknownHost(host, port, e.getCause().toString(), e.getCause());
         } catch (TimeoutException e) {

@@ -16,7 +16,9 @@ final class HydraEnvironment implements ClusterEnvironment {
     /** Slurm's own PMI plugin sets PMI_RANK too; only Hydra counts ranks a host. */
     @Override
     public boolean detect(Map<String, String> environment) {
-        boolean pmi = environment.containsKey("PMI_RANK") || environment.containsKey("PMI_SIZE");
+        boolean pmi =
+                LaunchVariables.given(environment).containsKey("PMI_RANK")
+                        || environment.containsKey("PMI_SIZE");
         return pmi
                 && (environment.containsKey("MPI_LOCALRANKID")
                         || !environment.containsKey("SLURM_PROCID"));

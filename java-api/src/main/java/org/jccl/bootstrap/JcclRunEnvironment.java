@@ -14,7 +14,7 @@ final class JcclRunEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return environment.containsKey(LaunchVariables.JCCL_RUN_ID);
+        return LaunchVariables.given(environment).containsKey(LaunchVariables.JCCL_RUN_ID);
     }
 
     @Override

@@ -19,7 +19,7 @@ final class KubeflowEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return isTrainer(environment)
+        return isTrainer(LaunchVariables.given(environment))
                 || (environment.containsKey("KUBERNETES_SERVICE_HOST")
                         && environment.containsKey(LaunchVariables.RANK)
                         && !environment.containsKey(LaunchVariables.LOCAL_RANK));

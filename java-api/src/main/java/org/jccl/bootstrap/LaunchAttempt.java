@@ -21,16 +21,23 @@ final class LaunchAttempt {
     private final NodeAgreement nodes;
     private final int attempt;
     private final int masterPort;
+    private final OrphanReaper reaper;
     private final List<RankProcess> ranks = new ArrayList<>();
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
     private volatile boolean shuttingDown;
     private boolean stopped;
 
-    LaunchAttempt(LaunchSettings settings, NodeAgreement nodes, int attempt, int masterPort) {
+    LaunchAttempt(
+            LaunchSettings settings,
+            NodeAgreement nodes,
+            int attempt,
+            int masterPort,
+            OrphanReaper reaper) {
         this.settings = settings;
         this.nodes = nodes;
         this.attempt = attempt;
         this.masterPort = masterPort;
+        this.reaper = reaper;
     }
 
     /**
@@ -78,7 +85,8 @@ final class LaunchAttempt {
                                 place,
                                 settings,
                                 LaunchVariables.of(settings, place, attempt, masterPort, logs),
-                                logs);
+                                logs,
+                                reaper);
                 ranks.add(process);
                 process.onExit().thenRun(() -> ended.add(process));
             } catch (IOException e) {
@@ -102,15 +110,17 @@ final class LaunchAttempt {
         int running = ranks.size();
         try {
             while (running > 0) {
-                RankProcess process =
-                        ended.poll(limit.atMost(POLL).toNanos(), TimeUnit.NANOSECONDS);
+                // Ranks that have ended are told of a little later, also when the time is over.
+                boolean over = limit.isOver() && ranks.stream().anyMatch(RankProcess::isAlive);
+                Duration pause = limit.isOver() && !over ? POLL : limit.atMost(POLL);
+                RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
                 if (process != null && process.exitCode() != 0) {
                     return Optional.of(rankFailed(process));
                 }
                 if (process != null) {
                     process.drainOutput();
                     running--;
-                } else if (limit.isOver()) {
+                } else if (over) {
                     return Optional.of(timedOut());
                 } else if (settings.nodes() > 1) {
                     Optional<LaunchException> elsewhere = nodes.failedElsewhere();

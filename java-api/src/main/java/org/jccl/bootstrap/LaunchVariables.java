@@ -4,6 +4,8 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /**
  * The variables that {@link ProcessLauncher} gives to a rank: torchrun's, and a run id of our own.
@@ -74,6 +76,15 @@ final class LaunchVariables {
             variables.put(THREADS, "1");
         }
         return variables;
+    }
+
+    /** The environment that a caller passed. */
+    static Map<String, String> given(Map<String, String> environment) {
+        if (environment == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "environment is null; pass System.getenv()");
+        }
+        return environment;
     }
 
     private static boolean chosen(String variable, LaunchSettings settings) {

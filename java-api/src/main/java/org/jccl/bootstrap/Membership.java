@@ -29,6 +29,9 @@ public record Membership(
         boolean storeIsHosted,
         int restarts) {
 
+    /** Most ranks of a world: what is told of each rank has to fit into one call of a store. */
+    public static final int MOST_RANKS = 131_072;
+
     /**
      * Checks that the rank lies in the world.
      *
@@ -41,9 +44,21 @@ public record Membership(
      * @param masterPort port of the store
      * @param storeIsHosted whether the launcher serves the store
      * @param restarts how often the ranks were started again
-     * @throws UsageException when the rank does not exist
+     * @throws UsageException when the rank does not exist, or the world has more than {@link
+     *     #MOST_RANKS}
      */
     public Membership {
+        if (worldSize > MOST_RANKS) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "world size "
+                            + worldSize
+                            + ", as given by "
+                            + source
+                            + ", is more than "
+                            + MOST_RANKS
+                            + ", the most ranks that a world may have");
+        }
         if (worldSize < 1 || rank < 0 || rank >= worldSize) {
             throw new UsageException(
                     FailureContext.NONE,

@@ -34,7 +34,7 @@ final class MembershipReader {
 
     MembershipReader(String launcher, Map<String, String> environment) {
         this.launcher = launcher;
-        this.environment = environment;
+        this.environment = LaunchVariables.given(environment);
     }
 
     /** The value of the first of these variables that is set and not blank. */

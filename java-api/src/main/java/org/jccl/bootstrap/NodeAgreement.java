@@ -138,7 +138,7 @@ final class NodeAgreement {
             return new Conclusion(own.or(() -> lost), false);
         }
         try {
-            own.ifPresent(this::tell);
+            own.ifPresent(failure -> tell(failure, limit));
             boolean allStopped = leave(own.isPresent(), limit);
             Optional<LaunchException> failure =
                     own.or(() -> failure().map(LaunchException::onAnotherNode));
@@ -158,12 +158,12 @@ final class NodeAgreement {
         }
     }
 
-    private void tell(LaunchException failure) {
+    private void tell(LaunchException failure, TimeLimit limit) {
         String why = failure.getMessage().lines().findFirst().orElse("");
         byte[] said = bytes("node " + settings.nodeRank() + ": " + why);
         boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
         // A rank that failed may do better next time; time that is over will not come back.
-        if (first && failure.failures().isEmpty()) {
+        if (first && (failure.failures().isEmpty() || limit.isOver())) {
             store.set(GIVEN_UP, said);
         }
     }

@@ -15,7 +15,7 @@ final class OpenMpiEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return environment.containsKey("OMPI_COMM_WORLD_RANK")
+        return LaunchVariables.given(environment).containsKey("OMPI_COMM_WORLD_RANK")
                 || environment.containsKey("OMPI_COMM_WORLD_SIZE");
     }
 

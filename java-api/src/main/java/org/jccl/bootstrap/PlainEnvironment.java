@@ -18,7 +18,7 @@ final class PlainEnvironment implements ClusterEnvironment {
                         LaunchVariables.WORLD_SIZE,
                         LaunchVariables.MASTER_ADDR,
                         LaunchVariables.MASTER_PORT)
-                .anyMatch(environment::containsKey);
+                .anyMatch(LaunchVariables.given(environment)::containsKey);
     }
 
     @Override

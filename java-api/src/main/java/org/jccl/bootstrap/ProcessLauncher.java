@@ -16,7 +16,9 @@ import org.jccl.store.TcpStore;
  *
  * <p>Each rank finds its place with the init method {@code env://}. When the first rank fails, the
  * others are told to stop (SIGTERM), and killed (SIGKILL) when they do not. The same happens when
- * the time is over, when the thread that runs the job is interrupted and when this JVM ends.
+ * the time is over, when the thread that runs the job is interrupted and when this JVM ends. When
+ * this JVM is killed (SIGKILL), a small shell that was started beside it kills the ranks and what
+ * they have started, found by the variable {@code JCCL_LAUNCHER} in their environment.
  *
  * <p>A launcher is safe for use by several threads; each {@link #run()} is a job of its own.
  */
@@ -70,8 +72,9 @@ public final class ProcessLauncher {
     public void run() {
         TimeLimit limit = TimeLimit.in(settings.timeout());
         try (HostedStore hosted = openStore(limit);
-                TcpStore store = hosted.client().duplicate(SILENCE)) {
-            NodeAgreement.Conclusion end = attempt(store, 0, limit);
+                TcpStore store = hosted.client().duplicate(SILENCE);
+                OrphanReaper reaper = OrphanReaper.start()) {
+            NodeAgreement.Conclusion end = attempt(store, 0, limit, reaper);
             for (int attempt = 1; end.restart(); attempt++) {
                 LOGGER.log(
                         Level.WARNING,
@@ -79,7 +82,7 @@ public final class ProcessLauncher {
                         attempt,
                         settings.maxRestarts(),
                         end.failure().map(Throwable::getMessage).orElse(""));
-                end = attempt(store, attempt, limit);
+                end = attempt(store, attempt, limit, reaper);
             }
             if (end.failure().isPresent()) {
                 throw end.failure().get();
@@ -95,10 +98,12 @@ public final class ProcessLauncher {
                 : HostedStore.connect(host, settings.masterPort(), timeout);
     }
 
-    private NodeAgreement.Conclusion attempt(TcpStore store, int attempt, TimeLimit limit) {
+    private NodeAgreement.Conclusion attempt(
+            TcpStore store, int attempt, TimeLimit limit, OrphanReaper reaper) {
         NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
         nodes.enter(limit);
         return nodes.conclude(
-                new LaunchAttempt(settings, nodes, attempt, store.port()).run(limit), limit);
+                new LaunchAttempt(settings, nodes, attempt, store.port(), reaper).run(limit),
+                limit);
     }
 }

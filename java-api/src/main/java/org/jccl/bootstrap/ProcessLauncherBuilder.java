@@ -3,6 +3,7 @@ package org.jccl.bootstrap;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,7 +62,7 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncherBuilder mainClass(Class<?> mainClass, String... arguments) {
         this.mainClass = given(mainClass, "main class").getName();
-        this.arguments = List.of(given(arguments, "list of arguments"));
+        this.arguments = words(asList(arguments, "list of arguments"), "list of arguments");
         this.command = null;
         return this;
     }
@@ -74,7 +75,7 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder command(List<String> command) {
-        this.command = List.copyOf(given(command, "command"));
+        this.command = words(command, "command");
         check(!command.isEmpty(), "the command is empty; name a program");
         return this;
     }
@@ -86,7 +87,7 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder role(String name) {
-        this.role = given(name, "name of the role");
+        this.role = text(name, "name of the role");
         return this;
     }
 
@@ -102,8 +103,8 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncherBuilder addRole(String name, int ranks, List<String> command) {
         checkRanks(ranks);
-        String newName = given(name, "name of the role");
-        List<String> words = List.copyOf(given(command, "command of role " + name));
+        String newName = text(name, "name of the role");
+        List<String> words = words(command, "command of role " + name);
         check(!words.isEmpty(), "the command of role " + name + " is empty; name a program");
         moreRoles.add(new LaunchRole(newName, ranks, words));
         return this;
@@ -127,7 +128,8 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder jvmArguments(String... arguments) {
-        this.jvmArguments = List.of(given(arguments, "list of JVM arguments"));
+        this.jvmArguments =
+                words(asList(arguments, "list of JVM arguments"), "list of JVM arguments");
         return this;
     }
 
@@ -151,7 +153,11 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder environment(String name, String value) {
-        environment.put(given(name, "name of the variable"), given(value, "value of " + name));
+        text(name, "name of the variable");
+        check(
+                !name.isEmpty() && name.indexOf('=') < 0,
+                "the name of the variable is '" + name + "'; it is not empty and has no '='");
+        environment.put(name, text(value, "value of " + name));
         return this;
     }
 
@@ -197,7 +203,7 @@ public final class ProcessLauncherBuilder {
         check(
                 port >= 0 && port <= HIGHEST_PORT,
                 "master port " + port + " is not between 0 and " + HIGHEST_PORT);
-        this.masterAddress = given(address, "master address");
+        this.masterAddress = text(address, "master address");
         this.masterPort = port;
         return this;
     }
@@ -209,7 +215,7 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder runId(String runId) {
-        this.runId = given(runId, "run id");
+        this.runId = text(runId, "run id");
         check(!runId.isBlank(), "the run id is blank");
         return this;
     }
@@ -290,8 +296,8 @@ public final class ProcessLauncherBuilder {
      * Checks that the job is complete.
      *
      * @return the launcher, which later calls on this builder do not change
-     * @throws UsageException when there is nothing to run, two roles have the same name, or there
-     *     are several nodes and no master port
+     * @throws UsageException when there is nothing to run, two roles have the same name, there are
+     *     several nodes and no master port, or more ranks than a world may have
      * @throws org.jccl.BootstrapException when the java executable does not tell its version
      */
     public ProcessLauncher build() {
@@ -305,6 +311,10 @@ public final class ProcessLauncherBuilder {
         check(
                 roles.stream().map(LaunchRole::name).distinct().count() == roles.size(),
                 "two roles have the same name: " + roles.stream().map(LaunchRole::name).toList());
+        long world = nodes * roles.stream().mapToLong(LaunchRole::ranks).sum();
+        check(
+                world <= Membership.MOST_RANKS,
+                world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
         return new ProcessLauncher(
                 new LaunchSettings(
                         List.copyOf(roles),
@@ -335,6 +345,23 @@ public final class ProcessLauncherBuilder {
 
     private static void checkRanks(int ranks) {
         check(ranks >= 1, "the number of ranks is " + ranks + "; start at least 1");
+    }
+
+    private static List<String> asList(String[] arguments, String what) {
+        return Arrays.asList(given(arguments, what));
+    }
+
+    private static List<String> words(List<String> list, String what) {
+        List<String> words = new ArrayList<>(given(list, what));
+        words.forEach(word -> text(word, "word of the " + what));
+        return List.copyOf(words);
+    }
+
+    /** No process can be given a text with the character that ends one. */
+    private static String text(String argument, String what) {
+        given(argument, what);
+        check(argument.indexOf('\0') < 0, "the " + what + " has a character of value 0");
+        return argument;
     }
 
     private static <T> T given(T argument, String what) {

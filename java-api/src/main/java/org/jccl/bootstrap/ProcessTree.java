@@ -12,6 +12,9 @@ import java.util.concurrent.TimeoutException;
 /** Stops processes together with everything they started. */
 final class ProcessTree {
 
+    /** As good as for ever; a longer time can not be counted in milliseconds. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
     private ProcessTree() {}
 
     /**
@@ -41,7 +44,8 @@ final class ProcessTree {
         CompletableFuture<?>[] ends =
                 processes.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
         try {
-            CompletableFuture.allOf(ends).get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            Duration time = limit.compareTo(LONGEST) > 0 ? LONGEST : limit;
+            CompletableFuture.allOf(ends).get(time.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             // The caller wants to leave: go on to the kill, and let it see the interruption.
             Thread.currentThread().interrupt();

@@ -45,19 +45,22 @@ final class RankProcess {
      * @param place which rank it is, and what it runs
      * @param environment the variables that tell it who it is
      * @param logs folder for its output, if it is kept
+     * @param reaper kills the process when this one is killed
      * @throws IOException when the command can not be started or the logs not be written
      */
     RankProcess(
             LaunchPlace place,
             LaunchSettings settings,
             Map<String, String> environment,
-            Optional<Path> logs)
+            Optional<Path> logs,
+            OrphanReaper reaper)
             throws IOException {
         this.rank = place.rank();
         this.settings = settings;
         ProcessBuilder builder = new ProcessBuilder(place.role().command());
         builder.environment().putAll(settings.environment());
         builder.environment().putAll(environment);
+        reaper.mark(builder);
         // Ranks share no input, and one that read from a terminal would stop the job.
         builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
         settings.directory().map(Path::toFile).ifPresent(builder::directory);

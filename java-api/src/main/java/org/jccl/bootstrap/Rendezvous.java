@@ -3,9 +3,11 @@ package org.jccl.bootstrap;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
@@ -14,6 +16,8 @@ import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
 import org.jccl.store.FileStore;
 import org.jccl.store.Store;
+import org.jccl.store.StoreTimeoutException;
+import org.jccl.store.TcpStore;
 
 /**
  * Where the ranks of a job meet: this process's place among them and a store that all of them
@@ -25,6 +29,9 @@ import org.jccl.store.Store;
 public final class Rendezvous implements AutoCloseable {
 
     private static final String ENVIRONMENT = "env";
+
+    /** Set by each rank that has reached the store, for the message about those that have not. */
+    private static final String HERE = "jccl/here/";
 
     private final Membership membership;
     private final Store store;
@@ -150,10 +157,7 @@ public final class Rendezvous implements AutoCloseable {
                             Optional.of(served.port()),
                             false,
                             0);
-            served.client().joinWorkers();
-            if (serve) {
-                served.client().awaitWorkers(world.size(), timeout);
-            }
+            meet(served.client(), place, serve, timeout);
             return new Rendezvous(place, served.client(), served::close);
         } catch (RuntimeException e) {
             if (served != null) {
@@ -280,15 +284,36 @@ public final class Rendezvous implements AutoCloseable {
                         ? HostedStore.serve(host, port, timeout)
                         : HostedStore.connect(host, port, timeout);
         try {
-            hosted.client().joinWorkers();
-            if (serve) {
-                hosted.client().awaitWorkers(place.worldSize(), timeout);
-            }
+            meet(hosted.client(), place, serve, timeout);
         } catch (RuntimeException e) {
             hosted.close();
             throw e;
         }
         return new Rendezvous(place, hosted.client(), hosted::close);
+    }
+
+    /** The rank that serves the store waits for the others. */
+    private static void meet(TcpStore store, Membership place, boolean serve, Duration timeout) {
+        store.set(HERE + place.rank(), new byte[0]);
+        store.joinWorkers();
+        if (serve) {
+            try {
+                store.awaitWorkers(place.worldSize(), timeout);
+            } catch (StoreTimeoutException e) {
+                throw new StoreTimeoutException(
+                        e.reason() + ". Missing: " + missing(store, place.worldSize()), e);
+            }
+        }
+    }
+
+    /** PyTorch's ranks count themselves, but do not say which they are. */
+    private static String missing(TcpStore store, int worldSize) {
+        List<Integer> silent =
+                IntStream.range(0, worldSize)
+                        .filter(rank -> !store.check(List.of(HERE + rank)))
+                        .boxed()
+                        .toList();
+        return "ranks " + silent + ", but for those among them that are PyTorch's";
     }
 
     /**

@@ -33,7 +33,9 @@ final class SlurmEnvironment implements ClusterEnvironment {
      */
     @Override
     public boolean detect(Map<String, String> environment) {
-        boolean isTask = environment.containsKey("SLURM_PROCID") && environment.containsKey(TASKS);
+        boolean isTask =
+                LaunchVariables.given(environment).containsKey("SLURM_PROCID")
+                        && environment.containsKey(TASKS);
         boolean isShell =
                 "1".equals(environment.get(TASKS))
                         && !"1".equals(environment.getOrDefault(LaunchVariables.WORLD_SIZE, "1"));

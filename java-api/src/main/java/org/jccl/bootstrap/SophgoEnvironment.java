@@ -17,7 +17,7 @@ final class SophgoEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return environment.containsKey("CHIP_MAP");
+        return LaunchVariables.given(environment).containsKey("CHIP_MAP");
     }
 
     @Override

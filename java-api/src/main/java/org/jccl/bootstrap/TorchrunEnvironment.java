@@ -12,7 +12,7 @@ final class TorchrunEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return environment.containsKey(LaunchVariables.TORCHELASTIC_RUN_ID);
+        return LaunchVariables.given(environment).containsKey(LaunchVariables.TORCHELASTIC_RUN_ID);
     }
 
     @Override

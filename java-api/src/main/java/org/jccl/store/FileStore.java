@@ -324,6 +324,11 @@ public final class FileStore implements Store {
                 log.refreshUnderLock();
             }
             return step.run(log.keys());
+        } catch (NumberFormatException e) {
+            throw new StoreException(
+                    "%s on %s: its count of open stores is not a number, so it is corrupt or no store file. Delete it when no job uses it, or give the job another path"
+                            .formatted(operation, this),
+                    e);
         } catch (FileNotFoundException e) {
             throw new StoreException(
                     "%s on %s: the file is gone or may not be read (%s). Give every rank the same path and world size, and do not delete the file while the job runs"

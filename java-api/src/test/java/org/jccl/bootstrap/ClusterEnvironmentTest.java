@@ -16,6 +16,7 @@ import java.util.logging.Filter;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.jccl.BootstrapException;
+import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -538,5 +539,28 @@ class ClusterEnvironmentTest {
                 .hasMessageContaining("RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT")
                 .hasMessageContaining("jccl run --nproc-per-node")
                 .hasMessageContaining("Slurm");
+    }
+
+    @Test
+    void anEnvironmentThatIsNullIsRefused() {
+        assertThatThrownBy(() -> ClusterEnvironment.readFirst(null))
+                .isInstanceOf(UsageException.class);
+        for (ClusterEnvironment launcher : ClusterEnvironment.KNOWN) {
+            assertThatThrownBy(() -> launcher.detect(null)).isInstanceOf(UsageException.class);
+            assertThatThrownBy(() -> launcher.read(null)).isInstanceOf(UsageException.class);
+        }
+    }
+
+    @Test
+    void aWorldThatNoStoreCouldHoldIsRefused() {
+        Map<String, String> environment =
+                Map.of(
+                        "RANK", "0",
+                        "WORLD_SIZE", Integer.toString(Integer.MAX_VALUE),
+                        "MASTER_ADDR", "h",
+                        "MASTER_PORT", "1");
+        assertThatThrownBy(() -> ClusterEnvironment.readFirst(environment))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("131072");
     }
 }

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ProcessLauncherTest {
 
@@ -466,5 +467,58 @@ class ProcessLauncherTest {
         Files.writeString(java, "#!/bin/sh\necho 'openjdk version \"24.0.2\" 2025-07-15' >&2\n");
         assertThat(java.toFile().setExecutable(true)).isTrue();
         assertThat(JavaCommand.featureVersion(java)).isEqualTo(24);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "A=B", "=", "A\0B"})
+    void namesThatNoEnvironmentCanHoldAreRefused(String name) {
+        assertThatThrownBy(() -> ranks(1).environment(name, "value"))
+                .isInstanceOf(UsageException.class);
+    }
+
+    @Test
+    void textsThatNoProcessCanBeGivenAreRefused() {
+        String bad = "a\0b";
+        assertThatThrownBy(() -> ranks(1).environment("A", bad)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> ranks(1).runId(bad)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> ranks(1).role(bad)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> ranks(1).master(bad, 0)).isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> ranks(1).command(List.of("echo", bad)))
+                .isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> ranks(1).jvmArguments(bad)).isInstanceOf(UsageException.class);
+    }
+
+    @Test
+    void moreRanksThanAWorldMayHaveAreRefused() {
+        assertThatThrownBy(() -> shell(Integer.MAX_VALUE, "true").build())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("more than");
+        assertThatThrownBy(() -> shell(65_536, "true").nodes(65_536, 0).master("h", 29500).build())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("more than");
+    }
+
+    @Test
+    void aGracePeriodWithoutEndDoesNotHideTheFailure() {
+        LaunchException failure =
+                failureOf(
+                        shell(2, "test $RANK = 0 && exit 7; sleep 1000")
+                                .grace(Duration.ofSeconds(Long.MAX_VALUE))
+                                .build());
+        assertThat(failure.exitCode()).isEqualTo(7);
+        assertThat(failure).hasMessageContaining("exited with code 7");
+    }
+
+    @Test
+    void timeThatIsOverWhileRanksFailAgainAndAgainTellsWhy() {
+        LaunchException failure =
+                failureOf(
+                        shell(1, "exit 9")
+                                .maxRestarts(Integer.MAX_VALUE)
+                                .timeout(Duration.ofMillis(700))
+                                .build());
+        assertThat(failure.getMessage())
+                .doesNotContain("ranks []")
+                .containsAnyOf("exited with code 9", "ranks [0] were still running");
     }
 }

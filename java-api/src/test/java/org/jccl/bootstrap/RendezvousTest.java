@@ -26,6 +26,7 @@ import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import org.jccl.store.StoreException;
+import org.jccl.store.StoreTimeoutException;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -326,5 +327,20 @@ class RendezvousTest {
                     .isInstanceOf(BootstrapException.class)
                     .hasMessageContaining("the world size is missing");
         }
+    }
+
+    @Test
+    void rankZeroNamesThoseWhoDidNotCome() {
+        assertThatThrownBy(
+                        () ->
+                                Rendezvous.join(
+                                        "tcp://127.0.0.1:" + freePort(),
+                                        OptionalInt.of(0),
+                                        OptionalInt.of(3),
+                                        Duration.ofMillis(200),
+                                        Map.of()))
+                .isInstanceOf(StoreTimeoutException.class)
+                .hasMessageContaining("1/3 clients joined")
+                .hasMessageContaining("Missing: ranks [1, 2]");
     }
 }

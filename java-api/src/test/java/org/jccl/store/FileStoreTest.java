@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -118,5 +121,24 @@ final class FileStoreTest extends StoreContract {
         assertThatThrownBy(() -> FileStore.open(null, 1, SHORT)).isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> FileStore.open(nowhere, 0, SHORT))
                 .isInstanceOf(UsageException.class);
+    }
+
+    @Test
+    void aCountThatIsNoNumberIsReported(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("store");
+        byte[] name = "refcount/".getBytes(StandardCharsets.US_ASCII);
+        byte[] value = "many".getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer record =
+                ByteBuffer.allocate(2 * Integer.BYTES + name.length + value.length)
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .putInt(name.length)
+                        .put(name)
+                        .putInt(value.length)
+                        .put(value);
+        Files.write(file, record.array());
+        assertThatThrownBy(() -> FileStore.open(file, 1, Duration.ofSeconds(30)))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("corrupt")
+                .hasMessageContaining(file.toString());
     }
 }

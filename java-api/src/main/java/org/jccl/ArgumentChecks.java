@@ -262,6 +262,6 @@ final class ArgumentChecks {
     private FailureContext context(Operation operation) {
         return operation == null || operation.kind == null
                 ? context
-                : new FailureContext(context.group(), rank, operation.kind.toString(), -1);
+                : context.of(operation.kind.toString(), -1);
     }
 }

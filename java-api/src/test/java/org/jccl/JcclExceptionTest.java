@@ -6,6 +6,8 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class JcclExceptionTest {
@@ -39,6 +41,18 @@ class JcclExceptionTest {
         assertThat(new FailureContext("", -1, "barrier()", -1)).hasToString("barrier()");
         assertThat(new FailureContext("g", 1, "barrier()", 0))
                 .hasToString("group 'g', rank 1, operation 0 barrier()");
+    }
+
+    @Test
+    void aSmallerGroupsRanksAreNamedByBothNumbers() {
+        FailureContext part = new FailureContext("world/split0-1", 1, "", -1, List.of(2, 5));
+        assertThat(part.of("barrier()", 0))
+                .hasToString(
+                        "group 'world/split0-1' (ranks 2, 5 of the world), rank 1 (5 of the world),"
+                                + " operation 0 barrier()");
+        List<Integer> many = IntStream.range(1, 100).boxed().toList();
+        assertThat(new FailureContext("half", 0, "", -1, many).toString())
+                .contains("15, 16, ... of the world");
     }
 
     @Test

@@ -17,6 +17,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.spi.RefusedOperationException;
 
 /** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
 final class GlooCommunicator implements Communicator {
@@ -54,7 +55,7 @@ final class GlooCommunicator implements Communicator {
     }
 
     void listen(String address) {
-        check(GlooNative.listen(handle, address));
+        checkSetUp(GlooNative.listen(handle, address));
     }
 
     int address(int peer, byte[] out) {
@@ -67,7 +68,7 @@ final class GlooCommunicator implements Communicator {
 
     void connect(int peer, byte[] address, Duration within) {
         long millis = Math.max(1, within.toMillis());
-        check(GlooNative.connect(handle, peer, address, address.length, millis));
+        checkSetUp(GlooNative.connect(handle, peer, address, address.length, millis));
     }
 
     @Override
@@ -79,6 +80,15 @@ final class GlooCommunicator implements Communicator {
     @Override
     public boolean reducesListsApart() {
         return torch;
+    }
+
+    @Override
+    public void requireUnevenGather() {
+        if (torch) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "PyTorch's ranks gather equal parts only: pad them to the largest");
+        }
     }
 
     @Override
@@ -239,9 +249,19 @@ final class GlooCommunicator implements Communicator {
 
     private long check(int status) {
         if (status != GlooNative.OK) {
-            throw failure(status);
+            JcclException failure = failure(status);
+            // PyTorch's ranks count such a call and refuse it, and so does the shim.
+            throw torch && status == GlooNative.INVALID
+                    ? new RefusedOperationException(failure.reason())
+                    : failure;
         }
         return 0;
+    }
+
+    private void checkSetUp(int status) {
+        if (status != GlooNative.OK) {
+            throw failure(status);
+        }
     }
 
     private JcclException failure(int status) {

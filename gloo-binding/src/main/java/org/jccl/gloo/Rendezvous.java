@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -17,6 +18,7 @@ import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.UsageException;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
@@ -33,6 +35,7 @@ import org.jccl.store.TcpStore;
 final class Rendezvous {
 
     private static final int LONGEST_ADDRESS = 1024;
+    private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
     private final CommunicatorConfig config;
     private final GlooCommunicator communicator;
@@ -185,11 +188,18 @@ final class Rendezvous {
     }
 
     private static String missing(Store store, IntFunction<String> key, List<Integer> ranks) {
+        List<Integer> missing = new CopyOnWriteArrayList<>();
+        Runnable look =
+                () ->
+                        ranks.stream()
+                                .filter(rank -> !store.check(List.of(key.apply(rank))))
+                                .forEach(missing::add);
         try {
-            return "ranks "
-                    + ranks.stream()
-                            .filter(rank -> !store.check(List.of(key.apply(rank))))
-                            .toList();
+            // The time is over: what only explains must not take as long again.
+            if (BoundedCall.run("jccl-gloo-missing", look, LOOK_PATIENCE)) {
+                return "ranks " + missing;
+            }
+            return "the store does not answer, so nobody knows which ranks";
         } catch (StoreException e) {
             return "the store is gone, so nobody knows which ranks";
         }

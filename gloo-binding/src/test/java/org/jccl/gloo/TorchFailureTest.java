@@ -1,6 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.nio.file.Path;
@@ -8,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -22,6 +24,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.TorchObjects;
 import org.jccl.UsageException;
+import org.jccl.Work;
 import org.jccl.torch.Torch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -187,6 +190,37 @@ class TorchFailureTest {
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("float8");
         assertThat(python.line()).isEqualTo("error RuntimeError Invalid scalar type");
+    }
+
+    /** All ranks refuse alike, so they stay in step. */
+    @Test
+    void aRefusedCallDoesNotEndTheGroup() throws Exception {
+        String store = TorchWorld.store();
+        CompletableFuture<Throwable> other = new CompletableFuture<>();
+        new Thread(() -> other.complete(catchThrowable(() -> refuseAndGoOn(store, 1)))).start();
+        refuseAndGoOn(store, 0);
+        assertThat(other.get(60, TimeUnit.SECONDS)).isNull();
+    }
+
+    private static void refuseAndGoOn(String store, int rank) {
+        try (ProcessGroup group = TorchWorld.join(store, rank, 2, TIMEOUT);
+                Tensor shorts = tensor(DataType.INT16, 4);
+                Tensor floats = tensor(DataType.FLOAT32, 4)) {
+            assertThatThrownBy(() -> group.sync().allReduce(shorts, ReduceOp.SUM))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("int16");
+            Work broadcast = group.broadcast(shorts, 0);
+            assertThatThrownBy(broadcast::await).isInstanceOf(UsageException.class);
+            List<Tensor> parts = List.of(floats.slice(0, 1), floats.slice(1, 3));
+            try (Tensor mine = tensor(DataType.FLOAT32, 1 + 2 * rank)) {
+                assertThatThrownBy(() -> group.sync().allGather(parts, mine))
+                        .isInstanceOf(UsageException.class)
+                        .hasMessageContaining("equal parts");
+            }
+            floats.copyFrom(new float[] {1, 2, 3, 4});
+            group.sync().allReduce(floats, ReduceOp.SUM);
+            assertThat(floats.copyTo(new float[4])).containsExactly(2, 4, 6, 8);
+        }
     }
 
     @Test

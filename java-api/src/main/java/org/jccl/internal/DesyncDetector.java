@@ -6,9 +6,17 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -35,6 +43,12 @@ public final class DesyncDetector {
     /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
     private static final int AT_ONCE = 64;
 
+    /** Where the other ranks are, when nobody can tell. */
+    static final String SILENT =
+            "the store does not answer, so where the other ranks are is not known: look first at"
+                    + " the process that serves it (rank 0 or the launcher)";
+
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int EXPLAIN_TRIES = 10;
     private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
 
@@ -60,7 +74,8 @@ public final class DesyncDetector {
                         context.operation(),
                         context);
             }
-            if (operation.peer == Communicator.ANY_SOURCE) {
+            if (operation.peer == Communicator.ANY_SOURCE
+                    || operation.sequence == MessageCounters.NONE) {
                 return new Suspect(false, "", "", "", context);
             }
             boolean sends = operation.kind == OperationKind.SEND;
@@ -82,28 +97,149 @@ public final class DesyncDetector {
         }
     }
 
-    private final Optional<Store> store;
+    /** Connects when it is first asked; only on the thread of {@link #asking}. */
+    private final Optional<Supplier<Store>> store;
+
+    /** Runs what asks the store, which may not answer. */
+    private final Executor asking;
+
     private final int rank;
     private final int size;
     private final Set<String> written = new HashSet<>();
 
+    /** Whether {@link #written} has any, for those that must not wait for the monitor. */
+    private volatile boolean wrote;
+
+    /** Whether an examination waits for its turn or is under way. */
+    private final AtomicBoolean examining = new AtomicBoolean();
+
     /** Not under the monitor, which may be held as long as the store takes to answer. */
     private final AtomicReference<JcclException> unpublished = new AtomicReference<>();
 
-    private boolean published;
-    private boolean storeLost;
+    private volatile boolean published;
+    private boolean warned;
+
+    /** Until when the store is left alone, because it did not answer; 0 when it did. */
+    private volatile long quietUntil;
 
     /**
-     * Creates a detector.
+     * Creates a detector that asks on the calling threads.
      *
      * @param store private to the group; without one nothing can be compared
      * @param rank in the group
      * @param size of the group
      */
     public DesyncDetector(Optional<Store> store, int rank, int size) {
+        this(store.map(own -> () -> own), Runnable::run, rank, size);
+    }
+
+    /**
+     * Creates a detector.
+     *
+     * @param store private to the group; without one nothing can be compared
+     * @param asking runs what asks the store, one after the other
+     * @param rank in the group
+     * @param size of the group
+     */
+    DesyncDetector(Optional<Supplier<Store>> store, Executor asking, int rank, int size) {
         this.store = store;
+        this.asking = asking;
         this.rank = rank;
         this.size = size;
+    }
+
+    /** Whether there is a store to ask, and somebody to ask about. */
+    boolean asks() {
+        return store.isPresent() && size > 1;
+    }
+
+    private boolean isReachable() {
+        return asks() && (quietUntil == 0 || System.nanoTime() - quietUntil > 0);
+    }
+
+    private Store store() {
+        return store.orElseThrow().get();
+    }
+
+    /**
+     * Looks at the stuck operations some time, unless it is about to do so anyway.
+     *
+     * @param suspects the operations
+     * @param issuedBefore descriptions of the collectives before one, from the newest on
+     * @param found takes the reason why they can not end
+     */
+    void examineLater(
+            List<Suspect> suspects,
+            LongFunction<List<String>> issuedBefore,
+            Consumer<JcclException> found) {
+        boolean nothingToDo = suspects.isEmpty() && !wrote;
+        if (nothingToDo || !isReachable() || !examining.compareAndSet(false, true)) {
+            return;
+        }
+        asking.execute(
+                () -> {
+                    try {
+                        examine(suspects, issuedBefore).ifPresent(found);
+                    } finally {
+                        examining.set(false);
+                    }
+                });
+    }
+
+    /** Writes this rank's failure some time, if there is one that was not written yet. */
+    void publishLater() {
+        if (hasNews()) {
+            asking.execute(this::publish);
+        }
+    }
+
+    /** The same, and waits for it for a moment: this process may be about to end. */
+    void publishSoon() {
+        if (hasNews()) {
+            ask(
+                    () -> {
+                        publish();
+                        return true;
+                    },
+                    false);
+        }
+    }
+
+    private boolean hasNews() {
+        return unpublished.get() != null && !published && isReachable();
+    }
+
+    /** What {@link #explain} finds within a moment. */
+    JcclException explainSoon(PeerLostException lost) {
+        return isReachable() ? ask(() -> explain(lost), lost) : lost;
+    }
+
+    /** Hands on what {@link #describePositions} finds, some time. */
+    void describeLater(Consumer<String> described) {
+        asking.execute(() -> described.accept(describePositions()));
+    }
+
+    /** Asks, and gives up when there is no answer in a moment. */
+    private <T> T ask(Supplier<T> question, T otherwise) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        asking.execute(() -> answer.complete(question.get()));
+        long deadline = System.nanoTime() + Diagnosis.PATIENCE.toNanos();
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return answer.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (ExecutionException | TimeoutException e) {
+                    return otherwise;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /**
@@ -115,7 +251,7 @@ public final class DesyncDetector {
      */
     synchronized Optional<JcclException> examine(
             List<Suspect> suspects, LongFunction<List<String>> issuedBefore) {
-        if (store.isEmpty() || storeLost || size == 1) {
+        if (!isReachable()) {
             return Optional.empty();
         }
         try {
@@ -134,6 +270,7 @@ public final class DesyncDetector {
             if (suspects.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.
                 written.clear();
+                wrote = false;
             } else {
                 loseStore(e);
             }
@@ -141,15 +278,21 @@ public final class DesyncDetector {
         }
     }
 
-    /** Of a store that is gone, or was closed before the group: deadlines must go on without it. */
+    /**
+     * Of a store that is gone, does not answer, or was closed before the group. Its process may
+     * only be late, so it is asked again after a while.
+     */
     private void loseStore(JcclException cause) {
-        storeLost = true;
-        LOGGER.log(
-                System.Logger.Level.WARNING,
-                "rank "
-                        + rank
-                        + ": the store is gone, so a stuck operation can not be explained: "
-                        + cause.getMessage());
+        quietUntil = System.nanoTime() + QUIET_NANOS;
+        if (!warned) {
+            warned = true;
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "rank "
+                            + rank
+                            + ": the store is gone, so a stuck operation can not be explained: "
+                            + cause.getMessage());
+        }
     }
 
     /** Deletes what was written about operations that have ended since. */
@@ -161,9 +304,10 @@ public final class DesyncDetector {
         suspects.forEach(suspect -> stuck.add(suspect.key()));
         List<String> ended = written.stream().filter(key -> !stuck.contains(key)).toList();
         for (String key : ended.subList(0, Math.min(ended.size(), AT_ONCE))) {
-            store.get().deleteKey(key);
+            store().deleteKey(key);
             written.remove(key);
         }
+        wrote = !written.isEmpty();
     }
 
     private List<Suspect> nextToCompare(List<Suspect> suspects) {
@@ -176,8 +320,9 @@ public final class DesyncDetector {
     private Optional<JcclException> compare(
             Suspect suspect, LongFunction<List<String>> issuedBefore) {
         written.add(suspect.key());
+        wrote = true;
         FailureContext context = suspect.context();
-        store.get().set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
+        store().set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
         List<String> mine = new ArrayList<>();
         mine.add(suspect.text());
         if (suspect.collective()) {
@@ -185,7 +330,7 @@ public final class DesyncDetector {
         }
         String own = rank + "\n" + String.join("\n", mine);
         String[] first =
-                text(store.get().compareSet(suspect.key(), new byte[0], bytes(own))).split("\n");
+                text(store().compareSet(suspect.key(), new byte[0], bytes(own))).split("\n");
         // The oldest difference is the cause of the others.
         for (int back = Math.min(mine.size(), first.length - 1) - 1; back >= 0; back--) {
             if (!mine.get(back).equals(first[back + 1])) {
@@ -223,7 +368,7 @@ public final class DesyncDetector {
     JcclException explain(PeerLostException lost) {
         for (int i = 0; i < EXPLAIN_TRIES; i++) {
             synchronized (this) {
-                if (store.isEmpty() || storeLost) {
+                if (!isReachable()) {
                     return lost;
                 }
                 try {
@@ -242,10 +387,10 @@ public final class DesyncDetector {
     }
 
     private Optional<JcclException> failureOfAnother() {
-        if (!store.get().check(List.of(FAILURE))) {
+        if (!store().check(List.of(FAILURE))) {
             return Optional.empty();
         }
-        String[] parts = text(store.get().get(FAILURE)).split("\n", 3);
+        String[] parts = text(store().get(FAILURE)).split("\n", 3);
         if (Integer.parseInt(parts[0]) == rank) {
             return Optional.empty();
         }
@@ -269,13 +414,13 @@ public final class DesyncDetector {
     /** Writes this rank's failure to the store, if there is one that is not there yet. */
     synchronized void publish() {
         JcclException cause = unpublished.get();
-        if (cause == null || published || storeLost || store.isEmpty() || size == 1) {
+        if (cause == null || published || !isReachable()) {
             return;
         }
-        published = true;
         String text = rank + "\n" + cause.getClass().getSimpleName() + "\n" + cause.reason();
         try {
-            store.get().compareSet(FAILURE, new byte[0], bytes(text));
+            store().compareSet(FAILURE, new byte[0], bytes(text));
+            published = true;
         } catch (JcclException e) {
             loseStore(e);
         }
@@ -283,8 +428,11 @@ public final class DesyncDetector {
 
     /** Where the ranks are, as far as they have written it. */
     synchronized String describePositions() {
-        if (store.isEmpty() || storeLost || size == 1) {
+        if (!asks()) {
             return "no store to ask where the other ranks are";
+        }
+        if (!isReachable()) {
+            return SILENT;
         }
         List<String> lines = new ArrayList<>();
         try {
@@ -293,17 +441,17 @@ public final class DesyncDetector {
                     continue;
                 }
                 String key = "position/" + other;
-                boolean known = store.get().check(List.of(key));
+                boolean known = store().check(List.of(key));
                 lines.add(
                         known
                                 ? "rank "
                                         + other
                                         + " was last stuck in operation "
-                                        + text(store.get().get(key))
+                                        + text(store().get(key))
                                 : "rank " + other + " has not said that it waits for anything");
             }
         } catch (JcclException e) {
-            storeLost = true;
+            loseStore(e);
             return "the store is gone: " + e.getMessage();
         }
         return String.join("; ", lines);

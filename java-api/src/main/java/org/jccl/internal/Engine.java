@@ -2,18 +2,21 @@ package org.jccl.internal;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Function;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.JcclException.Category;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
-import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.Durations;
+import org.jccl.spi.RefusedOperationException;
 
 /**
  * Runs a group's operations on one communicator, and fails them as one: deadlines, asynchronous
@@ -22,7 +25,9 @@ import org.jccl.spi.Durations;
 public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     private static final long CLOSING_POLL_MILLIS = 2;
-    private static final Duration PUBLISH_PATIENCE = Duration.ofSeconds(1);
+
+    /** How long at most what was aborted may take to leave the library. */
+    private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
 
     final Communicator communicator;
     final FailureContext context;
@@ -42,6 +47,11 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     /** Set when this process aborts the group, which is no failure of its own. */
     private volatile boolean aborted;
+
+    /** Since when an operation is over its deadline; the watchdog's own. */
+    private boolean expired;
+
+    private long expiredNanos;
 
     /** Set when closing begins; later operations are refused. */
     volatile boolean closed;
@@ -96,6 +106,33 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
+     * Refuses what the library does not know before it is numbered, so that the group stays as it
+     * was. Lets the operation's memory go then.
+     */
+    final void requireKnown(Operation operation) {
+        try {
+            switch (operation.kind) {
+                case SEND, RECV, ALL_TO_ALL_V -> communicator.requireMessages();
+                case ALL_GATHER_V -> communicator.requireUnevenGather();
+                default -> {}
+            }
+        } catch (UsageException e) {
+            operation.releaseMemory();
+            throw e.at(contextOf(operation));
+        }
+    }
+
+    /** The same for operations that are issued together. */
+    final void requireKnown(List<Operation> operations) {
+        try {
+            operations.forEach(this::requireKnown);
+        } catch (UsageException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e;
+        }
+    }
+
+    /**
      * Runs an operation in the caller's own order and takes the object back.
      *
      * @param operation from {@link #borrow()}, filled
@@ -132,6 +169,28 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
+     * Lets the calling thread into the communicator with a call that is no operation, such as a
+     * split. Closing waits for it as it waits for operations.
+     *
+     * @param <T> what the call returns
+     * @param call is given the communicator
+     * @return what the call returned
+     * @throws UsageException when the group is closed
+     * @throws GroupAbortedException when it failed
+     */
+    public final <T> T inside(Function<Communicator, T> call) {
+        synchronized (running) {
+            requireUsable();
+            running.enter();
+        }
+        try {
+            return call.apply(communicator);
+        } finally {
+            running.leave();
+        }
+    }
+
+    /**
      * Waits until nothing that was issued is outstanding, on the host or on a stream.
      *
      * @throws OperationTimeoutException when messages are outstanding for the whole timeout
@@ -152,18 +211,23 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
      */
     public final void fail(JcclException cause) {
         if (failure.set(cause) == cause) {
-            running.writeRecord(cause);
             detector.noteFailure(cause);
+            // Whoever waits must be told, whatever goes wrong in between.
+            CleanUp.run(context.toString(), () -> running.writeRecord(cause));
             if (endsProcess && !closed && !aborted) {
-                ProcessEnd.now(context, cause, detector::publish);
+                ProcessEnd.now(context, cause, detector::publishSoon);
             }
-            beforeAbort(cause);
-            synchronized (end) {
-                if (!freed) {
-                    communicator.abort();
-                }
-            }
+            CleanUp.run(context.toString(), () -> beforeAbort(cause));
+            CleanUp.run(context.toString(), this::abortCommunicator);
             onFailure();
+        }
+    }
+
+    private void abortCommunicator() {
+        synchronized (end) {
+            if (!freed) {
+                communicator.abort();
+            }
         }
     }
 
@@ -176,8 +240,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     public final void abort(JcclException cause) {
         aborted = true;
         fail(cause);
-        // The store may be what is gone.
-        BoundedCall.run("jccl-abort-" + context.group(), detector::publish, PUBLISH_PATIENCE);
+        detector.publishSoon();
     }
 
     /** Called once when the failure is set, before the library lets go of what is stuck. */
@@ -211,7 +274,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         } catch (JcclException e) {
             // A device that can not be asked would keep deadlines and what others wait for away.
             fail(e.at(context));
-            detector.publish();
+            detector.publishLater();
         }
     }
 
@@ -222,19 +285,33 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         }
         completeUnawaited();
         RunningOperations.Overdue overdue = running.overdue(now, timeout.toNanos(), context);
-        if (overdue.expired() != null) {
-            publishAndFail(
-                    new OperationTimeoutException(
-                            overdue.expired(),
-                            "not complete after "
-                                    + Durations.text(timeout)
-                                    + "; "
-                                    + detector.describePositions()));
-        } else if (!failure.isSet()) {
-            detector.examine(overdue.suspects(), this::issuedBefore)
-                    .ifPresent(cause -> publishAndFail(cause.at(context)));
+        if (!failure.isSet()) {
+            if (overdue.expired() != null) {
+                expire(overdue.expired(), now);
+            } else {
+                detector.examineLater(
+                        overdue.suspects(),
+                        this::issuedBefore,
+                        cause -> publishAndFail(cause.at(context)));
+            }
         }
-        detector.publish();
+        detector.publishLater();
+    }
+
+    /** Fails the group, as soon as is known where the other ranks are, or nobody answers. */
+    private void expire(FailureContext where, long now) {
+        if (!expired) {
+            expired = true;
+            expiredNanos = now;
+            detector.describeLater(positions -> publishAndFail(overdue(where, positions)));
+        } else if (now - expiredNanos > Diagnosis.PATIENCE.toNanos()) {
+            fail(overdue(where, DesyncDetector.SILENT));
+        }
+    }
+
+    private OperationTimeoutException overdue(FailureContext where, String positions) {
+        return new OperationTimeoutException(
+                where, "not complete after " + Durations.text(timeout) + "; " + positions);
     }
 
     /**
@@ -318,7 +395,42 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
         }
     }
 
-    /** Frees the communicator, when no operation is inside it any more. */
+    /**
+     * Refuses operations from now on. Who begins one, or goes {@link #inside}, looks under the same
+     * monitor, so that none is missed afterwards.
+     *
+     * @return false when that was done before
+     */
+    final boolean beginClosing() {
+        synchronized (running) {
+            if (closed) {
+                return false;
+            }
+            closed = true;
+            return true;
+        }
+    }
+
+    /** Waits for what runs, or aborts it; the group is closed. */
+    final void endOperations(Duration patience) {
+        if (!awaitIdle(patience)) {
+            fail(
+                    new GroupAbortedException(
+                            context,
+                            "the group was closed while messages were outstanding, or groups were"
+                                    + " being made from it"));
+            awaitIdle(timeout.compareTo(ABORT_PATIENCE) < 0 ? timeout : ABORT_PATIENCE);
+        }
+        detector.publishSoon();
+        if (!running.isEmpty()) {
+            CleanUp.failed(
+                    context + ": its communicator is left behind",
+                    new IllegalStateException(
+                            running.count() + " operations or threads did not leave the library"));
+        }
+    }
+
+    /** Frees the communicator, when nothing is inside it any more. */
     final void freeCommunicator() {
         synchronized (end) {
             freed = true;
@@ -366,6 +478,16 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
+     * What an operation that the communicator did not start fails with. The group fails as well,
+     * unless all ranks refuse the operation alike.
+     */
+    final JcclException notStarted(Throwable thrown, Operation operation) {
+        return thrown instanceof RefusedOperationException refused
+                ? new UsageException(contextOf(operation), refused.getMessage())
+                : failed(thrown, operation);
+    }
+
+    /**
      * Turns what a communicator threw into the failure of the group and returns its first cause.
      */
     final JcclException failed(Throwable thrown, Operation operation) {
@@ -378,12 +500,18 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
 
     private JcclException causeOf(Throwable thrown) {
         if (thrown instanceof PeerLostException lost && !failure.isSet()) {
-            return detector.explain(lost);
+            return detector.explainSoon(lost);
         }
-        return thrown instanceof JcclException known
-                ? known
-                : new GroupAbortedException(
-                        FailureContext.NONE, "unexpected failure: " + thrown, thrown);
+        if (thrown instanceof JcclException known && known.category() == Category.FATAL_GROUP) {
+            return known;
+        }
+        // One that calls itself harmless is not: this rank is out of step with the others.
+        return new GroupAbortedException(
+                FailureContext.NONE,
+                thrown instanceof JcclException known
+                        ? "the library refused it: " + known.reason()
+                        : "unexpected failure: " + thrown,
+                thrown);
     }
 
     final FailureContext contextOf(Operation operation) {

@@ -3,11 +3,11 @@ package org.jccl.internal;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.FailureContext;
-import org.jccl.JcclException;
 
 /**
- * Looks after works that have a future, since a device tells nobody when an event passes. The
- * thread exists only while there are such works.
+ * Looks after works that have a future and that nothing but asking can complete, since neither a
+ * device tells anybody when an event passes nor a library when a request is complete. The thread
+ * exists only while there are such works.
  */
 final class FutureThread {
 
@@ -33,7 +33,7 @@ final class FutureThread {
         this.completePassed = completePassed;
     }
 
-    /** A work that is not complete has a future from now on. */
+    /** A work with a future has a request, of which only asking tells whether it is complete. */
     synchronized void begin() {
         awaited++;
         if (!started) {
@@ -45,7 +45,7 @@ final class FutureThread {
         }
     }
 
-    /** A work with a future is complete. */
+    /** Such a work is complete. */
     synchronized void end() {
         awaited--;
     }
@@ -57,7 +57,7 @@ final class FutureThread {
                 completePassed.run();
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
-        } catch (JcclException e) {
+        } catch (RuntimeException | Error e) {
             // It is not started again: the watchdog completes works too, some time later.
             LOGGER.log(System.Logger.Level.WARNING, context + ": futures come late", e);
         }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jccl.BackendOptions;
 import org.jccl.Device;
@@ -17,9 +18,11 @@ import org.jccl.GroupAbortedException;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OnFailure;
+import org.jccl.OperationTimeoutException;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -34,6 +37,9 @@ public final class Group {
 
     /** How long a closing group waits for another message to end. */
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
+
+    /** How long the store may take in all to answer what needs no waiting. */
+    private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
 
     /**
      * A backend for one device type.
@@ -74,6 +80,7 @@ public final class Group {
     private final Optional<TorchKeys> torch;
     private final Duration timeout;
     private final Watchdog watchdog;
+    private final Diagnosis diagnosis;
     private final OnFailure onFailure;
     private final Runnable onClose;
 
@@ -92,6 +99,7 @@ public final class Group {
             Optional<TorchKeys> torch,
             Duration timeout,
             Watchdog watchdog,
+            Diagnosis diagnosis,
             OnFailure onFailure,
             Runnable onClose) {
         this.context = context;
@@ -101,6 +109,7 @@ public final class Group {
         this.torch = torch;
         this.timeout = timeout;
         this.watchdog = watchdog;
+        this.diagnosis = diagnosis;
         this.onFailure = onFailure;
         this.onClose = onClose;
     }
@@ -129,19 +138,25 @@ public final class Group {
             Runnable onClose) {
         FailureContext context = FailureContext.ofGroup("world", rank);
         Watchdog watchdog = new Watchdog("rank-" + rank);
-        Group world =
-                new Group(
-                        context,
-                        IntStream.range(0, size).boxed().toList(),
-                        store,
-                        TorchKeys.world(interop, store),
-                        timeout,
-                        watchdog,
-                        onFailure,
-                        () -> {
-                            watchdog.close();
-                            onClose.run();
-                        });
+        Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
+        Runnable end = () -> runAll(List.of(watchdog::close, diagnosis::close, onClose));
+        Group world;
+        try {
+            world =
+                    new Group(
+                            context,
+                            IntStream.range(0, size).boxed().toList(),
+                            store,
+                            TorchKeys.world(interop, store),
+                            timeout,
+                            watchdog,
+                            diagnosis,
+                            onFailure,
+                            end);
+        } catch (RuntimeException | Error e) {
+            CleanUp.run(context.toString(), end);
+            throw e;
+        }
         world.connect(backends, Optional.empty(), List.of(), OptionalInt.empty());
         return world;
     }
@@ -161,27 +176,34 @@ public final class Group {
                 Optional<Store> meeting =
                         torch.map(keys -> keys.communicator(backend.device().type()))
                                 .or(() -> backendStore);
-                Optional<Communicator> parentCommunicator =
+                Function<Optional<Communicator>, Communicator> create =
+                        parentCommunicator ->
+                                create(
+                                        backend,
+                                        color,
+                                        new CommunicatorConfig(
+                                                context.group(),
+                                                context.rank(),
+                                                size,
+                                                meeting,
+                                                timeout,
+                                                backend.device(),
+                                                torch.map(TorchKeys::interop).orElse(Interop.NONE),
+                                                backend.options(),
+                                                parentCommunicator,
+                                                ranks));
+                Optional<Engine> from =
                         parent.flatMap(group -> group.bound(backend.device().type()))
-                                .map(bound -> bound.engine().communicator());
+                                .map(Bound::engine);
+                // The parent must not be freed while another communicator is made out of it.
                 Communicator communicator =
-                        create(
-                                backend,
-                                color,
-                                new CommunicatorConfig(
-                                        context.group(),
-                                        context.rank(),
-                                        size,
-                                        meeting,
-                                        timeout,
-                                        backend.device(),
-                                        torch.map(TorchKeys::interop).orElse(Interop.NONE),
-                                        backend.options(),
-                                        parentCommunicator,
-                                        ranks));
+                        from.isPresent()
+                                ? from.get().inside(each -> create.apply(Optional.of(each)))
+                                : create.apply(Optional.empty());
                 DesyncDetector detector =
                         new DesyncDetector(
-                                backendStore.map(mine -> new PrefixStore("desync", mine)),
+                                backendStore.map(mine -> () -> desyncStore(backend)),
+                                diagnosis,
                                 context.rank(),
                                 size);
                 Engine engine = engineOrClose(backend, communicator, detector);
@@ -193,12 +215,17 @@ public final class Group {
                 bounds.add(new Bound(backend, engine));
             }
         } catch (JcclException e) {
-            close();
+            CleanUp.run(context.toString(), this::close);
             throw e.at(context);
         } catch (RuntimeException | Error e) {
-            close();
+            CleanUp.run(context.toString(), this::close);
             throw e;
         }
+    }
+
+    private Store desyncStore(Backend backend) {
+        Store own = new PrefixStore(context.group(), diagnosis.client());
+        return new PrefixStore("desync", new PrefixStore(backend.storeName(), own));
     }
 
     /**
@@ -380,6 +407,7 @@ public final class Group {
      * @param waitAllRanks whether all missing ranks are named
      * @throws UsageException when the time is null, negative or more than a day, or there is no
      *     store
+     * @throws OperationTimeoutException when ranks are missing, or the store does not answer
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
         requireUsable();
@@ -394,7 +422,18 @@ public final class Group {
         synchronized (groupsMade) {
             prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
         }
-        new MonitoredBarrier(context, size, shared, prefix).pass(wait, waitAllRanks);
+        MonitoredBarrier barrier = new MonitoredBarrier(context, size, shared, prefix);
+        boolean told =
+                BoundedCall.run(
+                        "jccl-monitored-barrier-" + context.group(),
+                        () -> barrier.pass(wait, waitAllRanks),
+                        wait.multipliedBy(2).plus(STORE_PATIENCE));
+        if (!told) {
+            throw new OperationTimeoutException(
+                    context,
+                    "monitoredBarrier: the store does not answer; look at the process that serves"
+                            + " it (rank 0 or the launcher)");
+        }
     }
 
     /**
@@ -464,7 +503,11 @@ public final class Group {
         engine.awaitQuiet();
         try {
             if (color < 0) {
-                engine.communicator().declineSplit();
+                engine.inside(
+                        communicator -> {
+                            communicator.declineSplit();
+                            return null;
+                        });
             }
         } catch (JcclException e) {
             throw e.at(context);
@@ -477,14 +520,16 @@ public final class Group {
             int rank,
             List<Integer> ranks,
             OptionalInt color) {
+        List<Integer> members = ranks.stream().map(worldRanks::get).toList();
         Group group =
                 new Group(
-                        FailureContext.ofGroup(name, rank),
-                        ranks.stream().map(worldRanks::get).toList(),
+                        childContext(name, rank, members),
+                        members,
                         store,
                         keys,
                         timeout,
                         watchdog,
+                        diagnosis,
                         onFailure,
                         () -> {});
         group.connect(
@@ -493,6 +538,12 @@ public final class Group {
                 List.copyOf(ranks),
                 color);
         return group;
+    }
+
+    /** Messages name ranks of the group, which the world may know by other numbers. */
+    private static FailureContext childContext(String name, int rank, List<Integer> members) {
+        boolean same = members.equals(IntStream.range(0, members.size()).boxed().toList());
+        return new FailureContext(name, rank, "", -1, same ? List.of() : members);
     }
 
     /** Fails everything that runs on this group. */
@@ -509,12 +560,36 @@ public final class Group {
             }
             closed = true;
         }
+        List<Runnable> steps = new ArrayList<>();
         for (Bound bound : bounds) {
-            bound.engine().close(CLOSE_PATIENCE);
-            bound.engine().writeRecord();
-            watchdog.remove(bound.engine());
+            steps.add(() -> bound.engine().close(CLOSE_PATIENCE));
+            steps.add(bound.engine()::writeRecord);
+            steps.add(() -> watchdog.remove(bound.engine()));
         }
-        onClose.run();
+        steps.add(onClose);
+        runAll(steps);
+    }
+
+    /** What fails in one step must not keep the others away, which would leave threads behind. */
+    private static void runAll(List<Runnable> steps) {
+        Throwable first = null;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (RuntimeException | Error e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first instanceof Error error) {
+            throw error;
+        }
+        if (first != null) {
+            throw (RuntimeException) first;
+        }
     }
 
     private static byte[] text(String value) {

@@ -6,9 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.PeerLostException;
 import org.jccl.Work;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 
 /**
@@ -29,6 +30,9 @@ public final class HostEngine extends Engine {
     // Guarded by the monitor of the running operations: one lock is faster than three.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
     private Thread worker;
+
+    /** Whether a thread of its own asks why a peer is lost. */
+    private volatile boolean explaining;
 
     /**
      * Creates an engine.
@@ -57,6 +61,11 @@ public final class HostEngine extends Engine {
 
     @Override
     public Work submit(Operation operation) {
+        requireKnown(operation);
+        return issue(operation);
+    }
+
+    private Work issue(Operation operation) {
         HostWork work = (HostWork) operation;
         place.awaitCaller(work, context);
         if (work.kind.isCollective()) {
@@ -69,20 +78,38 @@ public final class HostEngine extends Engine {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
+        requireKnown(operations);
+        synchronized (running) {
+            requireUsable(operations);
+            running.enter();
+        }
+        try {
+            communicator.batchStart();
+            List<Work> works = issueAll(operations);
+            communicator.batchEnd();
+            return works;
+        } finally {
+            running.leave();
+        }
+    }
+
+    private List<Work> issueAll(List<Operation> operations) {
         List<Work> works = new ArrayList<>(operations.size());
-        communicator.batchStart();
         try {
             for (Operation operation : operations) {
-                works.add(submit(operation));
+                works.add(issue(operation));
             }
-        } catch (RuntimeException e) {
+            return works;
+        } catch (RuntimeException | Error e) {
             // What was not issued would hold its tensors for ever.
             operations.subList(works.size(), operations.size()).forEach(Operation::releaseMemory);
+            try {
+                communicator.batchEnd();
+            } catch (RuntimeException | Error again) {
+                e.addSuppressed(again);
+            }
             throw e;
-        } finally {
-            communicator.batchEnd();
         }
-        return works;
     }
 
     private long call(Operation operation, long stream) {
@@ -212,7 +239,7 @@ public final class HostEngine extends Engine {
                 return;
             }
         } catch (Throwable e) {
-            cause = failed(e, work);
+            cause = notStarted(e, work);
         }
         finish(work, -1, cause);
     }
@@ -229,9 +256,10 @@ public final class HostEngine extends Engine {
 
     private void startMessage(HostWork work) {
         synchronized (running) {
+            // At once: in between, closing would see nothing that runs, and free the communicator.
             requireUsable(work);
+            running.begin(work, System.nanoTime());
         }
-        running.begin(work);
         try {
             long request = call(work, Communicator.NONBLOCKING);
             if (request != 0) {
@@ -254,7 +282,7 @@ public final class HostEngine extends Engine {
         place.enter();
         while (!work.isDone()) {
             if (work.claim()) {
-                complete(work);
+                complete(work, true);
                 return;
             }
             if (work.kind.isCollective() && turn.tryTake()) {
@@ -296,8 +324,12 @@ public final class HostEngine extends Engine {
         running.end(work);
     }
 
-    /** Waits for a claimed work's request. */
-    private void complete(HostWork work) {
+    /**
+     * Waits for a claimed work's request.
+     *
+     * @param mayAsk whether the calling thread may wait for the store, to say why a peer is lost
+     */
+    private void complete(HostWork work, boolean mayAsk) {
         int source = -1;
         JcclException cause = null;
         try {
@@ -306,15 +338,30 @@ public final class HostEngine extends Engine {
                 running.startedBefore(work).forEach(this::await);
             }
         } catch (Throwable e) {
+            boolean lost = e instanceof PeerLostException && !failure.isSet() && detector.asks();
+            if (lost && !mayAsk) {
+                explaining = true;
+                BoundedCall.start("jccl-explain-" + context.group(), () -> explain(e, work));
+                return;
+            }
             cause = failed(e, work);
         }
         finish(work, source, cause);
     }
 
+    private void explain(Throwable thrown, HostWork work) {
+        try {
+            finish(work, -1, failed(thrown, work));
+        } finally {
+            explaining = false;
+        }
+    }
+
     /** Completes a started work if its request is ready, without blocking. */
     void completeIfReady(HostWork work) {
         place.enter();
-        if (work.claim()) {
+        // While one work finds out why its peer is lost, the others wait for its answer.
+        if (!explaining && work.claim()) {
             boolean ready;
             try {
                 ready = failure.isSet() || isReady(work);
@@ -322,7 +369,7 @@ public final class HostEngine extends Engine {
                 ready = true;
             }
             if (ready) {
-                complete(work);
+                complete(work, false);
             } else {
                 work.started(work.request());
             }
@@ -345,6 +392,7 @@ public final class HostEngine extends Engine {
             return work.sourceRank();
         }
         try {
+            requireKnown(operation);
             place.awaitCaller(operation, context);
             return operation.kind.isCollective() ? runCollective(operation) : runMessage(operation);
         } finally {
@@ -366,7 +414,7 @@ public final class HostEngine extends Engine {
                 running.startedBefore(operation).forEach(this::await);
             }
         } catch (Throwable e) {
-            throw failed(e, operation);
+            throw notStarted(e, operation);
         } finally {
             if (alone) {
                 turn.leaveAlone();
@@ -453,32 +501,39 @@ public final class HostEngine extends Engine {
     @Override
     public void close(Duration patience) {
         synchronized (running) {
-            if (closed) {
+            if (!beginClosing()) {
                 return;
             }
-            closed = true;
             turn.block(); // for good
             running.notifyAll();
         }
-        // Each work in the queue has its own deadline, so this ends.
+        try {
+            drainQueue();
+            endOperations(patience);
+        } finally {
+            // Otherwise a thread is still inside the library: losing memory beats freeing it there.
+            if (running.isEmpty()) {
+                free();
+            }
+        }
+    }
+
+    /** Each work in the queue has its own deadline, so this ends. */
+    private void drainQueue() {
         turn.take();
         try {
             drain(null);
         } finally {
             turn.leave();
         }
-        if (!awaitIdle(patience)) {
-            fail(
-                    new GroupAbortedException(
-                            context, "the group was closed while messages were outstanding"));
-            awaitIdle(timeout);
-        }
-        detector.publish();
-        if (running.isEmpty()) {
-            // Otherwise a thread is still inside the library: losing memory beats freeing it there.
+    }
+
+    private void free() {
+        try {
             if (!communicator.abandonsOperations()) {
                 staging.close();
             }
+        } finally {
             freeCommunicator();
         }
     }

@@ -3,7 +3,10 @@ package org.jccl.internal;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
@@ -31,6 +34,9 @@ public final class HostWork extends Operation implements Work {
     private JcclException failure;
     private CompletableFuture<Void> future;
 
+    /** Whether the thread of futures looks after this work. */
+    private boolean polled;
+
     /**
      * Creates an empty work, to be filled.
      *
@@ -50,30 +56,71 @@ public final class HostWork extends Operation implements Work {
     @Override
     public void await(Duration timeout) {
         long deadline = Deadline.after(timeout);
+        boolean done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
+        if (!done) {
+            throw new WaitTimeoutException(
+                    context(),
+                    "not complete after "
+                            + Durations.text(timeout)
+                            + "; it goes on, wait again for it");
+        }
+        throwFailure();
+    }
+
+    /** Waits on a platform thread; false when the time is over. */
+    private boolean poll(long deadline) {
         boolean interrupted = false;
-        synchronized (this) {
+        try {
             while (!isCompleted()) {
                 long left = deadline - System.nanoTime();
                 if (left <= 0) {
-                    throw new WaitTimeoutException(
-                            context(),
-                            "not complete after "
-                                    + Durations.text(timeout)
-                                    + "; it goes on, wait again for it");
+                    return false;
                 }
-                // A request makes no notice of its completion, so it is asked in between.
-                long slice = state == State.STARTED ? Math.min(left, 1_000_000) : left;
                 try {
-                    wait(slice / 1_000_000, (int) (slice % 1_000_000));
+                    awaitChange(left);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
             }
+            return true;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+    }
+
+    private synchronized void awaitChange(long left) throws InterruptedException {
+        if (state == State.DONE) {
+            return;
         }
-        throwFailure();
+        // A request makes no notice of its completion, so it is asked in between.
+        long slice = state == State.STARTED ? Math.min(left, 1_000_000) : left;
+        wait(slice / 1_000_000, (int) (slice % 1_000_000));
+    }
+
+    /** Waits on a virtual thread, which would keep its carrier inside a monitor. */
+    private boolean awaitFuture(long deadline) {
+        CompletableFuture<Void> end = toFuture();
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    end.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return true;
+                } catch (ExecutionException e) {
+                    return true; // the work has its failure
+                } catch (TimeoutException e) {
+                    return false;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     @Override
@@ -100,8 +147,8 @@ public final class HostWork extends Operation implements Work {
             future = new CompletableFuture<>();
             if (state == State.DONE) {
                 completeFuture();
-            } else {
-                engine.futures().begin();
+            } else if (state != State.QUEUED) {
+                pollForFuture();
             }
         }
         return future.copy();
@@ -146,7 +193,18 @@ public final class HostWork extends Operation implements Work {
     synchronized void started(long nativeRequest) {
         request = nativeRequest;
         state = State.STARTED;
+        if (future != null) {
+            pollForFuture();
+        }
         notifyAll();
+    }
+
+    /** The thread that runs a work without a request completes it; a request must be asked. */
+    private void pollForFuture() {
+        if (!polled) {
+            polled = true;
+            engine.futures().begin();
+        }
     }
 
     /** Makes the calling thread the one that may wait for the request; false when it can not be. */
@@ -177,6 +235,7 @@ public final class HostWork extends Operation implements Work {
     /** Ends it; only the first call counts. */
     void complete(int source, JcclException cause) {
         CompletableFuture<Void> listener;
+        boolean wasPolled;
         synchronized (this) {
             if (state == State.DONE) {
                 return;
@@ -187,9 +246,12 @@ public final class HostWork extends Operation implements Work {
             state = State.DONE;
             notifyAll();
             listener = future;
+            wasPolled = polled;
+        }
+        if (wasPolled) {
+            engine.futures().end();
         }
         if (listener != null) {
-            engine.futures().end();
             // What users hang on it must not run on the engine's threads.
             ForkJoinPool.commonPool().execute(this::completeFuture);
         }

@@ -4,10 +4,18 @@ package org.jccl.internal;
  * Numbers messages: the n-th send to a peer with a tag meets the n-th receive from it with that
  * tag. A hash table of numbers with open addressing, since each message looks into it and must
  * leave no garbage.
+ *
+ * <p>A program that makes up tags as it goes would let the table grow for ever, and forgetting a
+ * number would have the sides number differently. So the first 65,536 pairs of peer and tag are
+ * numbered, which takes 2 MiB, and messages of later ones have no number.
  */
 final class MessageCounters {
 
+    /** What a message has that is not numbered. */
+    static final long NONE = -1;
+
     private static final int FIRST_CAPACITY = 16;
+    private static final int MOST_CHANNELS = 1 << 16;
 
     /** A power of two; 0 where there is none. */
     private long[] channels = new long[FIRST_CAPACITY];
@@ -15,10 +23,18 @@ final class MessageCounters {
     private long[] counts = new long[FIRST_CAPACITY];
     private int used;
 
+    /**
+     * Numbers a message.
+     *
+     * @return the number from 0 on, or {@link #NONE} where there are too many pairs of peer and tag
+     */
     long next(OperationKind kind, int peer, int tag) {
         long channel = ((long) peer << 32 | tag) << 1 | (kind == OperationKind.SEND ? 1 : 0);
         int place = place(channel + 1);
         if (channels[place] == 0) {
+            if (used == MOST_CHANNELS) {
+                return NONE;
+            }
             if (used == channels.length / 2) {
                 grow();
                 place = place(channel + 1);

@@ -227,7 +227,7 @@ public class Operation {
 
     /** Where a failure of this operation happened. */
     final FailureContext context(FailureContext group) {
-        return new FailureContext(group.group(), group.rank(), describe(), sequence);
+        return group.of(describe(), sequence);
     }
 
     /**

@@ -36,6 +36,9 @@ final class RunningOperations {
     private final LoneCall loneMessage = new LoneCall();
     private final MessageCounters messages = new MessageCounters();
 
+    /** Threads that are inside the library with a call that is no operation. */
+    private int visitors;
+
     /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
     private int waiting;
 
@@ -207,8 +210,23 @@ final class RunningOperations {
         operation.releaseMemory();
     }
 
+    /**
+     * Counts the calling thread as being inside the library, until {@link #leave}. The caller has
+     * the monitor, under which it has seen that the group is not closed.
+     */
+    void enter() {
+        visitors++;
+    }
+
+    synchronized void leave() {
+        visitors--;
+        signal();
+    }
+
+    /** Operations and threads inside the library. Nothing of it is freed before this is 0. */
     synchronized int count() {
         return running.size()
+                + visitors
                 + (loneCollective.isUnderWay() ? 1 : 0)
                 + (loneMessage.isUnderWay() ? 1 : 0);
     }

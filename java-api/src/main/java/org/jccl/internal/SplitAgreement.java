@@ -5,14 +5,21 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.Durations;
 import org.jccl.store.Store;
 import org.jccl.store.StoreTimeoutException;
 
 /** How the ranks of a group learn each other's colors and keys: through the store. */
 final class SplitAgreement {
+
+    private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
     private record Entry(int rank, int color, int key) {}
 
@@ -43,8 +50,31 @@ final class SplitAgreement {
             store.await(keys, timeout);
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
-                    context, "split: not all ranks called it: " + e.reason(), e);
+                    context,
+                    "split: not all ranks called it within "
+                            + Durations.text(timeout)
+                            + ": "
+                            + missing(),
+                    e);
         }
+    }
+
+    private String missing() {
+        List<Integer> missing = new CopyOnWriteArrayList<>();
+        Runnable look =
+                () ->
+                        IntStream.range(0, keys.size())
+                                .filter(rank -> !store.check(List.of(keys.get(rank))))
+                                .forEach(missing::add);
+        try {
+            // The time is over: what only explains must not take as long again.
+            if (BoundedCall.run("jccl-split-missing", look, LOOK_PATIENCE)) {
+                return "missing are " + missing;
+            }
+        } catch (JcclException e) {
+            CleanUp.failed(context.toString(), e);
+        }
+        return "the store does not answer, so nobody knows which are missing";
     }
 
     /** Ranks of a color in the order of their keys, then of their ranks. */

@@ -28,9 +28,6 @@ public final class StreamEngine extends Engine {
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
 
-    /** How long at most a device may take to let go of what was aborted. */
-    private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
-
     /** So many works are issued between two looks at which have ended. */
     private static final int LOOK_EVERY = 32;
 
@@ -108,6 +105,7 @@ public final class StreamEngine extends Engine {
 
     @Override
     public Work submit(Operation operation) {
+        requireKnown(operation);
         synchronized (issuing) {
             DeviceWork work = begin(operation, orderAfterCaller(operation));
             try {
@@ -125,6 +123,7 @@ public final class StreamEngine extends Engine {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
+        requireKnown(operations);
         List<DeviceWork> begun = new ArrayList<>(operations.size());
         synchronized (issuing) {
             tellFailure();
@@ -295,6 +294,7 @@ public final class StreamEngine extends Engine {
 
     @Override
     public int run(Operation operation) {
+        requireKnown(operation);
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
         if (staging.needs(operation)) {
             // Scratch memory is ordered by the communication stream alone.
@@ -510,20 +510,13 @@ public final class StreamEngine extends Engine {
     @Override
     public void close(Duration patience) {
         synchronized (issuing) {
-            if (closed) {
+            if (!beginClosing()) {
                 return;
             }
-            closed = true;
         }
         // A device that is lost must not keep the group from ending.
         release(() -> DeviceRuntimes.enter(runtime, device));
-        if (!awaitIdle(patience)) {
-            fail(
-                    new GroupAbortedException(
-                            context, "the group was closed while messages were outstanding"));
-            awaitIdle(timeout.compareTo(ABORT_PATIENCE) < 0 ? timeout : ABORT_PATIENCE);
-        }
-        detector.publish();
+        endOperations(patience);
         failure.close();
         orders.removeEngine(this);
         if (running.isEmpty()) {

@@ -13,11 +13,11 @@ import java.lang.invoke.VarHandle;
  */
 final class Turn {
 
-    /** The lower bits count reasons against working alone, the upper ones number collectives. */
-    private static final int REASON_BITS = 16;
+    /** The lowest bit is set while there are reasons against working alone. */
+    private static final long BLOCKED = 1;
 
-    private static final long REASONS = (1L << REASON_BITS) - 1;
-    private static final long COLLECTIVE = 1L << REASON_BITS;
+    /** The bits above it number collectives. */
+    private static final long COLLECTIVE = 2;
 
     /** A thread that works alone may leave without seeing that another waits. */
     private static final long POLL_MILLIS = 1;
@@ -41,6 +41,7 @@ final class Turn {
     // Guarded by the monitor of the running operations.
     private Thread holder;
     private int depth;
+    private int reasons;
 
     Turn(RunningOperations running) {
         this.running = running;
@@ -56,10 +57,10 @@ final class Turn {
             return false;
         }
         long seen = state;
-        if ((seen & REASONS) != 0) {
+        if ((seen & BLOCKED) != 0) {
             return false;
         }
-        operation.sequence = seen >>> REASON_BITS;
+        operation.sequence = seen / COLLECTIVE;
         // First, so that whoever adds a reason after this has succeeded sees the call.
         loneCall.begin(operation);
         if (STATE.compareAndSet(this, seen, seen + COLLECTIVE)) {
@@ -72,7 +73,7 @@ final class Turn {
     /** Gives back what {@link #takeAlone} took. */
     void leaveAlone() {
         loneCall.end();
-        if ((state & REASONS) != 0) {
+        if ((state & BLOCKED) != 0) {
             synchronized (running) {
                 running.signal();
             }
@@ -81,16 +82,24 @@ final class Turn {
 
     /** The number of the next collective. The caller has the turn, or has it blocked. */
     long number() {
-        return (long) STATE.getAndAdd(this, COLLECTIVE) >>> REASON_BITS;
+        return (long) STATE.getAndAdd(this, COLLECTIVE) / COLLECTIVE;
     }
 
-    /** From now on nobody begins to work alone, until as many calls of {@link #unblock}. */
+    /**
+     * From now on nobody begins to work alone, until as many calls of {@link #unblock}. The caller
+     * has the monitor of the running operations.
+     */
     void block() {
-        STATE.getAndAdd(this, 1L);
+        if (reasons++ == 0) {
+            STATE.getAndBitwiseOr(this, BLOCKED);
+        }
     }
 
+    /** Takes one reason back. The caller has the monitor of the running operations. */
     void unblock() {
-        STATE.getAndAdd(this, -1L);
+        if (--reasons == 0) {
+            STATE.getAndBitwiseAnd(this, ~BLOCKED);
+        }
     }
 
     private boolean isTaken() {

@@ -9,6 +9,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  */
 public final class Watchdog implements AutoCloseable {
 
+    private static final System.Logger LOGGER = System.getLogger(Watchdog.class.getName());
     private static final long TICK_MILLIS = 100;
 
     private final List<Engine> watched = new CopyOnWriteArrayList<>();
@@ -45,7 +46,6 @@ public final class Watchdog implements AutoCloseable {
     }
 
     private void run() {
-        System.Logger logger = System.getLogger(Watchdog.class.getName());
         while (!closed) {
             try {
                 Thread.sleep(TICK_MILLIS);
@@ -54,12 +54,20 @@ public final class Watchdog implements AutoCloseable {
             }
             long now = System.nanoTime();
             for (Engine engine : watched) {
-                try {
-                    engine.watch(now);
-                } catch (RuntimeException e) {
-                    // One group's trouble must not leave the others without deadlines.
-                    logger.log(System.Logger.Level.WARNING, "watchdog: " + e, e);
-                }
+                watch(engine, now);
+            }
+        }
+    }
+
+    /** One group's trouble, whatever it is, must not leave the others without deadlines. */
+    private static void watch(Engine engine, long now) {
+        try {
+            engine.watch(now);
+        } catch (Throwable e) {
+            try {
+                LOGGER.log(System.Logger.Level.WARNING, "watchdog: " + e, e);
+            } catch (Throwable again) {
+                // Without memory there may be none for the log; the next tick is what counts.
             }
         }
     }

@@ -16,12 +16,12 @@ public final class CleanUp {
      * Makes calls and logs the failure they end with.
      *
      * @param where what is cleaned up, for the log, for instance {@code group world}
-     * @param calls throw what a native result means
+     * @param calls throw what a native result means, or anything unchecked
      */
     public static void run(String where, Runnable calls) {
         try {
             calls.run();
-        } catch (JcclException e) {
+        } catch (RuntimeException | Error e) {
             failed(where, e);
         }
     }

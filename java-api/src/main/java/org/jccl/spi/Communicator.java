@@ -18,7 +18,12 @@ import org.jccl.ReduceOp;
  *
  * <p>Every operation throws an {@link org.jccl.JcclException} that carries the vendor's text; the
  * engine adds group, rank and operation. A communicator that threw is not used again, except for
- * {@link #abort} and {@link #close}.
+ * {@link #abort} and {@link #close}; but after a {@link RefusedOperationException}, it goes on.
+ *
+ * <p>Questions about what the library knows ({@link #startsCollectives}, {@link #largestTag},
+ * {@link #receivesFromAnySource}, {@link #reducesListsApart}, {@link #reduces}, {@link
+ * #requireMessages}, {@link #requireUnevenGather}, {@link #splits}) are answered without the native
+ * communicator, at any time, also after {@link #close}. Everything else is called before it only.
  */
 public interface Communicator extends AutoCloseable {
 
@@ -76,6 +81,20 @@ public interface Communicator extends AutoCloseable {
      * @return true when reductions may be called with them
      */
     boolean reduces(ReduceOp op, DataType type);
+
+    /**
+     * Asked before each message, and each {@link #allToAllV}, is numbered.
+     *
+     * @throws org.jccl.UsageException when the library has no messages
+     */
+    default void requireMessages() {}
+
+    /**
+     * Asked before each {@link #allGatherV} is numbered.
+     *
+     * @throws org.jccl.UsageException when the library gathers equal parts only
+     */
+    default void requireUnevenGather() {}
 
     /**
      * Copies root's elements to all.

@@ -25,6 +25,18 @@ class MessageCountersTest {
     }
 
     @Test
+    void programsThatMakeUpTagsDoNotFillTheMemory() {
+        int tags = 1 << 20;
+        long numbered = 0;
+        for (int tag = 0; tag < tags; tag++) {
+            numbered += counters.next(OperationKind.SEND, 1, tag) == MessageCounters.NONE ? 0 : 1;
+        }
+        assertThat(numbered).isEqualTo(1 << 16);
+        assertThat(counters.next(OperationKind.SEND, 1, tags - 1)).isEqualTo(MessageCounters.NONE);
+        assertThat(counters.next(OperationKind.SEND, 1, 0)).as("an early tag").isEqualTo(1);
+    }
+
+    @Test
     void takesTheLargestPeerAndTag() {
         int largest = Integer.MAX_VALUE;
         assertThat(counters.next(OperationKind.SEND, largest / 2, largest)).isZero();

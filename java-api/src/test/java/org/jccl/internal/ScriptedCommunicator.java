@@ -10,13 +10,20 @@ import java.util.Set;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 
 /** A communicator that does what a test says, and remembers how the engine called it. */
 final class ScriptedCommunicator implements InvocationHandler {
 
     private static final Set<String> QUESTIONS =
-            Set.of("startsCollectives", "reduces", "asynchronousError", "abandonsOperations");
+            Set.of(
+                    "startsCollectives",
+                    "reduces",
+                    "requireMessages",
+                    "requireUnevenGather",
+                    "asynchronousError",
+                    "abandonsOperations");
 
     private final List<String> calls = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
@@ -27,6 +34,9 @@ final class ScriptedCommunicator implements InvocationHandler {
 
     /** Whether collectives return requests. */
     boolean startsCollectives;
+
+    /** Whether requests are complete as soon as they are made. */
+    boolean completesAtOnce;
 
     /** Whether operations that fail stay with the library. */
     boolean abandonsOperations;
@@ -39,6 +49,24 @@ final class ScriptedCommunicator implements InvocationHandler {
 
     /** Reported when asked. */
     JcclException noticed;
+
+    /** Thrown when asked for errors. */
+    Error brokenQuestion;
+
+    /** Thrown when asked for messages, or for parts of different sizes to be gathered. */
+    UsageException lacking;
+
+    /** Thrown at the end of a batch. */
+    RuntimeException batchFailure;
+
+    /** Thrown when a request is awaited that is complete. */
+    RuntimeException awaitFailure;
+
+    /** Thrown by an abort, after it has been noted. */
+    RuntimeException abortFailure;
+
+    /** Thrown on closing. */
+    RuntimeException closeFailure;
 
     Communicator communicator() {
         return (Communicator)
@@ -93,20 +121,36 @@ final class ScriptedCommunicator implements InvocationHandler {
             case "startsCollectives" -> startsCollectives;
             case "abandonsOperations" -> abandonsOperations;
             case "reduces" -> true;
-            case "asynchronousError" -> noticed;
+            case "asynchronousError" -> {
+                if (brokenQuestion != null) {
+                    throw brokenQuestion;
+                }
+                yield noticed;
+            }
+            case "requireMessages", "requireUnevenGather" -> throwUnlessNull(lacking);
             case "test" -> aborted || complete.contains((long) arguments[0]);
             case "await" -> {
                 blockUnless(() -> complete.contains((long) arguments[0]));
+                throwUnlessNull(awaitFailure);
                 yield -1;
             }
             case "abort" -> {
                 aborted = true;
                 notifyAll();
-                yield null;
+                yield throwUnlessNull(abortFailure);
             }
-            case "close", "batchStart", "batchEnd" -> null;
+            case "close" -> throwUnlessNull(closeFailure);
+            case "batchEnd" -> throwUnlessNull(batchFailure);
+            case "batchStart" -> null;
             default -> operation((long) arguments[arguments.length - 1]);
         };
+    }
+
+    private static Object throwUnlessNull(RuntimeException failure) {
+        if (failure != null) {
+            throw failure;
+        }
+        return null;
     }
 
     private long operation(long stream) throws InterruptedException {
@@ -116,7 +160,11 @@ final class ScriptedCommunicator implements InvocationHandler {
             throw thrown;
         }
         if (stream == Communicator.NONBLOCKING) {
-            return ++requests;
+            requests++;
+            if (completesAtOnce) {
+                complete.add(requests);
+            }
+            return requests;
         }
         Runnable once = inside;
         inside = () -> {};

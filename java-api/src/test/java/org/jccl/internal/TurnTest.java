@@ -49,6 +49,25 @@ final class TurnTest {
         assertThat(turn.number()).isEqualTo(3);
     }
 
+    /** As many threads may want the turn at once as a machine has. */
+    @Test
+    void reasonsAreNotTakenForCollectives() {
+        comeFirst();
+        int reasons = 70_000;
+        synchronized (running) {
+            for (int i = 0; i < reasons; i++) {
+                turn.block();
+            }
+            assertThat(turn.takeAlone(operation)).isFalse();
+            assertThat(turn.number()).isZero();
+            for (int i = 0; i < reasons; i++) {
+                turn.unblock();
+            }
+        }
+        assertThat(turn.takeAlone(operation)).isTrue();
+        assertThat(operation.sequence).isEqualTo(1);
+    }
+
     @Test
     void onlyTheFirstThreadWorksAlone() throws Exception {
         comeFirst();

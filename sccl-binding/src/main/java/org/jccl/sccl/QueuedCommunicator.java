@@ -88,6 +88,11 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
+    public void requireMessages() {
+        direct.requireMessages();
+    }
+
+    @Override
     public long broadcast(long address, long count, DataType type, int root, long stream) {
         return enqueue(() -> direct.broadcast(address, count, type, root, stream));
     }
@@ -161,13 +166,11 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
 
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        direct.requireMessages();
         return enqueue(() -> direct.send(address, count, type, peer, tag, stream));
     }
 
     @Override
     public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        direct.requireMessages();
         return enqueue(() -> direct.recv(address, count, type, peer, tag, stream));
     }
 

@@ -289,9 +289,6 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
             long[] outputCounts,
             DataType type,
             long stream) {
-        if (size > 1) {
-            requireMessages();
-        }
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             long from = input;
@@ -313,7 +310,6 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
 
     @Override
     public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        requireMessages();
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             if (batching) {
@@ -328,7 +324,6 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
 
     @Override
     public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        requireMessages();
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             if (batching) {
@@ -341,9 +336,9 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
         return ENQUEUED;
     }
 
-    /** Refuses what needs messages where the library has none. */
-    void requireMessages() {
-        if (!calls.messages) {
+    @Override
+    public void requireMessages() {
+        if (size > 1 && !calls.messages) {
             throw new UsageException(
                     FailureContext.NONE,
                     "this libsccl has no scclSend and scclRecv, which messages and allToAll with"

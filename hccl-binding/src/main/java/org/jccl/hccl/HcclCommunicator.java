@@ -8,6 +8,7 @@ import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.RefusedOperationException;
 
 /**
  * One rank's HcclComm. Every operation is enqueued on the given stream and answers 0. What is empty
@@ -321,10 +322,10 @@ final class HcclCommunicator implements Communicator {
         calls.allToAllV(from, output, inputCounts, outputCounts, type);
     }
 
+    /** Every rank refuses alike, since the number of ranks is the same. */
     private void requireAllToAll() {
         if (size > chip.mostRanksOfAllToAll()) {
-            throw new UsageException(
-                    FailureContext.NONE,
+            throw new RefusedOperationException(
                     "HCCL has gather, scatter and allToAll on "
                             + chip.label()
                             + " for at most "
@@ -335,7 +336,8 @@ final class HcclCommunicator implements Communicator {
         }
     }
 
-    private void requireMessages() {
+    @Override
+    public void requireMessages() {
         if (!nativeMessages) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -394,7 +396,6 @@ final class HcclCommunicator implements Communicator {
 
     private long message(
             boolean receive, long address, long count, DataType type, int peer, long stream) {
-        requireMessages();
         if (count == 0) {
             return ENQUEUED;
         }

@@ -112,7 +112,8 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     final void requireKnown(Operation operation) {
         try {
             switch (operation.kind) {
-                case SEND, RECV, ALL_TO_ALL_V -> communicator.requireMessages();
+                case SEND, RECV -> communicator.requireMessages();
+                case ALL_TO_ALL_V -> communicator.requireUnevenAllToAll();
                 case ALL_GATHER_V -> communicator.requireUnevenGather();
                 default -> {}
             }

@@ -113,7 +113,7 @@ public final class StreamEngine extends Engine {
                 issued(work);
                 return work;
             } catch (Throwable e) {
-                JcclException cause = failed(e, operation);
+                JcclException cause = notStarted(e, operation);
                 abandon(work);
                 tellFailure();
                 throw cause;
@@ -313,7 +313,7 @@ public final class StreamEngine extends Engine {
             try {
                 operation.call(communicator, caller.handle());
             } catch (Throwable e) {
-                JcclException cause = failed(e, operation);
+                JcclException cause = notStarted(e, operation);
                 tellFailure();
                 throw cause;
             } finally {

@@ -22,8 +22,9 @@ import org.jccl.ReduceOp;
  *
  * <p>Questions about what the library knows ({@link #startsCollectives}, {@link #largestTag},
  * {@link #receivesFromAnySource}, {@link #reducesListsApart}, {@link #reduces}, {@link
- * #requireMessages}, {@link #requireUnevenGather}, {@link #splits}) are answered without the native
- * communicator, at any time, also after {@link #close}. Everything else is called before it only.
+ * #requireMessages}, {@link #requireUnevenAllToAll}, {@link #requireUnevenGather}, {@link #splits})
+ * are answered without the native communicator, at any time, also after {@link #close}. Everything
+ * else is called before it only.
  */
 public interface Communicator extends AutoCloseable {
 
@@ -83,11 +84,18 @@ public interface Communicator extends AutoCloseable {
     boolean reduces(ReduceOp op, DataType type);
 
     /**
-     * Asked before each message, and each {@link #allToAllV}, is numbered.
+     * Asked before each message is numbered.
      *
      * @throws org.jccl.UsageException when the library has no messages
      */
     default void requireMessages() {}
+
+    /**
+     * Asked before each {@link #allToAllV} is numbered.
+     *
+     * @throws org.jccl.UsageException when the library exchanges equal parts only
+     */
+    default void requireUnevenAllToAll() {}
 
     /**
      * Asked before each {@link #allGatherV} is numbered.

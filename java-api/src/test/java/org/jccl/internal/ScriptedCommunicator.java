@@ -21,6 +21,7 @@ final class ScriptedCommunicator implements InvocationHandler {
                     "startsCollectives",
                     "reduces",
                     "requireMessages",
+                    "requireUnevenAllToAll",
                     "requireUnevenGather",
                     "asynchronousError",
                     "abandonsOperations");
@@ -127,7 +128,8 @@ final class ScriptedCommunicator implements InvocationHandler {
                 }
                 yield noticed;
             }
-            case "requireMessages", "requireUnevenGather" -> throwUnlessNull(lacking);
+            case "requireMessages", "requireUnevenAllToAll", "requireUnevenGather" ->
+                    throwUnlessNull(lacking);
             case "test" -> aborted || complete.contains((long) arguments[0]);
             case "await" -> {
                 blockUnless(() -> complete.contains((long) arguments[0]));

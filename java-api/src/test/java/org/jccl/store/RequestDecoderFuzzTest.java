@@ -12,24 +12,33 @@ class RequestDecoderFuzzTest {
     /** What was understood, written again, and why it went no further. */
     private record Understood(ByteBuffer requests, String refusal) {}
 
+    private static final long MOST_BYTES = 1 << 20;
+
     @FuzzTest
     void understandsOrRefuses(byte[] bytes) {
-        Understood whole = decode(bytes, Math.max(1, bytes.length));
-        assertThat(decode(bytes, 1)).isEqualTo(whole);
-        assertThat(decode(bytes, 7)).isEqualTo(whole);
+        understandsOrRefuses(bytes, true);
+        understandsOrRefuses(bytes, false);
+    }
+
+    /** Before its handshake a client may say little. */
+    private static void understandsOrRefuses(byte[] bytes, boolean served) {
+        Understood whole = decode(bytes, Math.max(1, bytes.length), served);
+        assertThat(decode(bytes, 1, served)).isEqualTo(whole);
+        assertThat(decode(bytes, 7, served)).isEqualTo(whole);
         int length = whole.requests.remaining();
         assertThat(ByteBuffer.wrap(bytes, 0, length)).isEqualTo(whole.requests);
     }
 
-    private static Understood decode(byte[] bytes, int pieces) {
-        RequestDecoder decoder = new RequestDecoder();
+    private static Understood decode(byte[] bytes, int pieces, boolean served) {
+        RequestDecoder decoder = new RequestDecoder(MOST_BYTES);
         WireBuffer requests = new WireBuffer();
         String refusal = null;
         try {
             for (int from = 0; from < bytes.length; from += pieces) {
                 int to = Math.min(bytes.length, from + pieces);
                 ByteBuffer piece = ByteBuffer.wrap(Arrays.copyOfRange(bytes, from, to));
-                for (Request next = decoder.next(piece); next != null; next = decoder.next(piece)) {
+                Request next;
+                while ((next = decoder.next(piece, served)) != null) {
                     write(next, requests);
                 }
             }

@@ -93,6 +93,11 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
+    public void requireUnevenAllToAll() {
+        direct.requireUnevenAllToAll();
+    }
+
+    @Override
     public long broadcast(long address, long count, DataType type, int root, long stream) {
         return enqueue(() -> direct.broadcast(address, count, type, root, stream));
     }

@@ -336,6 +336,12 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
         return ENQUEUED;
     }
 
+    /** Made of messages. */
+    @Override
+    public void requireUnevenAllToAll() {
+        requireMessages();
+    }
+
     @Override
     public void requireMessages() {
         if (size > 1 && !calls.messages) {

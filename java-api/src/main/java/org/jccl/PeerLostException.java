@@ -1,12 +1,19 @@
 package org.jccl;
 
+import java.util.OptionalInt;
+
 /** A peer closed its connection or died while the group was in use. */
 public final class PeerLostException extends JcclException {
 
-    private static final long serialVersionUID = 1L;
+    private static final long serialVersionUID = 2L;
+
+    private static final int UNKNOWN = -1;
+
+    /** Rank in the group, or {@link #UNKNOWN}. */
+    private final int peer;
 
     /**
-     * Creates an exception.
+     * Creates an exception where it is not known who was lost.
      *
      * @param context where it happened
      * @param message what failed, why, and what to do next
@@ -24,5 +31,27 @@ public final class PeerLostException extends JcclException {
      */
     public PeerLostException(FailureContext context, String message, Throwable cause) {
         super(Category.FATAL_GROUP, context, message, cause);
+        this.peer = UNKNOWN;
+    }
+
+    /**
+     * Creates an exception that names the lost rank.
+     *
+     * @param context where it happened
+     * @param message what failed, why, and what to do next
+     * @param peer the lost rank in the group, or below 0 when it is not known
+     */
+    public PeerLostException(FailureContext context, String message, int peer) {
+        super(Category.FATAL_GROUP, context, message, null);
+        this.peer = Math.max(UNKNOWN, peer);
+    }
+
+    /**
+     * Who was lost first, as far as is known.
+     *
+     * @return its rank in the group, or empty when the library does not tell
+     */
+    public OptionalInt peer() {
+        return peer == UNKNOWN ? OptionalInt.empty() : OptionalInt.of(peer);
     }
 }

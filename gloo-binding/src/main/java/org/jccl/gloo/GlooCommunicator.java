@@ -3,6 +3,8 @@ package org.jccl.gloo;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -24,6 +26,10 @@ final class GlooCommunicator implements Communicator {
 
     private static final Duration LONGEST = Duration.ofHours(24);
     private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
+
+    /** How the shim begins when it knows who was lost. */
+    private static final Pattern LOST_RANK = Pattern.compile("^gloo: lost rank (\\d{1,9}):");
+
     private static final int MESSAGE_BYTES = 4096;
 
     private final long handle;
@@ -264,6 +270,12 @@ final class GlooCommunicator implements Communicator {
         }
     }
 
+    /** The rank that the shim names, or -1. */
+    private static int lostRank(String message) {
+        Matcher named = LOST_RANK.matcher(message);
+        return named.find() ? Integer.parseInt(named.group(1)) : -1;
+    }
+
     private JcclException failure(int status) {
         byte[] text = new byte[MESSAGE_BYTES];
         int length = GlooNative.message(handle, text, text.length);
@@ -283,7 +295,8 @@ final class GlooCommunicator implements Communicator {
                             context,
                             message
                                     + "; look at that rank's log, close the group and build a new"
-                                    + " one on the ranks that are left");
+                                    + " one on the ranks that are left",
+                            lostRank(message));
             case GlooNative.INVALID -> new UsageException(context, message);
             case GlooNative.ABORTED -> new GroupAbortedException(context, message);
             case GlooNative.MISMATCH ->

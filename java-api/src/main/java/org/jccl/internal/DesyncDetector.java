@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -17,6 +18,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -37,7 +39,11 @@ import org.jccl.store.Store;
 public final class DesyncDetector {
 
     private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
+
+    /** The first failure; with a rank behind it, that rank's own. */
     private static final String FAILURE = "failure";
+
+    private static final Pattern NUMBER = Pattern.compile("-?\\d{1,9}");
     private static final int RANKS_NAMED = 16;
 
     /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
@@ -361,40 +367,81 @@ public final class DesyncDetector {
     }
 
     /**
-     * Finds the cause behind a lost peer: one that failed says so in the store before it goes.
+     * Finds the cause behind a lost peer. A rank that fails closes its connections, so that others
+     * lose it in turn: each says at once whom it lost, and whoever lost a rank follows what those
+     * ranks say to the one that says nothing, which is the one that is gone.
      *
-     * @return the peer's failure, or the given one when nothing is known after a moment
+     * @return the failure at the end of that chain, or the given one when nothing is known after a
+     *     moment
      */
     JcclException explain(PeerLostException lost) {
+        Optional<JcclException> cause = Optional.empty();
         for (int i = 0; i < EXPLAIN_TRIES; i++) {
             synchronized (this) {
                 if (!isReachable()) {
-                    return lost;
+                    break;
                 }
                 try {
-                    Optional<JcclException> cause = failureOfAnother();
-                    if (cause.isPresent()) {
-                        cause.get().addSuppressed(lost);
-                        return cause.get();
+                    if (i == 0) {
+                        store().set(FAILURE + "/" + rank, report(lost));
+                    }
+                    cause = lost.peer().isPresent() ? causeAt(lost.peer()) : failureOfAnother();
+                    if (cause.isPresent() && !(cause.get() instanceof PeerLostException)) {
+                        break;
                     }
                 } catch (JcclException e) {
                     loseStore(e);
                 }
             }
+            // Whom the last of the chain has lost may still be about to say why it failed.
             LockSupport.parkNanos(EXPLAIN_PAUSE_NANOS);
         }
-        return lost;
+        cause.ifPresent(found -> found.addSuppressed(lost));
+        return cause.orElse(lost);
+    }
+
+    /** What the last rank says that is reached from one by asking each whom it has lost. */
+    private Optional<JcclException> causeAt(OptionalInt first) {
+        Optional<JcclException> cause = Optional.empty();
+        Set<Integer> asked = new HashSet<>(Set.of(rank));
+        OptionalInt next = first;
+        while (next.isPresent() && asked.add(next.getAsInt())) {
+            Optional<JcclException> said = reportAt(FAILURE + "/" + next.getAsInt());
+            if (said.isEmpty()) {
+                break;
+            }
+            cause = said;
+            next = said.get() instanceof PeerLostException lost ? lost.peer() : OptionalInt.empty();
+        }
+        return cause;
     }
 
     private Optional<JcclException> failureOfAnother() {
-        if (!store().check(List.of(FAILURE))) {
+        return reportAt(FAILURE);
+    }
+
+    private byte[] report(JcclException failure) {
+        int peer = failure instanceof PeerLostException lost ? lost.peer().orElse(-1) : -1;
+        String type = failure.getClass().getSimpleName();
+        return bytes(rank + "\n" + type + "\n" + peer + "\n" + failure.reason());
+    }
+
+    /** The failure that another rank reports under a key, unless it is that it lost this rank. */
+    private Optional<JcclException> reportAt(String key) {
+        if (!store().check(List.of(key))) {
             return Optional.empty();
         }
-        String[] parts = text(store().get(FAILURE)).split("\n", 3);
-        if (Integer.parseInt(parts[0]) == rank) {
+        String[] parts = text(store().get(key)).split("\n", 4);
+        if (parts.length < 4
+                || !NUMBER.matcher(parts[0]).matches()
+                || !NUMBER.matcher(parts[2]).matches()) {
+            return Optional.empty(); // not written by a rank of this version
+        }
+        int peer = Integer.parseInt(parts[2]);
+        if (Integer.parseInt(parts[0]) == rank || peer == rank) {
             return Optional.empty();
         }
-        String reason = "rank " + parts[0] + " reported: " + parts[2];
+        String reason = "rank " + parts[0] + " reported: " + parts[3];
         return Optional.of(
                 switch (parts[1]) {
                     case "MismatchException" -> new MismatchException(FailureContext.NONE, reason);
@@ -402,7 +449,7 @@ public final class DesyncDetector {
                             new OperationTimeoutException(FailureContext.NONE, reason);
                     case "GroupAbortedException" ->
                             new GroupAbortedException(FailureContext.NONE, reason);
-                    default -> new PeerLostException(FailureContext.NONE, reason);
+                    default -> new PeerLostException(FailureContext.NONE, reason, peer);
                 });
     }
 
@@ -417,9 +464,9 @@ public final class DesyncDetector {
         if (cause == null || published || !isReachable()) {
             return;
         }
-        String text = rank + "\n" + cause.getClass().getSimpleName() + "\n" + cause.reason();
         try {
-            store().compareSet(FAILURE, new byte[0], bytes(text));
+            store().compareSet(FAILURE, new byte[0], report(cause));
+            store().set(FAILURE + "/" + rank, report(cause));
             published = true;
         } catch (JcclException e) {
             loseStore(e);

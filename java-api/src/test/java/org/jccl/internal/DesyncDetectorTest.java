@@ -3,16 +3,20 @@ package org.jccl.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.PeerLostException;
 import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import org.jccl.store.StoreException;
@@ -96,6 +100,49 @@ class DesyncDetectorTest {
         storeIsGone = true;
         assertThat(examine(suspect())).isEmpty();
         assertThat(logged).singleElement().asString().contains("rank 1", "the store is gone");
+    }
+
+    private static PeerLostException lost(int peer) {
+        return new PeerLostException(FailureContext.NONE, "lost rank " + peer, peer);
+    }
+
+    /** Rank 3 is gone; rank 0 notices it and closes its connections, rank 1 those of rank 0. */
+    @Test
+    void whoLosesARankThatLostAnotherHearsOfTheOneThatIsGone() throws Exception {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<DesyncDetector> ranks =
+                IntStream.range(0, 4)
+                        .mapToObj(rank -> new DesyncDetector(Optional.of(shared), rank, 4))
+                        .toList();
+        CompletableFuture<JcclException> first =
+                CompletableFuture.supplyAsync(() -> ranks.get(1).explain(lost(0)));
+        CompletableFuture<JcclException> second =
+                CompletableFuture.supplyAsync(() -> ranks.get(0).explain(lost(3)));
+        CompletableFuture<JcclException> third =
+                CompletableFuture.supplyAsync(() -> ranks.get(2).explain(lost(1)));
+        assertThat(first.get(20, TimeUnit.SECONDS))
+                .isInstanceOfSatisfying(
+                        PeerLostException.class, cause -> assertThat(cause.peer()).hasValue(3))
+                .hasMessageContaining("rank 0 reported: lost rank 3");
+        assertThat(third.get(20, TimeUnit.SECONDS)).hasMessageContaining("lost rank 3");
+        JcclException own = second.get(20, TimeUnit.SECONDS);
+        assertThat(own.getMessage()).isEqualTo("lost rank 3");
+        // Whoever is merely stuck reads what was published, and never that it is to blame itself.
+        ranks.get(1).noteFailure(lost(2));
+        ranks.get(1).publish();
+        assertThat(ranks.get(2).examine(List.of(suspect()), sequence -> List.of())).isEmpty();
+        assertThat(ranks.get(0).examine(List.of(suspect()), sequence -> List.of()))
+                .hasValueSatisfying(cause -> assertThat(cause).hasMessageContaining("lost rank 2"));
+    }
+
+    @Test
+    void whatAnotherProgramWroteIsNoFailure() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        DesyncDetector rank = new DesyncDetector(Optional.of(shared), 0, 2);
+        for (String text : List.of("", "x", "1\nPeerLostException", "x\ny\nz\n", "1\nA\n\nb")) {
+            shared.set("failure", text.getBytes(StandardCharsets.UTF_8));
+            assertThat(rank.examine(List.of(suspect()), sequence -> List.of())).isEmpty();
+        }
     }
 
     @Test

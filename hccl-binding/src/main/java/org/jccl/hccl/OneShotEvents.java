@@ -4,7 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 
 /**
  * Events of CANN before 8.0.RC1, where recording one twice is not defined: a handle is a number,
@@ -16,10 +16,9 @@ final class OneShotEvents implements Events {
     /** A native event, and whether a stream waits for it. */
     private record Retired(long event, boolean awaited) {}
 
-    /** What a handle stands for; locked while it is used. */
-    private static final class Slot extends ReentrantLock {
-        private static final long serialVersionUID = 1;
-
+    /** What a handle stands for; locked while it is used, for queries by all at once. */
+    private static final class Slot {
+        final StampedLock lock = new StampedLock();
         final boolean timing;
         long event;
         boolean awaited;
@@ -63,11 +62,11 @@ final class OneShotEvents implements Events {
     @Override
     public void destroy(long handle) {
         Slot slot = slot(handle);
-        slot.lock();
+        long stamp = slot.lock.writeLock();
         try {
             retire(slot);
         } finally {
-            slot.unlock();
+            slot.lock.unlockWrite(stamp);
         }
         synchronized (this) {
             if (freeCount == free.length) {
@@ -80,13 +79,13 @@ final class OneShotEvents implements Events {
     @Override
     public void record(long handle, long stream) {
         Slot slot = slot(handle);
-        slot.lock();
+        long stamp = slot.lock.writeLock();
         try {
             retire(slot);
             slot.event = createNative(slot.timing);
             CannErrors.check(Acl.aclrtRecordEvent(slot.event, stream), "aclrtRecordEvent");
         } finally {
-            slot.unlock();
+            slot.lock.unlockWrite(stamp);
         }
     }
 
@@ -100,26 +99,27 @@ final class OneShotEvents implements Events {
     @Override
     public void await(long stream, long handle) {
         Slot slot = slot(handle);
-        slot.lock();
+        long stamp = slot.lock.writeLock();
         try {
             slot.awaited = true;
             CannErrors.check(Acl.aclrtStreamWaitEvent(stream, slot.event), "aclrtStreamWaitEvent");
         } finally {
-            slot.unlock();
+            slot.lock.unlockWrite(stamp);
         }
     }
 
     @Override
     public boolean query(long handle) {
         Slot slot = slot(handle);
-        if (!slot.tryLock()) {
+        long stamp = slot.lock.tryReadLock();
+        if (stamp == 0) {
             // It is being recorded, which can take as long as the stream's queue is full.
             return false;
         }
         try {
             return slot.event == 0 || isRecorded(slot.event);
         } finally {
-            slot.unlock();
+            slot.lock.unlockRead(stamp);
         }
     }
 
@@ -147,11 +147,11 @@ final class OneShotEvents implements Events {
 
     private long nativeOf(long handle) {
         Slot slot = slot(handle);
-        slot.lock();
+        long stamp = slot.lock.writeLock();
         try {
             return slot.event;
         } finally {
-            slot.unlock();
+            slot.lock.unlockWrite(stamp);
         }
     }
 

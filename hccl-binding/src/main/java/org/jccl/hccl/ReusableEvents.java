@@ -1,6 +1,6 @@
 package org.jccl.hccl;
 
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 
 /**
  * Events of {@code aclrtCreateEventExWithFlag}, whose handles are the native ones: each record
@@ -11,24 +11,27 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class ReusableEvents implements Events {
 
-    private static final int LOCKS = 64;
+    /** Many, since an event whose lock is that of one being recorded counts as not complete. */
+    private static final int LOCKS = 1024;
 
     /** Handles are aligned, so their lowest bits say nothing. */
     private static final int ALIGNMENT_BITS = 4;
 
     private final ThreadScratch scratch;
-    private final ReentrantLock[] locks = new ReentrantLock[LOCKS];
+
+    /** Recording excludes queries, and these share it. A map would make garbage at each call. */
+    private final StampedLock[] locks = new StampedLock[LOCKS];
 
     ReusableEvents(ThreadScratch scratch) {
         this.scratch = scratch;
         for (int i = 0; i < LOCKS; i++) {
-            locks[i] = new ReentrantLock();
+            locks[i] = new StampedLock();
         }
     }
 
-    private ReentrantLock lock(long event) {
+    private StampedLock lock(long event) {
         long bits = event >>> ALIGNMENT_BITS;
-        return locks[(int) (bits ^ bits >>> 6 ^ bits >>> 12) & LOCKS - 1];
+        return locks[(int) (bits ^ bits >>> 10) & LOCKS - 1];
     }
 
     @Override
@@ -46,12 +49,12 @@ final class ReusableEvents implements Events {
 
     @Override
     public void record(long event, long stream) {
-        ReentrantLock lock = lock(event);
-        lock.lock();
+        StampedLock lock = lock(event);
+        long stamp = lock.writeLock();
         try {
             CannErrors.check(Acl.aclrtRecordEvent(event, stream), "aclrtRecordEvent");
         } finally {
-            lock.unlock();
+            lock.unlockWrite(stamp);
         }
     }
 
@@ -62,8 +65,9 @@ final class ReusableEvents implements Events {
 
     @Override
     public boolean query(long event) {
-        ReentrantLock lock = lock(event);
-        if (!lock.tryLock()) {
+        StampedLock lock = lock(event);
+        long stamp = lock.tryReadLock();
+        if (stamp == 0) {
             // Perhaps this one is being recorded, in which case it is not complete.
             return false;
         }
@@ -72,7 +76,7 @@ final class ReusableEvents implements Events {
                     Acl.aclrtQueryEventStatus(event, scratch.address()), "aclrtQueryEventStatus");
             return scratch.getInt() == Acl.EVENT_RECORDED_COMPLETE;
         } finally {
-            lock.unlock();
+            lock.unlockRead(stamp);
         }
     }
 

@@ -118,6 +118,9 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
                 default -> {}
             }
         } catch (UsageException e) {
+            if (!isUsable()) {
+                return; // which is said next
+            }
             operation.releaseMemory();
             throw e.at(contextOf(operation));
         }

@@ -8,6 +8,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.function.IntUnaryOperator;
+import org.jccl.Device;
+import org.jccl.JcclException;
+import org.jccl.Stream;
 import org.jccl.spi.BoundedCall;
 
 /**
@@ -19,6 +22,7 @@ import org.jccl.spi.BoundedCall;
 public final class OwnDevices {
 
     private static final int MOST_RANKS = 5;
+    private static final int MOST_GROUPS = 100;
     private static final Duration IDLE_PATIENCE = Duration.ofMillis(200);
     private static final Duration FREE_PATIENCE = Duration.ofSeconds(50);
     private static final long PAUSE_MILLIS = 20;
@@ -29,12 +33,14 @@ public final class OwnDevices {
     /** As many devices as a test needs. */
     private static final class Slot {
 
+        private final String type;
         private final int first;
         private final List<Thread> ranks = new ArrayList<>();
         private final List<BoundedCall> drains = new ArrayList<>();
         private boolean taken;
 
-        Slot(int first) {
+        Slot(String type, int first) {
+            this.type = type;
             this.first = first;
         }
 
@@ -56,9 +62,26 @@ public final class OwnDevices {
                 int device = first + i;
                 drains.add(
                         BoundedCall.start(
-                                "drain-" + device, () -> synchronizeDevice.accept(device)));
+                                "drain-" + device,
+                                () -> {
+                                    synchronizeDevice.accept(device);
+                                    hearFailures(Stream.current(new Device(type, device)));
+                                }));
             }
             return drains.stream().allMatch(Slot::isDrained);
+        }
+
+        /** The stream tells once of each group that failed; the next test is not meant. */
+        private static void hearFailures(Stream stream) {
+            for (int groups = 0; groups < MOST_GROUPS; groups++) {
+                try {
+                    stream.synchronize();
+                    return;
+                } catch (JcclException e) {
+                    // What the test before has left.
+                }
+            }
+            throw new IllegalStateException("the stream tells of failures without end");
         }
 
         private static boolean isDrained(BoundedCall drain) {
@@ -74,9 +97,9 @@ public final class OwnDevices {
     private final List<Slot> slots = new ArrayList<>();
     private int next;
 
-    private OwnDevices(int devices) {
+    private OwnDevices(String type, int devices) {
         for (int first = 0; first + MOST_RANKS <= devices; first += MOST_RANKS) {
-            slots.add(new Slot(first));
+            slots.add(new Slot(type, first));
         }
     }
 
@@ -97,7 +120,7 @@ public final class OwnDevices {
                             deviceType,
                             type ->
                                     new OwnDevices(
-                                            Integer.parseInt(System.getenv("MOCK_DEVICES"))));
+                                            type, Integer.parseInt(System.getenv("MOCK_DEVICES"))));
         }
         Slot[] chosen = {null};
         return rank -> all.choose(chosen, synchronizeDevice) + rank;

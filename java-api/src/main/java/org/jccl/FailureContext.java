@@ -1,5 +1,6 @@
 package org.jccl;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jccl.internal.Given;
@@ -40,13 +41,15 @@ public record FailureContext(
      * @param operation the operation
      * @param sequence its position
      * @param worldRanks the members' ranks in the world; copied
-     * @throws UsageException when an argument is null
+     * @throws UsageException when an argument, or a rank of the list, is null
      */
     public FailureContext {
         Given.notNull(group, "group");
         Given.notNull(operation, "operation");
         Given.notNull(worldRanks, "worldRanks");
-        worldRanks = List.copyOf(worldRanks);
+        List<Integer> copy = new ArrayList<>(worldRanks);
+        copy.forEach(rankInWorld -> Given.notNull(rankInWorld, "a rank of worldRanks"));
+        worldRanks = List.copyOf(copy);
     }
 
     /** A failure outside any group. */

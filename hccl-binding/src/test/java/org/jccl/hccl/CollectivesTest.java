@@ -19,8 +19,10 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.conformance.AbsentRanks;
 import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.store.HashStore;
+import org.jccl.store.Store;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
@@ -418,12 +420,10 @@ final class CollectivesTest {
                 .hasMessageContaining("HcclCommInitRootInfo did not finish");
     }
 
+    /** The other ranks come to the store, and then not to the library. */
     private static ProcessGroup joinAlone(int rank, int size) {
-        return World.join(
-                HashStore.create(World.TIMEOUT),
-                rank,
-                size,
-                Duration.ofMillis(300),
-                HcclOptions.defaults());
+        Store store = HashStore.create(World.TIMEOUT);
+        AbsentRanks.comeTo(store, rank, size);
+        return World.join(store, rank, size, Duration.ofMillis(1000), HcclOptions.defaults());
     }
 }

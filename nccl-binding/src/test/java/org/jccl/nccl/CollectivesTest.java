@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.Interop;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -134,25 +135,29 @@ final class CollectivesTest {
 
     @Test
     void connectingHasADeadline() {
-        assertThatThrownBy(
-                        () ->
-                                World.join(
-                                        HashStore.create(World.TIMEOUT),
-                                        1,
-                                        2,
-                                        Duration.ofMillis(300),
-                                        NcclOptions.defaults()))
+        assertThatThrownBy(() -> joinAlone(1, NcclOptions.defaults(), Interop.NONE))
+                .hasMessageContaining("ranks [0] of 2 did not join within 300 ms");
+        // With PyTorch's ranks nobody is asked before whether all have come.
+        assertThatThrownBy(() -> joinAlone(1, NcclOptions.defaults(), Interop.TORCH))
                 .hasMessageContaining("rank 0 put no NCCL id");
         for (boolean blocking : new boolean[] {true, false}) {
-            assertThatThrownBy(
-                            () ->
-                                    World.join(
-                                            HashStore.create(World.TIMEOUT),
-                                            0,
-                                            2,
-                                            Duration.ofMillis(300),
-                                            NcclOptions.defaults().withBlocking(blocking)))
+            NcclOptions options = NcclOptions.defaults().withBlocking(blocking);
+            assertThatThrownBy(() -> joinAlone(0, options, Interop.TORCH))
                     .hasMessageContaining("ncclCommInitRankConfig did not finish");
         }
+    }
+
+    /** One of two ranks, whose other one never comes. */
+    private static ProcessGroup joinAlone(int rank, NcclOptions options, Interop interop) {
+        return ProcessGroup.builder()
+                .backend("nccl")
+                .device(World.gpu(rank))
+                .options(options)
+                .store(HashStore.create(World.TIMEOUT))
+                .rank(rank)
+                .worldSize(2)
+                .timeout(Duration.ofMillis(300))
+                .interop(interop)
+                .build();
     }
 }

@@ -2,6 +2,7 @@ package org.jccl.nccl;
 
 import java.time.Duration;
 import org.jccl.DataType;
+import org.jccl.Interop;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -24,7 +25,7 @@ final class JointRank {
         int port = Integer.parseInt(arguments[0]);
         try (Store store = TcpStore.connect("127.0.0.1", port, TIMEOUT);
                 // Device 0 is both the first rank's and the one to share.
-                ProcessGroup group = World.join(store, 0, 2, TIMEOUT, NcclOptions.defaults());
+                ProcessGroup group = join(store, 0);
                 Tensor onDevice = Tensor.allocate(World.GPU, DataType.FLOAT32, 2)) {
             onDevice.copyFrom(new float[] {1, 10});
             group.allReduce(onDevice, ReduceOp.SUM).synchronize();
@@ -33,6 +34,19 @@ final class JointRank {
             expect("broadcast from Python", onDevice.copyTo(new float[2]), 7, 8);
             System.out.println("Java rank 0: all right");
         }
+    }
+
+    /** A rank of two; the other may be PyTorch's. */
+    static ProcessGroup join(Store store, int rank) {
+        return ProcessGroup.builder()
+                .backend("nccl")
+                .device(World.gpu(rank))
+                .store(store)
+                .rank(rank)
+                .worldSize(2)
+                .timeout(TIMEOUT)
+                .interop(Interop.TORCH)
+                .build();
     }
 
     private static void expect(String what, float[] found, float first, float second) {

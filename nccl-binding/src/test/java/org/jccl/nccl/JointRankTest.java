@@ -38,14 +38,14 @@ final class JointRankTest {
             CompletableFuture<String> rankZero =
                     CompletableFuture.supplyAsync(() -> rankZero(server.port()));
             try (Store store = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT);
-                    ProcessGroup group = World.join(store, 1, 2, TIMEOUT, NcclOptions.defaults());
+                    ProcessGroup group = JointRank.join(store, 1);
                     Tensor tensor = Tensor.allocate(World.gpu(1), DataType.FLOAT32, 2)) {
                 tensor.copyFrom(new float[] {2, 20});
                 group.allReduce(tensor, ReduceOp.SUM).synchronize();
                 assertThat(tensor.copyTo(new float[2])).containsExactly(3, 30);
                 tensor.copyFrom(new float[] {7, 8});
                 group.broadcast(tensor, 1).synchronize();
-                assertThat(store.get("world/nccl/0")).hasSize(128);
+                assertThat(store.get("0//cuda//0")).hasSize(128);
                 assertThat(rankZero.get()).contains("Java rank 0: all right");
             }
         }

@@ -55,8 +55,9 @@ final class SplitTest {
                         tensor.copyFrom(new float[] {1 + group.rank()});
                         half.broadcast(tensor, 0).await();
                         assertThat(tensor.copyTo(new float[1])).containsExactly(3);
-                        assertThat(store.check(List.of("world/nccl/0"))).isTrue();
-                        assertThat(store.check(List.of("world/split0-4/nccl/0"))).isFalse();
+                        assertThat(store.check(List.of("worlds/3/1/world/nccl/0"))).isTrue();
+                        assertThat(store.check(List.of("worlds/3/1/world/split0-4/nccl/0")))
+                                .isFalse();
                     }
                 });
     }
@@ -97,7 +98,9 @@ final class SplitTest {
                 (group, store) -> {
                     if (group.rank() == 1) {
                         // Tells rank 0 that it takes part, and does not.
-                        store.set("world/split/0/1", "0 0".getBytes(StandardCharsets.UTF_8));
+                        store.set(
+                                "worlds/2/1/world/split/0/1",
+                                "0 0".getBytes(StandardCharsets.UTF_8));
                         failed.await();
                         return;
                     }

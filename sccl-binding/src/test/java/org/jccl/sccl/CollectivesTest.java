@@ -14,6 +14,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.conformance.AbsentRanks;
 import org.jccl.store.HashStore;
 import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
@@ -130,6 +131,7 @@ final class CollectivesTest {
     @Test
     void moreRanksThanTheLibraryHasRoomForAreRefused() {
         try (Store store = HashStore.create(World.TIMEOUT)) {
+            AbsentRanks.comeTo(store, 0, 17);
             assertThatThrownBy(
                             () -> World.join(store, 0, 17, World.TIMEOUT, ScclOptions.defaults()))
                     .isInstanceOf(UsageException.class)
@@ -140,6 +142,7 @@ final class CollectivesTest {
     @Test
     void aDeviceThatIsNotThereIsRefused() {
         try (Store store = HashStore.create(World.TIMEOUT)) {
+            AbsentRanks.comeTo(store, 0, 2);
             assertThatThrownBy(
                             () ->
                                     new ScclBackend(ScclOptions.defaults(), rank -> 5000)

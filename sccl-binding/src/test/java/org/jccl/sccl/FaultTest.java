@@ -162,10 +162,16 @@ final class FaultTest {
             "-Dorg.jccl.sccl.tpurt=" + folder.resolve("libtpurt.so"),
             "-Dorg.jccl.sccl.library=" + folder.resolve("libsccl.so")
         };
-        assertThat(reductions(Map.of(), old)).contains("sum 8.0").doesNotContain("Exception");
-        String[] withoutModule = Arrays.copyOf(old, old.length + 1);
-        withoutModule[old.length] = THREADS;
-        assertThat(Questions.whyUnavailable("sccl", Map.of(), withoutModule))
+        assertThat(reductions(Map.of(), with(old, "-Dorg.jccl.sccl.module=pom.xml")))
+                .contains("sum 8.0")
+                .doesNotContain("Exception");
+        assertThat(Questions.whyUnavailable("sccl", Map.of(), with(old, THREADS)))
                 .contains("this libtpudnn has no tpudnnSync, and there is no kernel module");
+    }
+
+    private static String[] with(String[] properties, String another) {
+        String[] all = Arrays.copyOf(properties, properties.length + 1);
+        all[properties.length] = another;
+        return all;
     }
 }

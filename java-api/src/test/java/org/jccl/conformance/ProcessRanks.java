@@ -1,13 +1,10 @@
-package org.jccl.nccl;
+package org.jccl.conformance;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jccl.ProcessGroup;
-import org.jccl.conformance.ConformanceBackend;
-import org.jccl.conformance.Rank;
-import org.jccl.conformance.Ranks;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.Store;
 import org.opentest4j.TestAbortedException;

@@ -24,8 +24,8 @@ os.environ["NCCL_HOSTID"] = "rank1"
 store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=60))
 java = subprocess.Popen([*sys.argv[1:], str(store.port)], env={**os.environ, "NCCL_HOSTID": "rank0"})
 torch.cuda.set_device(0)
-# Where JCCL's group keeps the id: its name, then the backend's.
-prefixed = dist.PrefixStore("nccl", dist.PrefixStore("world", store))
+# As init_process_group prefixes the store for the world, then for a type of device.
+prefixed = dist.PrefixStore("cuda/", dist.PrefixStore("0/", store))
 group = dist.ProcessGroupNCCL(prefixed, 1, 2, timedelta(seconds=60))
 tensor = torch.tensor([2.0, 20.0], device="cuda")
 group.allreduce(tensor).wait()

@@ -1,14 +1,15 @@
-package org.jccl.nccl;
+package org.jccl.conformance;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import java.io.PrintStream;
+import java.time.Duration;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
 import org.jccl.bootstrap.Rendezvous;
-import org.jccl.conformance.Capability;
-import org.jccl.conformance.ConformanceBackend;
-import org.jccl.conformance.ConformanceTest;
-import org.jccl.conformance.LaunchedRank;
-import org.jccl.conformance.Ranks;
+import org.jccl.store.Store;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.platform.engine.TestExecutionResult;
@@ -19,70 +20,100 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs the conformance suite as one rank of a job under {@code jccl run}, all ranks on the first
- * device. Prints each case; fails when one failed or none passed.
+ * Runs the conformance suite as one rank of a job under {@code jccl run}, on real devices. Prints
+ * each case; fails when one failed or none passed.
  */
-final class ConformanceRun {
+public final class SmokeSuite {
 
-    /** Joined once, before the tests; JUnit makes test objects without arguments. */
+    /** Set before the tests; JUnit makes test objects without arguments. */
     private static Rendezvous job;
 
-    private ConformanceRun() {}
+    private static ConformanceBackend device;
+
+    private SmokeSuite() {}
 
     /** The suite, whose ranks are the job's. */
     static final class Suite extends ConformanceTest {
 
-        private String test;
+        private ConformanceBackend backend;
 
         @BeforeEach
-        void noteTest(TestInfo info) {
-            test =
+        void prepare(TestInfo info) {
+            String test =
                     info.getTestClass().orElseThrow().getSimpleName()
                             + "."
                             + info.getTestMethod().orElseThrow().getName()
                             + info.getDisplayName().replace(' ', '-');
+            backend = new LaunchedBackend(device, job, test);
         }
 
         @Override
         protected ConformanceBackend backend() {
-            return new Backend(test);
+            return backend;
         }
     }
 
-    private static final class Backend extends NcclBackend {
+    /** A device's backend whose ranks are processes. */
+    private static final class LaunchedBackend implements ConformanceBackend {
 
-        private static ProcessRanks ranks;
-        private static String ranksOf;
+        private final ConformanceBackend own;
+        private final ProcessRanks ranks;
 
-        private final String test;
+        LaunchedBackend(ConformanceBackend own, Rendezvous job, String test) {
+            this.own = own;
+            this.ranks =
+                    new ProcessRanks(
+                            this,
+                            job.membership().rank(),
+                            job.membership().worldSize(),
+                            job.store(),
+                            test);
+        }
 
-        Backend(String test) {
-            super(NcclOptions.defaults(), rank -> 0);
-            this.test = test;
+        @Override
+        public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+            return own.join(store, rank, size, timeout);
+        }
+
+        @Override
+        public Ranks ranks() {
+            return ranks;
         }
 
         /** Real devices may get through with wrong data. */
         @Override
         public boolean has(Capability capability) {
-            return capability != Capability.STUCK_MISMATCHES && super.has(capability);
+            return capability != Capability.STUCK_MISMATCHES && own.has(capability);
         }
 
         @Override
-        public Ranks ranks() {
-            synchronized (Backend.class) {
-                // A test asks for its backend as often as it likes; its bodies are counted on.
-                if (!test.equals(ranksOf)) {
-                    ranksOf = test;
-                    ranks =
-                            new ProcessRanks(
-                                    this,
-                                    job.membership().rank(),
-                                    job.membership().worldSize(),
-                                    job.store(),
-                                    test);
-                }
-                return ranks;
-            }
+        public String deviceType() {
+            return own.deviceType();
+        }
+
+        @Override
+        public boolean reduces(ReduceOp op, DataType type) {
+            return own.reduces(op, type);
+        }
+
+        @Override
+        public boolean refuses(ReduceOp op, DataType type) {
+            return own.refuses(op, type);
+        }
+
+        @Override
+        public Tensor allocate(DataType type, int count) {
+            return own.allocate(type, count);
+        }
+
+        @Override
+        public void write(Tensor tensor, byte[] elements) {
+            own.write(tensor, elements);
+        }
+
+        @Override
+        public byte[] read(Tensor tensor) {
+            return own.read(tensor);
         }
     }
 
@@ -123,11 +154,12 @@ final class ConformanceRun {
     }
 
     /**
-     * Runs the suite.
+     * Runs the suite, then ends the process: with 0 when no case failed.
      *
-     * @param arguments none
+     * @param backend on this rank's device
      */
-    public static void main(String[] arguments) {
+    public static void run(ConformanceBackend backend) {
+        device = backend;
         job = LaunchedRank.join();
         LauncherDiscoveryRequest request =
                 LauncherDiscoveryRequestBuilder.request()

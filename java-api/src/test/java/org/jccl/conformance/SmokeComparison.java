@@ -1,4 +1,4 @@
-package org.jccl.nccl;
+package org.jccl.conformance;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package org.jccl.nccl;
+package org.jccl.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,81 @@
+# NVIDIA GPUs with NCCL, for run.sh. JCCL_NCCL_DRIVER, JCCL_NCCL_CUDART and JCCL_NCCL_LIBRARY name the libraries where they
+# are not found.
+LIBRARY=NCCL
+BACKEND=nccl
+CONFORMANCE=org.jccl.nccl.SmokeConformance
+HOST_COST=org.jccl.nccl.HostCostTest
+CAN_SHARE=yes # by sockets, as if the ranks were on different hosts
+
+# PyTorch brings both libraries, where neither the dynamic linker nor CUDA_HOME knows of them.
+pip_library() {
+    [[ -n $python ]] && "$python" - "$@" <<'PYTHON'
+import glob, sys
+for folder in sys.path:
+    for pattern in sys.argv[1:]:
+        for file in sorted(glob.glob(f"{folder}/nvidia/{pattern}")):
+            print(file)
+            sys.exit()
+PYTHON
+}
+
+find_libraries() {
+    local found
+    if [[ -z ${JCCL_NCCL_LIBRARY-} ]]; then
+        found=$(pip_library 'nccl/lib/libnccl.so.2')
+        [[ -n $found ]] && export JCCL_NCCL_LIBRARY=$found
+    fi
+    if [[ -z ${JCCL_NCCL_CUDART-} ]]; then
+        found=$(pip_library 'cu13/lib/libcudart.so.13' 'cuda_runtime/lib/libcudart.so.13')
+        [[ -n $found ]] && export JCCL_NCCL_CUDART=$found
+    fi
+    return 0
+}
+
+smi() { command -v nvidia-smi >/dev/null && timeout --kill-after=5 60 nvidia-smi "$@" 2>/dev/null; }
+
+count_devices() { echo "${SMOKE_DEVICES:-$(smi -L | grep -c '^GPU')}"; }
+
+# How the first two GPUs are joined, by the words of nvidia-smi's matrix.
+link() {
+    case $(smi topo -m | awk '$1 == "GPU0" { print $3; exit }') in
+        NV*) echo NVLink ;;
+        PIX | PXB | PHB | NODE | SYS) echo PCIe ;;
+        *) echo 'link unknown' ;;
+    esac
+}
+
+name_devices() {
+    local names
+    names=$(smi --query-gpu=name --format=csv,noheader | sort | uniq -c | sed 's/^ *\([0-9]*\) /\1 x /' | paste -sd '+')
+    if [[ -z $names ]]; then
+        echo none
+    else
+        echo "$names$( (($(count_devices) > 1)) && echo ", $(link)")"
+    fi
+}
+
+describe_devices() {
+    echo "driver:  ${JCCL_NCCL_DRIVER:-searched for}"
+    echo "runtime: ${JCCL_NCCL_CUDART:-searched for}"
+    echo "NCCL:    ${JCCL_NCCL_LIBRARY:-searched for}"
+    smi || echo "no nvidia-smi: there is no GPU here"
+    smi topo -m
+    ldconfig -p 2>/dev/null | grep -E 'libcuda\.so|libcudart|libnccl'
+    [[ -n $python ]] && timeout --kill-after=5 120 "$python" -c 'import torch; print("torch", torch.__version__, torch.version.cuda)'
+}
+
+more_steps() {
+    step device-time 90 "${java[@]}" org.jccl.nccl.DeviceTime
+    step device-time-c 90 "$here/device/device_time"
+    if ((ranks > 1)); then
+        [[ $shared == yes ]] && export JCCL_EXAMPLE_DEVICE=0
+        step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
+            org.jccl.examples.Overlap --trace "$report/overlap.json"
+        step trace 30 "${java[@]}" org.jccl.cli.Jccl trace "$report/recordings" -o "$report/trace.json"
+    fi
+    if [[ -n $python ]]; then
+        step torch-host-cost 60 "$python" "$here/device/torch_host_cost.py"
+        step torch-joint 90 "$here/device/shared_device.sh" "$python" "$here/device/torch_joint.py" "${java[@]}" \
+            org.jccl.nccl.JointRank
+    fi
+}

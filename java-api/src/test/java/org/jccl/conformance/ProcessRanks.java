@@ -54,6 +54,9 @@ final class ProcessRanks implements Ranks {
         if (rank >= size) {
             return;
         }
+        // A short timeout is for what the case is about, not for ranks that are late from the last.
+        shared.set("ready/" + rank, new byte[0]);
+        shared.await(IntStream.range(0, size).mapToObj(each -> "ready/" + each).toList(), TIMEOUT);
         try (ProcessGroup group = backend.join(shared, rank, size, timeout);
                 FailureWatch watch = new FailureWatch(shared, group)) {
             try {

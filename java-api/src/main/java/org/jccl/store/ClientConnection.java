@@ -110,6 +110,26 @@ final class ClientConnection implements AutoCloseable {
         return unanswered;
     }
 
+    /**
+     * Makes sure that nothing is there to be read before a request is sent: its answer would be
+     * taken for that request's, and each later answer for that of the request before.
+     */
+    void requireNothingUnread() throws IOException {
+        if (!received.hasRemaining()) {
+            received.clear();
+            int read = channel.read(received);
+            received.flip();
+            if (read < 0) {
+                throw new EOFException("the server closed the connection");
+            }
+        }
+        if (received.hasRemaining()) {
+            throw new IOException(
+                    "the server sent %d bytes that nobody had asked for"
+                            .formatted(received.remaining()));
+        }
+    }
+
     void send(WireBuffer request, Deadline deadline) throws IOException {
         ByteBuffer bytes = request.finish();
         unanswered = true;

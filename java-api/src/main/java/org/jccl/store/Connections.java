@@ -91,7 +91,14 @@ final class Connections implements AutoCloseable {
             }
             current = fresh;
         }
-        return current;
+        ClientConnection connection = current;
+        run(
+                connection,
+                silent -> {
+                    silent.requireNothingUnread();
+                    return null;
+                });
+        return connection;
     }
 
     /** After a failure nobody knows what the next byte means, so the connection is given up. */

@@ -252,6 +252,27 @@ final class ClientWireTest {
         join(done);
     }
 
+    /** What is read next would be taken for the answer to another question. */
+    @Test
+    void refusesAnAnswerThatNobodyAskedFor() throws Exception {
+        CompletableFuture<Void> done =
+                serve(
+                        client -> {
+                            client.handshake().expect("07").answer("09 00x7 05 00x7");
+                            // Nothing more is asked on this connection.
+                            assertThat(client.socket().getInputStream().read()).isEqualTo(-1);
+                        },
+                        client -> client.handshake().expect("07").answer("03 00x7"));
+        try (TcpStore store = connect()) {
+            assertThat(store.keyCount()).isEqualTo(9);
+            assertThatThrownBy(store::keyCount)
+                    .isInstanceOf(StoreException.class)
+                    .hasMessageContaining("8 bytes that nobody had asked for");
+            assertThat(store.keyCount()).isEqualTo(3);
+        }
+        join(done);
+    }
+
     @Test
     void refusesAServerThatAnswersThePingWrongly() throws Exception {
         CompletableFuture<Void> done =

@@ -363,23 +363,6 @@ Combine truthCombine(int kind) {
 
 }  // namespace
 
-size_t elementSizeOf(int type) {
-  switch (type) {
-    case kInt16:
-    case kFloat16:
-    case kBfloat16:
-      return 2;
-    case kInt32:
-    case kFloat32:
-      return 4;
-    case kInt64:
-    case kFloat64:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
 Combine combineOf(int type, int kind) {
   switch (type) {
     case kInt8:

@@ -4,16 +4,9 @@
 
 #include <cstddef>
 
+#include "jccl.h"
+
 namespace jccl {
-
-// In the order of org.jccl.DataType; the float8 types after these can be moved but not reduced.
-enum DataType : int { kInt8, kUint8, kInt16, kInt32, kInt64, kFloat16, kBfloat16, kFloat32, kFloat64, kBool };
-
-// In bytes.
-size_t elementSizeOf(int type);
-
-// In the order of org.jccl.ReduceOp.Kind.
-enum ReduceKind : int { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor, kPremulSum };
 
 // out[i] = a[i] op b[i]; out may be a or b.
 using Combine = void (*)(void* out, const void* a, const void* b, size_t count);

@@ -48,7 +48,7 @@ void Collectives::connect(int peer, const std::vector<char>& address, int64_t ti
 }
 
 uint64_t Collectives::messageSlot(size_t count, int type, int tag) const {
-  return slotOf(kPointToPoint, tag, Signature(kPointToPointOp, type).add(count).bits24());
+  return slotOf(kPointToPoint, tag, Signature(kSend, type).add(count).bits24());
 }
 
 Operation Collectives::begin(const Signature& signature) {
@@ -64,7 +64,7 @@ void Collectives::meet(const Operation& op) {
 
 void Collectives::barrier() {
   if (size_ > 1) {
-    meet(begin(Signature(kBarrierOp, 0)));
+    meet(begin(Signature(kBarrier, 0)));
   }
 }
 
@@ -72,7 +72,7 @@ void Collectives::broadcast(void* data, size_t count, int type, int root) {
   if (size_ == 1) {
     return;
   }
-  const Operation op = begin(Signature(kBroadcastOp, type).add(count).add(root));
+  const Operation op = begin(Signature(kBroadcast, type).add(count).add(root));
   if (count == 0) {
     return meet(op);
   }
@@ -93,7 +93,7 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
   if (size_ == 1) {
     return copy(out, in, bytes);
   }
-  const Operation op = begin(Signature(kAllReduceOp, type).add(count).add(kind).add(factor));
+  const Operation op = begin(Signature(kAllReduce, type).add(count).add(kind).add(factor));
   if (count == 0) {
     return meet(op);
   }
@@ -149,7 +149,7 @@ void Collectives::reduce(
   if (size_ == 1) {
     return copy(out, in, bytes);
   }
-  const Operation op = begin(Signature(kReduceOp, type).add(count).add(kind).add(factor).add(root));
+  const Operation op = begin(Signature(kReduce, type).add(count).add(kind).add(factor).add(root));
   if (count == 0) {
     return meet(op);
   }
@@ -170,7 +170,7 @@ void Collectives::allGather(const void* in, void* out, size_t count, int type) {
   if (size_ == 1) {
     return copy(out, in, bytes);
   }
-  const Operation op = begin(Signature(kAllGatherOp, type).add(count));
+  const Operation op = begin(Signature(kAllGather, type).add(count));
   if (count == 0) {
     return meet(op);
   }
@@ -188,7 +188,7 @@ void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, i
   if (size_ == 1) {
     return copy(out, in, parts.total());
   }
-  const Operation op = begin(Signature(kAllGatherVOp, type).add(counts, size_));
+  const Operation op = begin(Signature(kAllGatherV, type).add(counts, size_));
   if (parts.total() == 0) {
     return meet(op);
   }
@@ -206,7 +206,7 @@ void Collectives::gather(const void* in, void* out, int64_t count, int type, int
   if (size_ == 1) {
     return copy(out, in, part);
   }
-  const Operation op = begin(Signature(kGatherOp, type).add(static_cast<uint64_t>(count)).add(root));
+  const Operation op = begin(Signature(kGather, type).add(static_cast<uint64_t>(count)).add(root));
   if (part == 0) {
     return meet(op);
   }
@@ -231,7 +231,7 @@ void Collectives::scatter(const void* in, void* out, int64_t count, int type, in
   if (size_ == 1) {
     return copy(out, in, part);
   }
-  const Operation op = begin(Signature(kScatterOp, type).add(static_cast<uint64_t>(count)).add(root));
+  const Operation op = begin(Signature(kScatter, type).add(static_cast<uint64_t>(count)).add(root));
   if (part == 0) {
     return meet(op);
   }
@@ -274,7 +274,7 @@ void Collectives::reduceScatterV(
   if (size_ == 1) {
     return copy(out, source, parts.total());
   }
-  const Operation op = begin(Signature(kReduceScatterOp, type).add(counts, size_).add(kind).add(factor));
+  const Operation op = begin(Signature(kReduceScatter, type).add(counts, size_).add(kind).add(factor));
   if (count == 0) {
     return meet(op);
   }
@@ -404,9 +404,9 @@ void Collectives::allToAllV(
   if (size_ == 1) {
     return;
   }
-  const Operation op = begin(Signature(kAllToAllOp, type));
+  const Operation op = begin(Signature(kAllToAll, type));
   const auto slot = [&](size_t bytes) {
-    return slotOf(kPairwise, op.tag, Signature(kAllToAllOp, type).add(bytes).bits24());
+    return slotOf(kPairwise, op.tag, Signature(kAllToAll, type).add(bytes).bits24());
   };
   auto incoming = op.mesh.transfer(out, receives.total());
   auto outgoing = op.mesh.transfer(in, sends.total());

@@ -15,21 +15,6 @@
 
 namespace jccl {
 
-// Operations as they enter a signature.
-enum Kind : uint64_t {
-  kBarrierOp = 1,
-  kBroadcastOp,
-  kAllReduceOp,
-  kReduceOp,
-  kAllGatherOp,
-  kAllGatherVOp,
-  kGatherOp,
-  kScatterOp,
-  kReduceScatterOp,
-  kAllToAllOp,
-  kPointToPointOp,
-};
-
 // Where each rank's part lies in a buffer that holds all of them.
 class Parts final {
  public:
@@ -97,7 +82,7 @@ void setMemory(Options& options, std::unique_ptr<Transfer> in, std::unique_ptr<T
 // What ranks must agree on, folded into the tag of the operation's messages.
 class Signature final {
  public:
-  Signature(Kind kind, int type) { add(kind).add(type); }
+  Signature(OperationKind kind, int type) { add(kind).add(type); }
 
   Signature& add(uint64_t value) {
     hash_ ^= value;

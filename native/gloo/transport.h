@@ -11,7 +11,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 
 #include <gloo/context.h>
@@ -20,28 +19,13 @@
 #include <gloo/transport/tcp/pair.h>
 #include <gloo/transport/tcp/unbound_buffer.h>
 
+#include "failure.h"
+
 namespace jccl {
 
 namespace tcp = ::gloo::transport::tcp;
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
-
-// The kinds of failure that Java tells apart; GlooNative has the same numbers.
-enum Status : int {
-  kOk = 0,
-  kTimeout = 1,
-  kPeerLost = 2,
-  kInvalid = 3,
-  kAborted = 4,
-  kMismatch = 5,
-  kInternal = 6,
-};
-
-class Failure final : public std::runtime_error {
- public:
-  Failure(Status status, const std::string& message) : std::runtime_error(message), status(status) {}
-  const Status status;
-};
 
 // Slots are gloo's 64-bit message tags: one byte of kind, 32 bits of tag, 24 bits of step. gloo's own collectives
 // use kinds 0x01 to 0x08.

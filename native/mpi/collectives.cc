@@ -35,7 +35,7 @@ void fill(std::vector<int>& to, std::vector<int>& places, const int64_t* counts,
 
 // Messages of another type do not match where that is checked, nor do long and short ones where long ones are looked at.
 int Communicator::tagOf(int tag, int64_t count, int type) const {
-  const int typed = mode_.checked ? tag * kCheckedTags + type : tag;
+  const int typed = options_.checked ? tag * kCheckedTags + type : tag;
   return tagsTellLength_ ? 2 * typed + (isLong(count, type) ? 1 : 0) : typed;
 }
 
@@ -62,20 +62,19 @@ Communicator::Elements Communicator::elements(Operation& o, int64_t count, int t
   return {static_cast<int>(count), datatypeOf(type)};
 }
 
-const void* Communicator::premultiplied(
-    Operation& o, const void* in, int64_t count, int type, int kind, double factor) {
-  if (kind != kPremulSum) {
-    return in;
+const void* Communicator::premultiplied(Operation& o, const Call& c, int64_t count) {
+  if (c.kind != kPremulSum) {
+    return c.in;
   }
-  o.scratch.resize(static_cast<size_t>(count) * elementSizeOf(type));
-  multiplyOf(type)(o.scratch.data(), in, static_cast<size_t>(count), factor);
+  o.scratch.resize(static_cast<size_t>(count) * elementSizeOf(c.type));
+  multiplyOf(c.type)(o.scratch.data(), c.in, static_cast<size_t>(count), c.factor);
   return o.scratch.data();
 }
 
-void Communicator::averageLater(Operation& o, void* sum, int64_t count, int type, int kind) {
-  if (kind == kAvg) {
-    o.type = type;
-    o.sum = sum;
+void Communicator::averageLater(Operation& o, const Call& c, int64_t count) {
+  if (c.kind == kAvg) {
+    o.type = c.type;
+    o.sum = c.out;
     o.sumCount = count;
   }
 }
@@ -88,66 +87,66 @@ void Communicator::broadcast(Operation& o, void* data, int64_t count, int type, 
   });
 }
 
-void Communicator::allReduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor) {
-  const void* from = in == out ? MPI_IN_PLACE : in;
-  if (kind == kPremulSum) {
-    multiplyOf(type)(out, in, static_cast<size_t>(count), factor);
+void Communicator::allReduce(Operation& o, const Call& c) {
+  const void* from = c.in == c.out ? MPI_IN_PLACE : c.in;
+  if (c.kind == kPremulSum) {
+    multiplyOf(c.type)(c.out, c.in, static_cast<size_t>(c.count), c.factor);
     from = MPI_IN_PLACE;
   }
-  averageLater(o, out, count, type, kind);
-  inParts(count, type, [&](int64_t begin, int length) {
+  averageLater(o, c, c.count);
+  inParts(c.count, c.type, [&](int64_t begin, int length) {
     issue(
-        o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, from == MPI_IN_PLACE ? from : at(from, begin, type),
-        at(out, begin, type), length, datatypeOf(type), operationOf(type, kind, !owned_));
+        o, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, from == MPI_IN_PLACE ? from : at(from, begin, c.type),
+        at(c.out, begin, c.type), length, datatypeOf(c.type), operationOf(c.type, c.kind, !owned_));
   });
 }
 
-void Communicator::reducePart(
-    Operation& o, const void* in, void* out, int64_t count, int type, int kind, int root) {
-  inParts(count, type, [&](int64_t begin, int length) {
-    const void* from = rank_ == root && in == out ? MPI_IN_PLACE : at(in, begin, type);
+// All of a reduction, or the part of it that goes to one rank.
+void Communicator::reduceTo(Operation& o, const Call& c, int root, const void* in, int64_t count) {
+  inParts(count, c.type, [&](int64_t begin, int length) {
+    const void* from = rank_ == root && in == c.out ? MPI_IN_PLACE : at(in, begin, c.type);
     issue(
-        o, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, from, rank_ == root ? at(out, begin, type) : nullptr, length,
-        datatypeOf(type), operationOf(type, kind, !owned_), root);
+        o, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, from, rank_ == root ? at(c.out, begin, c.type) : nullptr, length,
+        datatypeOf(c.type), operationOf(c.type, c.kind, !owned_), root);
   });
 }
 
-void Communicator::reduce(
-    Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor, int root) {
-  if (rank_ == root) {
-    averageLater(o, out, count, type, kind);
+void Communicator::reduce(Operation& o, const Call& c) {
+  if (rank_ == c.root) {
+    averageLater(o, c, c.count);
   }
-  reducePart(o, premultiplied(o, in, count, type, kind, factor), out, count, type, kind, root);
+  reduceTo(o, c, c.root, premultiplied(o, c, c.count), c.count);
 }
 
-void Communicator::allGather(Operation& o, void* in, void* out, int64_t count, int type) {
-  const auto e = elements(o, count, type);
-  const void* from = in == at(out, rank_ * count, type) ? MPI_IN_PLACE : in;
-  issue(o, "MPI_Allgather", MPI_Allgather, MPI_Iallgather, from, e.count, e.type, out, e.count, e.type);
+void Communicator::allGather(Operation& o, const Call& c) {
+  const auto e = elements(o, c.count, c.type);
+  const void* from = c.in == at(c.out, rank_ * c.count, c.type) ? MPI_IN_PLACE : c.in;
+  issue(o, "MPI_Allgather", MPI_Allgather, MPI_Iallgather, from, e.count, e.type, c.out, e.count, e.type);
 }
 
-void Communicator::allGatherV(Operation& o, void* in, void* out, const int64_t* counts, int type) {
-  char* mine = at(out, sum(counts, rank_), type);
-  if (isLarge(sum(counts, size_), type)) {
-    if (in != mine) {
+void Communicator::allGatherV(Operation& o, const Call& c) {
+  const int64_t* counts = c.outCounts;
+  char* mine = at(c.out, sum(counts, rank_), c.type);
+  if (isLarge(sum(counts, size_), c.type)) {
+    if (c.in != mine) {
       // To itself, since the memory may be a device's; with a tag that no user has.
-      const auto e = elements(o, counts[rank_], type);
+      const auto e = elements(o, counts[rank_], c.type);
       check(
           MPI_Sendrecv(
-              in, e.count, e.type, rank_, largestTag(), mine, e.count, e.type, rank_, largestTag(), comm_,
+              c.in, e.count, e.type, rank_, largestTag(), mine, e.count, e.type, rank_, largestTag(), comm_,
               MPI_STATUS_IGNORE),
           "MPI_Sendrecv");
     }
     for (int root = 0; root < size_; root++) {
-      broadcast(o, at(out, sum(counts, root), type), counts[root], type, root);
+      broadcast(o, at(c.out, sum(counts, root), c.type), counts[root], c.type, root);
     }
     return;
   }
   fill(o.receiveCounts, o.receivePlaces, counts, size_);
-  const void* from = in == mine ? MPI_IN_PLACE : in;
+  const void* from = c.in == mine ? MPI_IN_PLACE : c.in;
   issue(
-      o, "MPI_Allgatherv", MPI_Allgatherv, MPI_Iallgatherv, from, static_cast<int>(counts[rank_]), datatypeOf(type),
-      out, o.receiveCounts.data(), o.receivePlaces.data(), datatypeOf(type));
+      o, "MPI_Allgatherv", MPI_Allgatherv, MPI_Iallgatherv, from, static_cast<int>(counts[rank_]), datatypeOf(c.type),
+      c.out, o.receiveCounts.data(), o.receivePlaces.data(), datatypeOf(c.type));
 }
 
 // Equal parts for MPI's forms with parts of different sizes, each one element of a type of its own.
@@ -158,67 +157,67 @@ MPI_Datatype Communicator::wholeParts(Operation& o, int64_t count, int type) {
   return o.own(blockOf(type, count));
 }
 
-void Communicator::gather(Operation& o, void* in, void* out, int64_t count, int type, int root) {
-  const void* from = rank_ == root && in == at(out, rank_ * count, type) ? MPI_IN_PLACE : in;
-  if (owned_ && isLarge(count * size_, type)) {
-    const auto part = wholeParts(o, count, type);
+void Communicator::gather(Operation& o, const Call& c) {
+  const void* from = rank_ == c.root && c.in == at(c.out, rank_ * c.count, c.type) ? MPI_IN_PLACE : c.in;
+  if (owned_ && isLarge(c.count * size_, c.type)) {
+    const auto part = wholeParts(o, c.count, c.type);
     issue(
-        o, "MPI_Gatherv", MPI_Gatherv, MPI_Igatherv, from, 1, part, out, o.receiveCounts.data(),
-        o.receivePlaces.data(), part, root);
+        o, "MPI_Gatherv", MPI_Gatherv, MPI_Igatherv, from, 1, part, c.out, o.receiveCounts.data(),
+        o.receivePlaces.data(), part, c.root);
     return;
   }
-  const auto e = elements(o, count, type);
-  issue(o, "MPI_Gather", MPI_Gather, MPI_Igather, from, e.count, e.type, out, e.count, e.type, root);
+  const auto e = elements(o, c.count, c.type);
+  issue(o, "MPI_Gather", MPI_Gather, MPI_Igather, from, e.count, e.type, c.out, e.count, e.type, c.root);
 }
 
 // MPICH 4.0.2 crashes in MPI_Scatter when all parts together have 2 GiB.
-void Communicator::scatter(Operation& o, void* in, void* out, int64_t count, int type, int root) {
-  void* to = rank_ == root && out == at(in, rank_ * count, type) ? MPI_IN_PLACE : out;
-  if (owned_ && isLarge(count * size_, type)) {
-    const auto part = wholeParts(o, count, type);
+void Communicator::scatter(Operation& o, const Call& c) {
+  void* to = rank_ == c.root && c.out == at(c.in, rank_ * c.count, c.type) ? MPI_IN_PLACE : c.out;
+  if (owned_ && isLarge(c.count * size_, c.type)) {
+    const auto part = wholeParts(o, c.count, c.type);
     issue(
-        o, "MPI_Scatterv", MPI_Scatterv, MPI_Iscatterv, in, o.receiveCounts.data(), o.receivePlaces.data(), part, to, 1,
-        part, root);
+        o, "MPI_Scatterv", MPI_Scatterv, MPI_Iscatterv, c.in, o.receiveCounts.data(), o.receivePlaces.data(), part, to,
+        1, part, c.root);
     return;
   }
-  const auto e = elements(o, count, type);
-  issue(o, "MPI_Scatter", MPI_Scatter, MPI_Iscatter, in, e.count, e.type, to, e.count, e.type, root);
+  const auto e = elements(o, c.count, c.type);
+  issue(o, "MPI_Scatter", MPI_Scatter, MPI_Iscatter, c.in, e.count, e.type, to, e.count, e.type, c.root);
 }
 
-void Communicator::reduceScatter(
-    Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor) {
-  if (isLarge(owned_ ? count * size_ : count, type)) {
-    const std::vector<int64_t> counts(static_cast<size_t>(size_), count);
-    reduceScatterV(o, in, out, counts.data(), type, kind, factor);
-    return;
+void Communicator::reduceScatter(Operation& o, const Call& c) {
+  if (isLarge(owned_ ? c.count * size_ : c.count, c.type)) {
+    const std::vector<int64_t> counts(static_cast<size_t>(size_), c.count);
+    Call parts = c;
+    parts.inCounts = counts.data();
+    return reduceScatterV(o, parts);
   }
-  averageLater(o, out, count, type, kind);
+  averageLater(o, c, c.count);
   issue(
       o, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
-      premultiplied(o, in, count * size_, type, kind, factor), out, static_cast<int>(count), datatypeOf(type),
-      operationOf(type, kind, !owned_));
+      premultiplied(o, c, c.count * size_), c.out, static_cast<int>(c.count), datatypeOf(c.type),
+      operationOf(c.type, c.kind, !owned_));
 }
 
-void Communicator::reduceScatterV(
-    Operation& o, void* in, void* out, const int64_t* counts, int type, int kind, double factor) {
+void Communicator::reduceScatterV(Operation& o, const Call& c) {
+  const int64_t* counts = c.inCounts;
   const int64_t total = sum(counts, size_);
-  averageLater(o, out, counts[rank_], type, kind);
-  const void* from = premultiplied(o, in, total, type, kind, factor);
-  if (isLarge(total, type)) {
+  averageLater(o, c, counts[rank_]);
+  const void* from = premultiplied(o, c, total);
+  if (isLarge(total, c.type)) {
     for (int root = 0; root < size_; root++) {
-      reducePart(o, at(from, sum(counts, root), type), out, counts[root], type, kind, root);
+      reduceTo(o, c, root, at(from, sum(counts, root), c.type), counts[root]);
     }
     return;
   }
   o.receiveCounts.assign(counts, counts + size_);
   issue(
-      o, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from, out, o.receiveCounts.data(),
-      datatypeOf(type), operationOf(type, kind, !owned_));
+      o, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from, c.out, o.receiveCounts.data(),
+      datatypeOf(c.type), operationOf(c.type, c.kind, !owned_));
 }
 
-void Communicator::allToAll(Operation& o, void* in, void* out, int64_t count, int type) {
-  const auto e = elements(o, count, type);
-  issue(o, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall, in, e.count, e.type, out, e.count, e.type);
+void Communicator::allToAll(Operation& o, const Call& c) {
+  const auto e = elements(o, c.count, c.type);
+  issue(o, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall, c.in, e.count, e.type, c.out, e.count, e.type);
 }
 
 // One side of MPI_Alltoallw: places are int bytes there, so parts that lie further away carry their place in their type.
@@ -249,19 +248,18 @@ void Communicator::place(
 }
 
 // Ranks do not know one another's counts, so all of them use the call that can take large ones.
-void Communicator::allToAllV(
-    Operation& o, void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) {
-  place(o, inCounts, type, o.sendCounts, o.sendPlaces, o.sendTypes);
-  place(o, outCounts, type, o.receiveCounts, o.receivePlaces, o.receiveTypes);
+void Communicator::allToAllV(Operation& o, const Call& c) {
+  place(o, c.inCounts, c.type, o.sendCounts, o.sendPlaces, o.sendTypes);
+  place(o, c.outCounts, c.type, o.receiveCounts, o.receivePlaces, o.receiveTypes);
   issue(
-      o, "MPI_Alltoallw", MPI_Alltoallw, MPI_Ialltoallw, in, o.sendCounts.data(), o.sendPlaces.data(),
-      o.sendTypes.data(), out, o.receiveCounts.data(), o.receivePlaces.data(), o.receiveTypes.data());
+      o, "MPI_Alltoallw", MPI_Alltoallw, MPI_Ialltoallw, c.in, o.sendCounts.data(), o.sendPlaces.data(),
+      o.sendTypes.data(), c.out, o.receiveCounts.data(), o.receivePlaces.data(), o.receiveTypes.data());
 }
 
 void Communicator::startSend(Operation& o, void* data, int64_t count, int type, int peer, int tag) {
   const auto e = elements(o, count, type);
   // A checked send is not over before the receive began, so that a pair that does not match is seen on both sides.
-  if (mode_.checked) {
+  if (options_.checked) {
     issue(o, "MPI_Ssend", MPI_Ssend, MPI_Issend, data, e.count, e.type, peer, tag);
   } else {
     issue(o, "MPI_Send", MPI_Send, MPI_Isend, data, e.count, e.type, peer, tag);
@@ -304,30 +302,33 @@ bool Communicator::startMatchedReceive(Operation& o) {
 
 void Communicator::issueCollective(Operation& o, const Call& c) {
   switch (c.what) {
-    case kBarrier:
-      return barrier(o);
     case kBroadcast:
       return broadcast(o, c.out, c.count, c.type, c.root);
     case kAllReduce:
-      return allReduce(o, c.in, c.out, c.count, c.type, c.kind, c.factor);
+      return allReduce(o, c);
     case kReduce:
-      return reduce(o, c.in, c.out, c.count, c.type, c.kind, c.factor, c.root);
+      return reduce(o, c);
     case kAllGather:
-      return allGather(o, c.in, c.out, c.count, c.type);
+      return allGather(o, c);
     case kAllGatherV:
-      return allGatherV(o, c.in, c.out, c.outCounts, c.type);
+      return allGatherV(o, c);
     case kGather:
-      return gather(o, c.in, c.out, c.count, c.type, c.root);
+      return gather(o, c);
     case kScatter:
-      return scatter(o, c.in, c.out, c.count, c.type, c.root);
+      return scatter(o, c);
     case kReduceScatter:
-      return reduceScatter(o, c.in, c.out, c.count, c.type, c.kind, c.factor);
+      return reduceScatter(o, c);
     case kReduceScatterV:
-      return reduceScatterV(o, c.in, c.out, c.inCounts, c.type, c.kind, c.factor);
+      return reduceScatterV(o, c);
     case kAllToAll:
-      return allToAll(o, c.in, c.out, c.count, c.type);
+      return allToAll(o, c);
     case kAllToAllV:
-      return allToAllV(o, c.in, c.out, c.inCounts, c.outCounts, c.type);
+      return allToAllV(o, c);
+    case kBarrier:
+      return barrier(o);
+    case kSend:
+    case kRecv:
+      break;  // no collectives
   }
 }
 

@@ -83,14 +83,14 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
   requests--;
 }
 
-Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode)
+Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options)
     : comm_(comm),
       comparisons_(comparisons),
       owned_(owned),
-      mode_(mode),
-      looksFirst_(kOverruns && !mode.trusted),
+      options_(options),
+      looksFirst_(kOverruns && !options.trusted),
       tagsTellLength_(looksFirst_ && owned),
-      tagsOfOne_((mode.checked ? kCheckedTags : 1) * (tagsTellLength_ ? 2 : 1)) {
+      tagsOfOne_((options.checked ? kCheckedTags : 1) * (tagsTellLength_ ? 2 : 1)) {
   if (!owned && worldIsSpoilt) {
     throw Failure(
         kInvalid, "MPI_COMM_WORLD has operations that were given up; what is left of them would arrive in a new group,"
@@ -136,8 +136,8 @@ void Communicator::waitFor(IsOver&& isOver) {
 }
 
 template <typename Start>
-int64_t Communicator::run(int64_t stream, Operation* operation, Start&& start) {
-  operation->blocking = mode_.blocking && stream == kBlocking;
+int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
+  operation->blocking = options_.blocking && mode == kBlocking;
   try {
     requireNotAborted();  // after it was taken, so that either this or endOperations() notices
     start(*operation);
@@ -145,7 +145,7 @@ int64_t Communicator::run(int64_t stream, Operation* operation, Start&& start) {
     giveUp(operation);
     throw;
   }
-  if (stream == kNonblocking) {
+  if (mode == kNonblocking) {
     return reinterpret_cast<int64_t>(operation);
   }
   if (operation->blocking) {
@@ -157,13 +157,13 @@ int64_t Communicator::run(int64_t stream, Operation* operation, Start&& start) {
   return 0;
 }
 
-int64_t Communicator::collective(int64_t stream, const Call& call) {
+int64_t Communicator::collective(Mode mode, const Call& call) {
   traffic_.collective(signatureOf(call, size_));
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
-  const bool compared = comparisons_ != MPI_COMM_NULL && (mode_.checked || largestMessageOf(call, size_) > kSentEagerly);
-  Operation* operation = stream == kBlocking ? operations_.takeWaitedFor() : operations_.take();
-  return run(stream, operation, [&](Operation& o) {
-    if (o.blocking && !mode_.checked) {
+  const bool compared = comparisons_ != MPI_COMM_NULL && (options_.checked || largestMessageOf(call, size_) > kSentEagerly);
+  Operation* operation = mode == kBlocking ? operations_.takeWaitedFor() : operations_.take();
+  return run(mode, operation, [&](Operation& o) {
+    if (o.blocking && !options_.checked) {
       waitFor([&] {
         Deferred::ofProcess().advance();
         return !Deferred::ofProcess().holdsCollectiveOf(*this);
@@ -217,15 +217,15 @@ void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t
   Deferred::ofProcess().add(*this, o);
 }
 
-int64_t Communicator::send(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
-  return run(stream, operations_.take(), [&](Operation& o) {
+int64_t Communicator::send(Mode mode, void* data, int64_t count, int type, int peer, int tag) {
+  return run(mode, operations_.take(), [&](Operation& o) {
     startSend(o, data, count, type, peer, tagOf(tag, count, type));
     traffic_.sent();
   });
 }
 
-int64_t Communicator::receive(int64_t stream, void* data, int64_t count, int type, int peer, int tag) {
-  return run(stream, operations_.take(), [&](Operation& o) {
+int64_t Communicator::receive(Mode mode, void* data, int64_t count, int type, int peer, int tag) {
+  return run(mode, operations_.take(), [&](Operation& o) {
     o.blocking = false;  // it is waited for with a deadline; its status tells sender and size
     o.expected = count;
     o.type = type;

@@ -12,8 +12,8 @@
 
 namespace jccl {
 
-// How calls are made, see org.jccl.mpi.MpiOptions.
-struct Mode {
+// How a group works, see org.jccl.mpi.MpiOptions.
+struct Options {
   // Synchronous collectives are MPI's blocking calls.
   bool blocking;
   // Ranks compare what they are about to do, and messages match in type.
@@ -39,18 +39,15 @@ inline bool isLong(int64_t count, int type) { return count * static_cast<int64_t
 class Communicator {
  public:
   // Owned ones are retired on close; the one for comparisons is MPI_COMM_NULL where ranks do not compare.
-  Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Mode mode);
+  Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options);
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // In the order of the constants of org.jccl.spi.Communicator.
-  enum Stream : int64_t { kBlocking, kNonblocking };
-
   // Each returns a request, or 0 when it is complete. One thread at a time issues collectives.
-  int64_t collective(int64_t stream, const Call& call);
-  int64_t send(int64_t stream, void* data, int64_t count, int type, int peer, int tag);
-  int64_t receive(int64_t stream, void* data, int64_t count, int type, int peer, int tag);
+  int64_t collective(Mode mode, const Call& call);
+  int64_t send(Mode mode, void* data, int64_t count, int type, int peer, int tag);
+  int64_t receive(Mode mode, void* data, int64_t count, int type, int peer, int tag);
 
   // Gives a deferred operation to the library if that may be done now, or notes why it failed. Returns whether it is not
   // to be deferred any longer.
@@ -93,7 +90,7 @@ class Communicator {
   }
 
   template <typename Start>
-  int64_t run(int64_t stream, Operation* operation, Start&& start);
+  int64_t run(Mode mode, Operation* operation, Start&& start);
 
   template <typename IsOver>
   void waitFor(IsOver&& isOver);
@@ -107,16 +104,16 @@ class Communicator {
   void issueCollective(Operation& o, const Call& call);
   void barrier(Operation& o);
   void broadcast(Operation& o, void* data, int64_t count, int type, int root);
-  void allReduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor);
-  void reduce(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor, int root);
-  void allGather(Operation& o, void* in, void* out, int64_t count, int type);
-  void allGatherV(Operation& o, void* in, void* out, const int64_t* counts, int type);
-  void gather(Operation& o, void* in, void* out, int64_t count, int type, int root);
-  void scatter(Operation& o, void* in, void* out, int64_t count, int type, int root);
-  void reduceScatter(Operation& o, void* in, void* out, int64_t count, int type, int kind, double factor);
-  void reduceScatterV(Operation& o, void* in, void* out, const int64_t* counts, int type, int kind, double factor);
-  void allToAll(Operation& o, void* in, void* out, int64_t count, int type);
-  void allToAllV(Operation& o, void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type);
+  void allReduce(Operation& o, const Call& c);
+  void reduce(Operation& o, const Call& c);
+  void allGather(Operation& o, const Call& c);
+  void allGatherV(Operation& o, const Call& c);
+  void gather(Operation& o, const Call& c);
+  void scatter(Operation& o, const Call& c);
+  void reduceScatter(Operation& o, const Call& c);
+  void reduceScatterV(Operation& o, const Call& c);
+  void allToAll(Operation& o, const Call& c);
+  void allToAllV(Operation& o, const Call& c);
 
   int64_t mostOfOneCall(int type) const;
   bool isLarge(int64_t count, int type) const { return count > mostOfOneCall(type); }
@@ -124,12 +121,12 @@ class Communicator {
   void inParts(int64_t count, int type, Move&& move) const;
   Elements elements(Operation& o, int64_t count, int type);
   MPI_Datatype wholeParts(Operation& o, int64_t count, int type);
-  const void* premultiplied(Operation& o, const void* in, int64_t count, int type, int kind, double factor);
-  void averageLater(Operation& o, void* sum, int64_t count, int type, int kind);
+  const void* premultiplied(Operation& o, const Call& c, int64_t count);
+  void averageLater(Operation& o, const Call& c, int64_t count);
   void place(
       Operation& o, const int64_t* counts, int type, std::vector<int>& sizes, std::vector<int>& places,
       std::vector<MPI_Datatype>& types);
-  void reducePart(Operation& o, const void* in, void* out, int64_t count, int type, int kind, int root);
+  void reduceTo(Operation& o, const Call& c, int root, const void* in, int64_t count);
 
   void requireNotAborted() const;
   void compareNow(uint64_t splits);
@@ -145,7 +142,7 @@ class Communicator {
   const MPI_Comm comm_;
   const MPI_Comm comparisons_;
   const bool owned_;
-  const Mode mode_;
+  const Options options_;
   // Whether a message is given to the library when its length is known.
   const bool looksFirst_;
   // Whether short messages need no look, since their tags tell them from long ones. Ranks in C have no such tags.

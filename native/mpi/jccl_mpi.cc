@@ -20,6 +20,7 @@ namespace {
 using jccl::Call;
 using jccl::Communicator;
 using jccl::Failure;
+using jccl::Mode;
 using jccl::Operation;
 
 thread_local std::string message;
@@ -41,7 +42,7 @@ Result guarded(Call&& call) noexcept {
   try {
     return static_cast<Result>(call());
   } catch (const Failure& failure) {
-    return noted(failure.status(), failure.what());
+    return noted(failure.status, failure.what());
   } catch (const std::exception& failure) {
     return noted(jccl::kInternal, failure.what());
   } catch (...) {
@@ -53,8 +54,8 @@ Communicator& communicator(int64_t handle) { return *reinterpret_cast<Communicat
 
 void* memory(int64_t address) { return reinterpret_cast<void*>(address); }
 
-int64_t collective(int64_t handle, int64_t stream, const Call& call) noexcept {
-  return guarded<int64_t>([&] { return communicator(handle).collective(stream, call); });
+int64_t collective(int64_t handle, int64_t mode, const Call& call) noexcept {
+  return guarded<int64_t>([&] { return communicator(handle).collective(static_cast<Mode>(mode), call); });
 }
 
 // Returns whether MPI was not initialised before.
@@ -106,7 +107,7 @@ void handBack(MPI_Comm comm, MPI_Comm comparisons) noexcept {
   }
 }
 
-int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
+int64_t create(const int* worldRanks, int size, int tag, jccl::Options options) {
   jccl::reapRetired();
   MPI_Group world;
   MPI_Group members;
@@ -120,10 +121,10 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Mode mode) {
   jccl::check(created, "MPI_Comm_create_group");
   MPI_Comm comparisons = MPI_COMM_NULL;
   try {
-    if (size > 1 && (mode.checked || (jccl::kOverruns && !mode.trusted))) {
+    if (size > 1 && (options.checked || (jccl::kOverruns && !options.trusted))) {
       jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
     }
-    return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, mode));
+    return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, options));
   } catch (...) {
     handBack(comm, comparisons);
     throw;
@@ -225,83 +226,83 @@ int64_t jccl_mpi_create(
 
 int64_t jccl_mpi_shared_world() noexcept {
   return guarded<int64_t>([&] {
-    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, MPI_COMM_NULL, false, {true, false}));
+    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, MPI_COMM_NULL, false, {true, false, false}));
   });
 }
 
-int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept { return collective(handle, stream, {jccl::kBarrier}); }
+int64_t jccl_mpi_barrier(int64_t handle, int64_t mode) noexcept { return collective(handle, mode, {jccl::kBarrier}); }
 
 int64_t jccl_mpi_broadcast(
-    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kBroadcast, nullptr, memory(data), count, type, 0, 0, root});
+    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kBroadcast, nullptr, memory(data), count, type, 0, 0, root});
 }
 
 int64_t jccl_mpi_all_reduce(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
-    int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kAllReduce, memory(in), memory(out), count, type, kind, factor});
+    int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kAllReduce, memory(in), memory(out), count, type, kind, factor});
 }
 
 int64_t jccl_mpi_reduce(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
-    int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kReduce, memory(in), memory(out), count, type, kind, factor, root});
+    int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kReduce, memory(in), memory(out), count, type, kind, factor, root});
 }
 
 int64_t jccl_mpi_all_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kAllGather, memory(in), memory(out), count, type});
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kAllGather, memory(in), memory(out), count, type});
 }
 
 int64_t jccl_mpi_all_gather_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t stream) noexcept {
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t mode) noexcept {
   return collective(
-      handle, stream, {jccl::kAllGatherV, memory(in), memory(out), 0, type, 0, 0, 0, nullptr, counts});
+      handle, mode, {jccl::kAllGatherV, memory(in), memory(out), 0, type, 0, 0, 0, nullptr, counts});
 }
 
 int64_t jccl_mpi_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kGather, memory(in), memory(out), count, type, 0, 0, root});
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kGather, memory(in), memory(out), count, type, 0, 0, root});
 }
 
 int64_t jccl_mpi_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kScatter, memory(in), memory(out), count, type, 0, 0, root});
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kScatter, memory(in), memory(out), count, type, 0, 0, root});
 }
 
 int64_t jccl_mpi_reduce_scatter(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor,
-    int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kReduceScatter, memory(in), memory(out), count, type, kind, factor});
+    int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kReduceScatter, memory(in), memory(out), count, type, kind, factor});
 }
 
 int64_t jccl_mpi_reduce_scatter_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
-    int64_t stream) noexcept {
+    int64_t mode) noexcept {
   return collective(
-      handle, stream, {jccl::kReduceScatterV, memory(in), memory(out), 0, type, kind, factor, 0, counts, nullptr});
+      handle, mode, {jccl::kReduceScatterV, memory(in), memory(out), 0, type, kind, factor, 0, counts, nullptr});
 }
 
 int64_t jccl_mpi_all_to_all(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept {
-  return collective(handle, stream, {jccl::kAllToAll, memory(in), memory(out), count, type});
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept {
+  return collective(handle, mode, {jccl::kAllToAll, memory(in), memory(out), count, type});
 }
 
 int64_t jccl_mpi_all_to_all_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
-    int64_t stream) noexcept {
+    int64_t mode) noexcept {
   return collective(
-      handle, stream, {jccl::kAllToAllV, memory(in), memory(out), 0, type, 0, 0, 0, in_counts, out_counts});
+      handle, mode, {jccl::kAllToAllV, memory(in), memory(out), 0, type, 0, 0, 0, in_counts, out_counts});
 }
 
 int64_t jccl_mpi_send(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept {
-  return guarded<int64_t>([&] { return communicator(handle).send(stream, memory(data), count, type, peer, tag); });
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept {
+  return guarded<int64_t>([&] { return communicator(handle).send(static_cast<Mode>(mode), memory(data), count, type, peer, tag); });
 }
 
 int64_t jccl_mpi_recv(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept {
-  return guarded<int64_t>([&] { return communicator(handle).receive(stream, memory(data), count, type, peer, tag); });
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept {
+  return guarded<int64_t>([&] { return communicator(handle).receive(static_cast<Mode>(mode), memory(data), count, type, peer, tag); });
 }
 
 int jccl_mpi_test(int64_t handle, int64_t request) noexcept {

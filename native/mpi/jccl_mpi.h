@@ -54,39 +54,39 @@ JCCL_MPI_CALL int64_t jccl_mpi_shared_world() noexcept;
 // The largest tag of a message in a group; others are refused by the caller.
 JCCL_MPI_CALL int jccl_mpi_largest_user_tag(int64_t handle) noexcept;
 
-// Each returns 0 when it is complete, else a request above 0; see org.jccl.spi.Communicator.
-JCCL_MPI_CALL int64_t jccl_mpi_barrier(int64_t handle, int64_t stream) noexcept;
+// Each returns 0 when it is complete, else a request above 0. mode is a Mode.
+JCCL_MPI_CALL int64_t jccl_mpi_barrier(int64_t handle, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_broadcast(
-    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t stream) noexcept;
+    int64_t handle, int64_t data, int64_t count, int type, int root, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_all_reduce(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_reduce(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int root,
-    int64_t stream) noexcept;
+    int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_all_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept;
 // Counts are one number a rank.
 JCCL_MPI_CALL int64_t jccl_mpi_all_gather_v(
-    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_gather(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int root, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_reduce_scatter(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_reduce_scatter_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* counts, int type, int kind, double factor,
-    int64_t stream) noexcept;
+    int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_all_to_all(
-    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t stream) noexcept;
+    int64_t handle, int64_t in, int64_t out, int64_t count, int type, int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_all_to_all_v(
     int64_t handle, int64_t in, int64_t out, const int64_t* in_counts, const int64_t* out_counts, int type,
-    int64_t stream) noexcept;
+    int64_t mode) noexcept;
 JCCL_MPI_CALL int64_t jccl_mpi_send(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept;
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept;
 // Peer -1 receives from any rank.
 JCCL_MPI_CALL int64_t jccl_mpi_recv(
-    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t stream) noexcept;
+    int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept;
 
 // 1 when jccl_mpi_await would return at once, 0 when not, or -Status.
 JCCL_MPI_CALL int jccl_mpi_test(int64_t handle, int64_t request) noexcept;

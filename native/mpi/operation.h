@@ -14,24 +14,10 @@ namespace jccl {
 
 class Communicator;
 
-enum Collective : int {
-  kBarrier,
-  kBroadcast,
-  kAllReduce,
-  kReduce,
-  kAllGather,
-  kAllGatherV,
-  kGather,
-  kScatter,
-  kReduceScatter,
-  kReduceScatterV,
-  kAllToAll,
-  kAllToAllV
-};
-
-// One collective with its arguments. Those that a collective does not have stay as they are here.
+// One collective with its arguments, from the boundary to where MPI is called. Those that a collective does not have stay
+// as they are here.
 struct Call {
-  Collective what;
+  OperationKind what;
   void* in = nullptr;
   void* out = nullptr;
   int64_t count = 0;

@@ -12,9 +12,6 @@ namespace jccl {
 
 namespace {
 
-constexpr int kTypes = kBool + 1;
-constexpr int kKinds = kPremulSum + 1;
-
 // MPI calls this with its own idea of the type; ours is in the template, as are no two alike to MPI.
 template <int type, int kind>
 void combine(void* in, void* inOut, int* length, MPI_Datatype*) {
@@ -24,15 +21,15 @@ void combine(void* in, void* inOut, int* length, MPI_Datatype*) {
 
 template <size_t... i>
 constexpr std::array<MPI_User_function*, sizeof...(i)> functions(std::index_sequence<i...>) {
-  return {combine<static_cast<int>(i) / kKinds, static_cast<int>(i) % kKinds>...};
+  return {combine<static_cast<int>(i) / kReduceKinds, static_cast<int>(i) % kReduceKinds>...};
 }
 
-constexpr auto kFunctions = functions(std::make_index_sequence<kTypes * kKinds>());
+constexpr auto kFunctions = functions(std::make_index_sequence<kDataTypes * kReduceKinds>());
 
 struct UserOperations {
   std::mutex mutex;
-  bool made[kTypes * kKinds] = {};
-  MPI_Op operations[kTypes * kKinds];
+  bool made[kDataTypes * kReduceKinds] = {};
+  MPI_Op operations[kDataTypes * kReduceKinds];
 };
 
 UserOperations& userOperations() {
@@ -41,7 +38,7 @@ UserOperations& userOperations() {
 }
 
 MPI_Op userOperation(int type, int kind) {
-  const int index = type * kKinds + kind;
+  const int index = type * kReduceKinds + kind;
   auto& known = userOperations();
   std::lock_guard<std::mutex> lock(known.mutex);
   if (!known.made[index]) {
@@ -208,7 +205,7 @@ bool takesCuda() {
 void freeOperations() {
   auto& known = userOperations();
   std::lock_guard<std::mutex> lock(known.mutex);
-  for (int i = 0; i < kTypes * kKinds; i++) {
+  for (int i = 0; i < kDataTypes * kReduceKinds; i++) {
     if (known.made[i]) {
       MPI_Op_free(&known.operations[i]);
       known.made[i] = false;

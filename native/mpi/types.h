@@ -4,25 +4,11 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
+#include "../common/failure.h"
 #include "../common/reduce.h"
 
 namespace jccl {
-
-// In the order of the constants of org.jccl.mpi.MpiNative.
-enum Status : int { kOk, kMismatch, kPeerLost, kInvalid, kAborted, kTimeout, kInternal };
-
-class Failure : public std::runtime_error {
- public:
-  Failure(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
-
-  Status status() const { return status_; }
-
- private:
-  Status status_;
-};
 
 // Throws when an MPI call did not succeed, with the library's text.
 void check(int code, const char* call);

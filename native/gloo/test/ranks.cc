@@ -20,8 +20,6 @@
 namespace {
 
 constexpr int kTimeoutMillis = 60000;
-constexpr int kAborted = 4;
-constexpr int kPeerLost = 2;
 
 [[noreturn]] void die(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -228,7 +226,7 @@ void endSuddenly(bool torch, int round) {
       calls++;
     }
     aborts.join();
-    require(status == (r.rank == 1 ? kAborted : kPeerLost), "after an abort", r.handle);
+    require(status == (r.rank == 1 ? jccl::kAborted : jccl::kPeerLost), "after an abort", r.handle);
   });
 }
 

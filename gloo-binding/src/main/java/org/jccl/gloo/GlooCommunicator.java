@@ -19,6 +19,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.spi.NativeStatus;
 import org.jccl.spi.RefusedOperationException;
 
 /** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
@@ -254,10 +255,10 @@ final class GlooCommunicator implements Communicator {
     }
 
     private long check(int status) {
-        if (status != GlooNative.OK) {
+        if (status != 0) {
             JcclException failure = failure(status);
             // PyTorch's ranks count such a call and refuse it, and so does the shim.
-            throw torch && status == GlooNative.INVALID
+            throw torch && failure instanceof UsageException
                     ? new RefusedOperationException(failure.reason())
                     : failure;
         }
@@ -265,7 +266,7 @@ final class GlooCommunicator implements Communicator {
     }
 
     private void checkSetUp(int status) {
-        if (status != GlooNative.OK) {
+        if (status != 0) {
             throw failure(status);
         }
     }
@@ -281,8 +282,8 @@ final class GlooCommunicator implements Communicator {
         int length = GlooNative.message(handle, text, text.length);
         String message = "gloo: " + new String(text, 0, length, StandardCharsets.UTF_8);
         FailureContext context = FailureContext.NONE; // the engine knows better
-        return switch (status) {
-            case GlooNative.TIMEOUT ->
+        return switch (NativeStatus.of(status)) {
+            case TIMEOUT ->
                     new OperationTimeoutException(
                             context,
                             message
@@ -290,22 +291,22 @@ final class GlooCommunicator implements Communicator {
                                     + Durations.text(timeout)
                                     + "; a rank is late, gone, or sends and receives something"
                                     + " else: look at its log, or raise the group's timeout");
-            case GlooNative.PEER_LOST ->
+            case PEER_LOST ->
                     new PeerLostException(
                             context,
                             message
                                     + "; look at that rank's log, close the group and build a new"
                                     + " one on the ranks that are left",
                             lostRank(message));
-            case GlooNative.INVALID -> new UsageException(context, message);
-            case GlooNative.ABORTED -> new GroupAbortedException(context, message);
-            case GlooNative.MISMATCH ->
+            case INVALID -> new UsageException(context, message);
+            case ABORTED -> new GroupAbortedException(context, message);
+            case MISMATCH ->
                     new MismatchException(
                             context,
                             message
                                     + "; make every rank issue the same operations in the same"
                                     + " order with the same arguments");
-            default -> new NativeException(context, "libgloo", status, message);
+            case OK, INTERNAL -> new NativeException(context, "libgloo", status, message);
         };
     }
 }

@@ -32,13 +32,6 @@ final class GlooNative {
 
     static final String LIBRARY = "jnijcclgloo";
 
-    static final int OK = 0;
-    static final int TIMEOUT = 1;
-    static final int PEER_LOST = 2;
-    static final int INVALID = 3;
-    static final int ABORTED = 4;
-    static final int MISMATCH = 5;
-
     private GlooNative() {}
 
     @Name("jccl_gloo_version")

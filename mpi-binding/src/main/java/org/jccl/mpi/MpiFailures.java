@@ -9,6 +9,7 @@ import org.jccl.NativeException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.UsageException;
+import org.jccl.spi.NativeStatus;
 
 /** Turns what the shim returned into an exception. */
 final class MpiFailures {
@@ -20,32 +21,32 @@ final class MpiFailures {
     /**
      * Makes the exception; on the thread that made the call.
      *
-     * @param status one of {@link MpiNative}'s, not OK
+     * @param status the number of a {@link NativeStatus}, not OK
      */
     static JcclException of(int status) {
         byte[] text = new byte[MESSAGE_BYTES];
         int length = MpiNative.message(text, text.length);
         String message = "MPI: " + new String(text, 0, length, StandardCharsets.UTF_8).strip();
         FailureContext context = FailureContext.NONE; // the engine knows better
-        return switch (status) {
-            case MpiNative.MISMATCH ->
+        return switch (NativeStatus.of(status)) {
+            case MISMATCH ->
                     new MismatchException(
                             context,
                             message
                                     + "; make every rank issue the same operations in the same"
                                     + " order with the same arguments");
-            case MpiNative.PEER_LOST ->
+            case PEER_LOST ->
                     new PeerLostException(
                             context,
                             message
                                     + "; look at that rank's log, close the group and build a new"
                                     + " one on the ranks that are left");
-            case MpiNative.INVALID -> new UsageException(context, message);
-            case MpiNative.ABORTED -> new GroupAbortedException(context, message);
-            case MpiNative.TIMEOUT ->
+            case INVALID -> new UsageException(context, message);
+            case ABORTED -> new GroupAbortedException(context, message);
+            case TIMEOUT ->
                     new OperationTimeoutException(
                             context, message + "; see whether every rank of the job has come here");
-            default -> new NativeException(context, "MPI", status, message);
+            case OK, INTERNAL -> new NativeException(context, "MPI", status, message);
         };
     }
 }

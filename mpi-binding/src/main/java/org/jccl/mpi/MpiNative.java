@@ -38,13 +38,6 @@ final class MpiNative {
     /** What {@link #init} returns when MPI was not initialised before. */
     static final int INITIALISED_NOW = 1;
 
-    static final int OK = 0;
-    static final int MISMATCH = 1;
-    static final int PEER_LOST = 2;
-    static final int INVALID = 3;
-    static final int ABORTED = 4;
-    static final int TIMEOUT = 5;
-
     private MpiNative() {}
 
     @Name("jccl_mpi_version")
@@ -94,11 +87,10 @@ final class MpiNative {
     static native long sharedWorld();
 
     @Name("jccl_mpi_barrier")
-    static native long barrier(long handle, long stream);
+    static native long barrier(long handle, long mode);
 
     @Name("jccl_mpi_broadcast")
-    static native long broadcast(
-            long handle, long data, long count, int type, int root, long stream);
+    static native long broadcast(long handle, long data, long count, int type, int root, long mode);
 
     @Name("jccl_mpi_all_reduce")
     static native long allReduce(
@@ -109,7 +101,7 @@ final class MpiNative {
             int type,
             int kind,
             double factor,
-            long stream);
+            long mode);
 
     @Name("jccl_mpi_reduce")
     static native long reduce(
@@ -121,10 +113,10 @@ final class MpiNative {
             int kind,
             double factor,
             int root,
-            long stream);
+            long mode);
 
     @Name("jccl_mpi_all_gather")
-    static native long allGather(long handle, long in, long out, long count, int type, long stream);
+    static native long allGather(long handle, long in, long out, long count, int type, long mode);
 
     @Name("jccl_mpi_all_gather_v")
     static native long allGatherV(
@@ -133,15 +125,15 @@ final class MpiNative {
             long out,
             @Cast("const int64_t*") long[] counts,
             int type,
-            long stream);
+            long mode);
 
     @Name("jccl_mpi_gather")
     static native long gather(
-            long handle, long in, long out, long count, int type, int root, long stream);
+            long handle, long in, long out, long count, int type, int root, long mode);
 
     @Name("jccl_mpi_scatter")
     static native long scatter(
-            long handle, long in, long out, long count, int type, int root, long stream);
+            long handle, long in, long out, long count, int type, int root, long mode);
 
     @Name("jccl_mpi_reduce_scatter")
     static native long reduceScatter(
@@ -152,7 +144,7 @@ final class MpiNative {
             int type,
             int kind,
             double factor,
-            long stream);
+            long mode);
 
     @Name("jccl_mpi_reduce_scatter_v")
     static native long reduceScatterV(
@@ -163,10 +155,10 @@ final class MpiNative {
             int type,
             int kind,
             double factor,
-            long stream);
+            long mode);
 
     @Name("jccl_mpi_all_to_all")
-    static native long allToAll(long handle, long in, long out, long count, int type, long stream);
+    static native long allToAll(long handle, long in, long out, long count, int type, long mode);
 
     @Name("jccl_mpi_all_to_all_v")
     static native long allToAllV(
@@ -176,15 +168,15 @@ final class MpiNative {
             @Cast("const int64_t*") long[] inCounts,
             @Cast("const int64_t*") long[] outCounts,
             int type,
-            long stream);
+            long mode);
 
     @Name("jccl_mpi_send")
     static native long send(
-            long handle, long data, long count, int type, int peer, int tag, long stream);
+            long handle, long data, long count, int type, int peer, int tag, long mode);
 
     @Name("jccl_mpi_recv")
     static native long recv(
-            long handle, long data, long count, int type, int peer, int tag, long stream);
+            long handle, long data, long count, int type, int peer, int tag, long mode);
 
     @Name("jccl_mpi_test")
     static native int test(long handle, long request);

@@ -4,6 +4,8 @@
  *
  * @uses org.jccl.spi.BackendProvider the bindings
  * @uses org.jccl.spi.HostAllocator memory for large tensors
+ * @uses org.jccl.JcclProvider the implementation of {@code org.jccl}
+ * @provides org.jccl.JcclProvider the same
  */
 module org.jccl.api {
     requires jdk.unsupported;
@@ -15,6 +17,10 @@ module org.jccl.api {
     exports org.jccl.spi;
     exports org.jccl.store;
 
+    uses org.jccl.JcclProvider;
     uses org.jccl.spi.BackendProvider;
     uses org.jccl.spi.HostAllocator;
+
+    provides org.jccl.JcclProvider with
+            org.jccl.internal.api.DefaultProvider;
 }

@@ -1,7 +1,6 @@
 package org.jccl;
 
 import java.util.List;
-import org.jccl.internal.Given;
 
 /** Whether a backend can be used in this process, and why not. */
 public sealed interface Availability {

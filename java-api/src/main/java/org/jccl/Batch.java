@@ -1,10 +1,6 @@
 package org.jccl;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.jccl.internal.Engine;
-import org.jccl.internal.Group;
-import org.jccl.internal.Operation;
 
 /**
  * Operations that are issued together, as PyTorch's {@code batch_isend_irecv} and coalescing: with
@@ -12,24 +8,10 @@ import org.jccl.internal.Operation;
  * both directions can not block each other. Arguments and their checks are those of {@link
  * ProcessGroup}.
  *
- * <p>Not safe for use by several threads. A batch is issued once.
+ * <p>Not safe for use by several threads. A batch is issued once. Programs do not implement this
+ * interface: later versions may add methods.
  */
-public final class Batch {
-
-    private final Group group;
-    private final Arguments arguments;
-    private final List<Operation> operations = new ArrayList<>();
-
-    /** Of each operation. They are held from issuing on: a batch may be dropped instead. */
-    private final List<Tensor[]> tensors = new ArrayList<>();
-
-    private Engine engine;
-    private boolean issued;
-
-    Batch(Group group, Arguments arguments) {
-        this.group = group;
-        this.arguments = arguments;
-    }
+public interface Batch {
 
     /**
      * Adds a send.
@@ -39,11 +21,7 @@ public final class Batch {
      * @param tag not negative
      * @return this batch
      */
-    public Batch send(Tensor tensor, int peer, int tag) {
-        Operation operation = next(tensor);
-        arguments.send(operation, engine, tensor, peer, tag);
-        return add(operation, tensor);
-    }
+    Batch send(Tensor tensor, int peer, int tag);
 
     /**
      * Adds a receive.
@@ -53,11 +31,7 @@ public final class Batch {
      * @param tag not negative
      * @return this batch
      */
-    public Batch recv(Tensor tensor, int peer, int tag) {
-        Operation operation = next(tensor);
-        arguments.recv(operation, engine, tensor, peer, tag);
-        return add(operation, tensor);
-    }
+    Batch recv(Tensor tensor, int peer, int tag);
 
     /**
      * Adds a broadcast.
@@ -66,11 +40,7 @@ public final class Batch {
      * @param root rank that sends
      * @return this batch
      */
-    public Batch broadcast(Tensor tensor, int root) {
-        Operation operation = next(tensor);
-        arguments.broadcast(operation, tensor, root);
-        return add(operation, tensor);
-    }
+    Batch broadcast(Tensor tensor, int root);
 
     /**
      * Adds a reduction to all.
@@ -79,11 +49,7 @@ public final class Batch {
      * @param op how to combine
      * @return this batch
      */
-    public Batch allReduce(Tensor tensor, ReduceOp op) {
-        Operation operation = next(tensor);
-        arguments.allReduce(operation, engine, tensor, op);
-        return add(operation, tensor);
-    }
+    Batch allReduce(Tensor tensor, ReduceOp op);
 
     /**
      * Adds a gather to all.
@@ -92,11 +58,7 @@ public final class Batch {
      * @param input this rank's elements
      * @return this batch
      */
-    public Batch allGatherSingle(Tensor output, Tensor input) {
-        Operation operation = next(input);
-        arguments.allGatherSingle(operation, output, input);
-        return add(operation, output, input);
-    }
+    Batch allGatherSingle(Tensor output, Tensor input);
 
     /**
      * Adds a reduce-scatter.
@@ -106,11 +68,7 @@ public final class Batch {
      * @param op how to combine
      * @return this batch
      */
-    public Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
-        Operation operation = next(output);
-        arguments.reduceScatterSingle(operation, engine, output, input, op);
-        return add(operation, output, input);
-    }
+    Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
      * Issues what was added, in that order.
@@ -119,46 +77,5 @@ public final class Batch {
      * @throws UsageException when the batch is empty or was issued before, or a tensor was closed
      *     since it was added
      */
-    public List<Work> issue() {
-        if (issued || operations.isEmpty()) {
-            throw new UsageException(
-                    group.context(), issued ? "the batch was issued before" : "the batch is empty");
-        }
-        holdTensors();
-        issued = true;
-        return engine.submitBatch(operations);
-    }
-
-    private Operation next(Tensor tensor) {
-        Engine wanted = group.engineOf(tensor);
-        if (issued) {
-            throw new UsageException(group.context(), "the batch was issued before");
-        }
-        if (engine != null && engine != wanted) {
-            throw new UsageException(
-                    group.context(), "all tensors of a batch must be on one device type");
-        }
-        engine = wanted;
-        return engine.newOperation();
-    }
-
-    private Batch add(Operation operation, Tensor... used) {
-        operation.releaseMemory();
-        operations.add(operation);
-        tensors.add(used);
-        return this;
-    }
-
-    private void holdTensors() {
-        try {
-            for (int i = 0; i < operations.size(); i++) {
-                for (Tensor tensor : tensors.get(i)) {
-                    arguments.hold(operations.get(i), tensor, "a tensor of the batch");
-                }
-            }
-        } catch (UsageException e) {
-            operations.forEach(Operation::releaseMemory);
-            throw e;
-        }
-    }
+    List<Work> issue();
 }

@@ -1,7 +1,6 @@
 package org.jccl;
 
 import java.util.Locale;
-import org.jccl.internal.Given;
 
 /** Element types. Not every backend reduces every type; all of them can be moved as bytes. */
 public enum DataType {

@@ -3,7 +3,6 @@ package org.jccl;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.jccl.internal.Given;
 
 /**
  * Where a failure happened.

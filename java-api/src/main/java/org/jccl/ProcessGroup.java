@@ -3,9 +3,6 @@ package org.jccl;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.jccl.internal.Engine;
-import org.jccl.internal.Group;
-import org.jccl.internal.Operation;
 
 /**
  * A group of ranks that communicate. Every method that returns a {@link Work} only issues an
@@ -29,18 +26,10 @@ import org.jccl.internal.Operation;
  * <p>All methods throw a {@link UsageException} for arguments that are null, of the wrong type,
  * size, rank or device, closed, or overlapping, and a {@link GroupAbortedException} on a failed
  * group.
+ *
+ * <p>Programs do not implement this interface: later versions may add methods.
  */
-public final class ProcessGroup implements AutoCloseable {
-
-    private final Group group;
-    private final Arguments arguments;
-    private final SyncCollectives sync;
-
-    ProcessGroup(Group group) {
-        this.group = group;
-        this.arguments = new Arguments(group.context(), group.size());
-        this.sync = new SyncCollectives(group, arguments);
-    }
+public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Joins the world as the launcher's environment says ({@code env://}), with default options.
@@ -51,7 +40,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @throws BackendUnavailableException when the backend can not be used here
      * @throws JcclException when the other ranks do not arrive in time
      */
-    public static ProcessGroup init(String backend) {
+    static ProcessGroup init(String backend) {
         return builder().backend(backend).build();
     }
 
@@ -60,8 +49,8 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @return a builder with all defaults
      */
-    public static ProcessGroupBuilder builder() {
-        return new ProcessGroupBuilder();
+    static ProcessGroupBuilder builder() {
+        return Implementation.get().processGroupBuilder();
     }
 
     /**
@@ -69,36 +58,28 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @return from 0
      */
-    public int rank() {
-        return group.context().rank();
-    }
+    int rank();
 
     /**
      * World size of this group.
      *
      * @return number of ranks
      */
-    public int size() {
-        return group.size();
-    }
+    int size();
 
     /**
      * Name of the group, the same on all its ranks and unique in the job.
      *
      * @return the name
      */
-    public String name() {
-        return group.context().group();
-    }
+    String name();
 
     /**
      * Ranks of this group's members in the world, by rank in this group.
      *
      * @return as many ranks as this group has
      */
-    public List<Integer> worldRanks() {
-        return group.worldRanks();
-    }
+    List<Integer> worldRanks();
 
     /**
      * Backend of a device type.
@@ -106,27 +87,21 @@ public final class ProcessGroup implements AutoCloseable {
      * @param deviceType for instance {@code cpu}
      * @return its name, or empty when the group takes no such tensors
      */
-    public Optional<String> backend(String deviceType) {
-        return group.backend(deviceType);
-    }
+    Optional<String> backend(String deviceType);
 
     /**
      * The devices whose tensors this rank may give to the group's operations, one of each type.
      *
      * @return at least one; barriers use the first
      */
-    public List<Device> devices() {
-        return group.devices();
-    }
+    List<Device> devices();
 
     /**
      * The same operations in the caller's own order: on host backends each returns when it is done.
      *
      * @return a view of this group
      */
-    public SyncCollectives sync() {
-        return sync;
-    }
+    SyncCollectives sync();
 
     /**
      * Copies root's elements to all ranks.
@@ -135,12 +110,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param root rank that sends
      * @return the work
      */
-    public Work broadcast(Tensor tensor, int root) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.broadcast(operation, tensor, root);
-        return engine.submit(operation);
-    }
+    Work broadcast(Tensor tensor, int root);
 
     /**
      * Reduces in place; all ranks get the same bits.
@@ -149,12 +119,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param op how to combine
      * @return the work
      */
-    public Work allReduce(Tensor tensor, ReduceOp op) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.allReduce(operation, engine, tensor, op);
-        return engine.submit(operation);
-    }
+    Work allReduce(Tensor tensor, ReduceOp op);
 
     /**
      * Reduces to the root, in place there. Other ranks' tensors are not changed.
@@ -164,12 +129,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param op how to combine
      * @return the work
      */
-    public Work reduce(Tensor tensor, int root, ReduceOp op) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.reduce(operation, engine, tensor, root, op);
-        return engine.submit(operation);
-    }
+    Work reduce(Tensor tensor, int root, ReduceOp op);
 
     /**
      * Collects every rank's tensor on all ranks. Ranks' tensors may differ in size.
@@ -179,12 +139,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param input this rank's elements; may be {@code outputs.get(rank())}
      * @return the work
      */
-    public Work allGather(List<Tensor> outputs, Tensor input) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allGather(operation, outputs, input);
-        return engine.submit(operation);
-    }
+    Work allGather(List<Tensor> outputs, Tensor input);
 
     /**
      * Collects every rank's tensor into one on all ranks.
@@ -193,12 +148,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param input this rank's elements; may be its own part of {@code output}
      * @return the work
      */
-    public Work allGatherSingle(Tensor output, Tensor input) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allGatherSingle(operation, output, input);
-        return engine.submit(operation);
-    }
+    Work allGatherSingle(Tensor output, Tensor input);
 
     /**
      * Collects every rank's tensor on the root.
@@ -209,12 +159,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param root rank that gets them
      * @return the work
      */
-    public Work gather(List<Tensor> outputs, Tensor input, int root) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.gather(operation, outputs, input, root);
-        return engine.submit(operation);
-    }
+    Work gather(List<Tensor> outputs, Tensor input, int root);
 
     /**
      * Deals the root's tensors out, one a rank.
@@ -225,12 +170,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param root rank that sends
      * @return the work
      */
-    public Work scatter(Tensor output, List<Tensor> inputs, int root) {
-        Engine engine = group.engineOf(output);
-        Operation operation = engine.newOperation();
-        arguments.scatter(operation, output, inputs, root);
-        return engine.submit(operation);
-    }
+    Work scatter(Tensor output, List<Tensor> inputs, int root);
 
     /**
      * Reduces the ranks' lists tensor by tensor and leaves result i to rank i. Tensors of one list
@@ -241,12 +181,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param op how to combine
      * @return the work
      */
-    public Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
-        Engine engine = group.engineOf(output);
-        Operation operation = engine.newOperation();
-        arguments.reduceScatter(operation, engine, output, inputs, op);
-        return engine.submit(operation);
-    }
+    Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
      * Reduces, and leaves part i of the result to rank i.
@@ -256,12 +191,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param op how to combine
      * @return the work
      */
-    public Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
-        Engine engine = group.engineOf(output);
-        Operation operation = engine.newOperation();
-        arguments.reduceScatterSingle(operation, engine, output, input, op);
-        return engine.submit(operation);
-    }
+    Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
      * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.
@@ -270,13 +200,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param inputs one tensor a rank; not changed
      * @return the work
      */
-    public Work allToAll(List<Tensor> outputs, List<Tensor> inputs) {
-        List<Tensor> given = arguments.allToAllInputs(inputs);
-        Engine engine = group.engineOf(given.get(0));
-        Operation operation = engine.newOperation();
-        arguments.allToAll(operation, outputs, given);
-        return engine.submit(operation);
-    }
+    Work allToAll(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
      * Sends part i of the input to rank i, all parts being equal.
@@ -285,12 +209,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param input a multiple of the world size; not changed
      * @return the work
      */
-    public Work allToAllSingle(Tensor output, Tensor input) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allToAllSingle(operation, output, input);
-        return engine.submit(operation);
-    }
+    Work allToAllSingle(Tensor output, Tensor input);
 
     /**
      * Sends part i of the input to rank i, parts as the splits say.
@@ -301,13 +220,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param inputSplits elements for each rank
      * @return the work
      */
-    public Work allToAllSingle(
-            Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allToAllSingle(operation, output, input, outputSplits, inputSplits);
-        return engine.submit(operation);
-    }
+    Work allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits);
 
     /**
      * Sends to a peer, with tag 0.
@@ -316,9 +229,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param peer another rank
      * @return the work; dropping it does not stop the message
      */
-    public Work send(Tensor tensor, int peer) {
-        return send(tensor, peer, 0);
-    }
+    Work send(Tensor tensor, int peer);
 
     /**
      * Sends to a peer. Messages between two ranks with one tag arrive in the order they were sent.
@@ -328,12 +239,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param tag not negative; must match the receiver's
      * @return the work; dropping it does not stop the message
      */
-    public Work send(Tensor tensor, int peer, int tag) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.send(operation, engine, tensor, peer, tag);
-        return engine.submit(operation);
-    }
+    Work send(Tensor tensor, int peer, int tag);
 
     /**
      * Receives from a peer, with tag 0.
@@ -342,9 +248,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param peer another rank
      * @return the work
      */
-    public Work recv(Tensor tensor, int peer) {
-        return recv(tensor, peer, 0);
-    }
+    Work recv(Tensor tensor, int peer);
 
     /**
      * Receives from a peer.
@@ -354,12 +258,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param tag not negative; must match the sender's
      * @return the work
      */
-    public Work recv(Tensor tensor, int peer, int tag) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.recv(operation, engine, tensor, peer, tag);
-        return engine.submit(operation);
-    }
+    Work recv(Tensor tensor, int peer, int tag);
 
     /**
      * Receives from whoever sends first with tag 0; {@link Work#sourceRank()} tells who it was.
@@ -367,9 +266,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param tensor where to; count and type must be the sender's
      * @return the work
      */
-    public Work recvAnySource(Tensor tensor) {
-        return recvAnySource(tensor, 0);
-    }
+    Work recvAnySource(Tensor tensor);
 
     /**
      * Receives from whoever sends first; {@link Work#sourceRank()} tells who it was.
@@ -378,12 +275,7 @@ public final class ProcessGroup implements AutoCloseable {
      * @param tag not negative; must match the sender's
      * @return the work
      */
-    public Work recvAnySource(Tensor tensor, int tag) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.recvAnySource(operation, engine, tensor, tag);
-        return engine.submit(operation);
-    }
+    Work recvAnySource(Tensor tensor, int tag);
 
     /**
      * Completes when all ranks have reached it and the collectives this rank issued before are
@@ -391,12 +283,7 @@ public final class ProcessGroup implements AutoCloseable {
      *
      * @return the work
      */
-    public Work barrier() {
-        Engine engine = group.defaultEngine();
-        Operation operation = engine.newOperation();
-        arguments.barrier(operation);
-        return engine.submit(operation);
-    }
+    Work barrier();
 
     /**
      * A barrier over the store that tells which ranks are missing. Blocks. Slower than {@link
@@ -409,18 +296,14 @@ public final class ProcessGroup implements AutoCloseable {
      * @throws UsageException when the timeout is null, negative or more than a day, or the group
      *     has no store
      */
-    public void monitoredBarrier(Duration timeout, boolean waitAllRanks) {
-        group.monitoredBarrier(timeout, waitAllRanks);
-    }
+    void monitoredBarrier(Duration timeout, boolean waitAllRanks);
 
     /**
      * Collects operations to issue together.
      *
      * @return an empty batch
      */
-    public Batch batch() {
-        return new Batch(group, arguments);
-    }
+    Batch batch();
 
     /**
      * Makes a group of some of this group's ranks. Members call it, in the same order among
@@ -436,10 +319,7 @@ public final class ProcessGroup implements AutoCloseable {
      *     PyTorch could not make this group
      * @throws JcclException when members do not arrive in time
      */
-    public Optional<ProcessGroup> newGroup(List<Integer> ranks) {
-        List<Integer> members = Lists.copy(ranks, new Integer[0], group.context(), "ranks");
-        return group.newGroup(members).map(ProcessGroup::new);
-    }
+    Optional<ProcessGroup> newGroup(List<Integer> ranks);
 
     /**
      * Divides this group: ranks that give the same color form a new group, ordered by key and,
@@ -451,18 +331,14 @@ public final class ProcessGroup implements AutoCloseable {
      * @throws UsageException when the group has no store
      * @throws JcclException when ranks do not arrive in time
      */
-    public Optional<ProcessGroup> split(int color, int key) {
-        return group.split(color, key).map(ProcessGroup::new);
-    }
+    Optional<ProcessGroup> split(int color, int key);
 
     /**
      * Stops everything that runs on this group, now, and makes later calls fail. Other ranks'
      * operations that depend on this rank fail too. Safe from any thread; returns at once. Close
      * the group afterwards.
      */
-    public void abort() {
-        group.abort();
-    }
+    void abort();
 
     /**
      * Waits for what was issued, then leaves the group. Collectives are waited for up to the
@@ -474,13 +350,9 @@ public final class ProcessGroup implements AutoCloseable {
      * to three seconds for the others to close, so that they can still read what it wrote.
      */
     @Override
-    public void close() {
-        group.close();
-    }
+    void close();
 
     /** For instance {@code group 'world', rank 1 of 4}. */
     @Override
-    public String toString() {
-        return "group '" + name() + "', rank " + rank() + " of " + size();
-    }
+    String toString();
 }

@@ -1,7 +1,6 @@
 package org.jccl;
 
 import java.util.Locale;
-import org.jccl.internal.Given;
 
 /**
  * How a reduction combines the ranks' elements.

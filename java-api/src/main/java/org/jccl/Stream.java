@@ -1,38 +1,15 @@
 package org.jccl;
 
-import java.util.HashMap;
-import java.util.Map;
-import org.jccl.internal.DeviceRuntimes;
-import org.jccl.internal.StreamOrders;
-import org.jccl.spi.DeviceRuntime;
-
 /**
  * A device's queue of commands that run in order. Each thread has a current stream for each device,
  * at first the device's default stream; collectives order themselves after what is on it.
  *
  * <p>The host is blocked by {@link #synchronize} only. Safe for use by several threads.
+ *
+ * <p>Programs do not implement this interface: {@link Event#record} refuses streams that were not
+ * made by its static methods with a {@link UsageException}, and later versions may add methods.
  */
-public final class Stream implements AutoCloseable {
-
-    private static final ThreadLocal<Map<Device, Stream>> CURRENT =
-            ThreadLocal.withInitial(HashMap::new);
-
-    private final Device device;
-    private final DeviceRuntime runtime;
-    private final StreamOrders orders;
-    private final long handle;
-    private final Object owner;
-    private final boolean owned;
-    private boolean closed;
-
-    private Stream(Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
-        this.device = device;
-        this.runtime = runtime;
-        this.orders = StreamOrders.of(device);
-        this.handle = handle;
-        this.owner = owner;
-        this.owned = owned;
-    }
+public interface Stream extends AutoCloseable {
 
     /**
      * Creates a stream.
@@ -43,12 +20,8 @@ public final class Stream implements AutoCloseable {
      * @throws UsageException when the device is the CPU or there is no such device
      * @throws BackendUnavailableException when no binding drives such devices
      */
-    public static Stream create(Device device, boolean highPriority) {
-        DeviceRuntime runtime = DeviceRuntimes.of(device);
-        long handle = runtime.createStream(highPriority);
-        Stream stream = new Stream(device, runtime, handle, null, true);
-        stream.forget();
-        return stream;
+    static Stream create(Device device, boolean highPriority) {
+        return Implementation.get().createStream(device, highPriority);
     }
 
     /**
@@ -62,12 +35,8 @@ public final class Stream implements AutoCloseable {
      * @throws UsageException when the device is the CPU or there is no such device
      * @throws BackendUnavailableException when no binding drives such devices
      */
-    public static Stream ofHandle(Device device, long handle, Object owner) {
-        DeviceRuntime runtime = DeviceRuntimes.of(device);
-        if (handle != 0 && runtime.isOrderedWithDefault(handle)) {
-            StreamOrders.of(device).orderedWithDefault(handle);
-        }
-        return new Stream(device, runtime, handle, owner, false);
+    static Stream ofHandle(Device device, long handle, Object owner) {
+        return Implementation.get().wrapStream(device, handle, owner);
     }
 
     /**
@@ -78,13 +47,8 @@ public final class Stream implements AutoCloseable {
      * @throws UsageException when the device is the CPU or there is no such device
      * @throws BackendUnavailableException when no binding drives such devices
      */
-    public static Stream current(Device device) {
-        Stream stream = CURRENT.get().get(device);
-        if (stream == null) {
-            stream = ofHandle(device, 0, null);
-            CURRENT.get().put(device, stream);
-        }
-        return stream;
+    static Stream current(Device device) {
+        return Implementation.get().currentStream(device);
     }
 
     /**
@@ -93,15 +57,10 @@ public final class Stream implements AutoCloseable {
      *
      * @return restores the stream that was current before
      */
-    public Scope use() {
-        requireOpen();
-        Stream before = current(device);
-        CURRENT.get().put(device, this);
-        return () -> CURRENT.get().put(before.device, before);
-    }
+    Scope use();
 
     /** A time during which a stream is current. */
-    public interface Scope extends AutoCloseable {
+    interface Scope extends AutoCloseable {
         /** Makes the stream current that was so before. */
         @Override
         void close();
@@ -112,14 +71,7 @@ public final class Stream implements AutoCloseable {
      *
      * @param event recorded before; an event that never was is complete
      */
-    public void waitEvent(Event event) {
-        requireOpen();
-        if (event.isRecorded()) {
-            DeviceRuntimes.enter(runtime, device);
-            runtime.waitEvent(handle, event.handle());
-            orders.waitFor(handle, event.dependencies());
-        }
-    }
+    void waitEvent(Event event);
 
     /**
      * Whether everything that was enqueued is done.
@@ -127,21 +79,14 @@ public final class Stream implements AutoCloseable {
      * @return true when it is
      * @throws JcclException when it is, as {@link #synchronize} does
      */
-    public boolean query() {
-        requireOpen();
-        DeviceRuntimes.enter(runtime, device);
-        return orders.query(handle, () -> runtime.queryStream(handle));
-    }
+    boolean query();
 
     /**
      * Whether what is enqueued is captured into a graph rather than run.
      *
      * @return false also where the device has no graphs
      */
-    public synchronized boolean isCapturing() {
-        requireOpen();
-        return runtime.isCapturing(handle);
-    }
+    boolean isCapturing();
 
     /**
      * Blocks the host until everything that was enqueued is done.
@@ -150,61 +95,23 @@ public final class Stream implements AutoCloseable {
      *     Work#await}, a synchronous call or an event: what is done then is not right. It is thrown
      *     until the group is closed, and at least once
      */
-    public void synchronize() {
-        requireOpen();
-        DeviceRuntimes.enter(runtime, device);
-        orders.synchronize(handle, () -> runtime.synchronizeStream(handle));
-    }
+    void synchronize();
 
     /**
      * The native handle.
      *
      * @return 0 for the default stream
      */
-    public long handle() {
-        return handle;
-    }
+    long handle();
 
     /**
      * The device.
      *
      * @return the device
      */
-    public Device device() {
-        return device;
-    }
-
-    private void forget() {
-        if (handle != 0) { // which a device with one stream only has for all
-            orders.forget(handle);
-        }
-    }
-
-    DeviceRuntime runtime() {
-        return runtime;
-    }
-
-    StreamOrders orders() {
-        return orders;
-    }
-
-    synchronized void requireOpen() {
-        if (closed) {
-            throw new UsageException(FailureContext.NONE, "stream on " + device + " is closed");
-        }
-    }
+    Device device();
 
     /** Destroys a stream that was created here; what was enqueued still runs. Idempotent. */
     @Override
-    public synchronized void close() {
-        if (closed) {
-            return;
-        }
-        closed = true;
-        if (owned) {
-            forget();
-            runtime.destroyStream(handle);
-        }
-        java.lang.ref.Reference.reachabilityFence(owner);
-    }
+    void close();
 }

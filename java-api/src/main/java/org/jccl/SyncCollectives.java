@@ -1,9 +1,6 @@
 package org.jccl;
 
 import java.util.List;
-import org.jccl.internal.Engine;
-import org.jccl.internal.Group;
-import org.jccl.internal.Operation;
 
 /**
  * A group's operations in the caller's own order, as PyTorch's {@code async_op=False}. On host
@@ -16,17 +13,10 @@ import org.jccl.internal.Operation;
  * throws itself.
  *
  * <p>No {@link Work}, no queue, no garbage. The operations, their arguments and exceptions are
- * those of {@link ProcessGroup}; besides, each throws what {@link Work#await()} would.
+ * those of {@link ProcessGroup}; besides, each throws what {@link Work#await()} would. Programs do
+ * not implement this interface: later versions may add methods.
  */
-public final class SyncCollectives {
-
-    private final Group group;
-    private final Arguments arguments;
-
-    SyncCollectives(Group group, Arguments arguments) {
-        this.group = group;
-        this.arguments = arguments;
-    }
+public interface SyncCollectives {
 
     /**
      * Copies root's elements to all ranks.
@@ -34,12 +24,7 @@ public final class SyncCollectives {
      * @param tensor in on the root, out elsewhere; the same count and type on all ranks
      * @param root rank that sends
      */
-    public void broadcast(Tensor tensor, int root) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.borrow();
-        arguments.broadcast(operation, tensor, root);
-        engine.run(operation);
-    }
+    void broadcast(Tensor tensor, int root);
 
     /**
      * Reduces in place; all ranks get the same bits.
@@ -47,12 +32,7 @@ public final class SyncCollectives {
      * @param tensor in and out; the same count and type on all ranks
      * @param op how to combine
      */
-    public void allReduce(Tensor tensor, ReduceOp op) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.borrow();
-        arguments.allReduce(operation, engine, tensor, op);
-        engine.run(operation);
-    }
+    void allReduce(Tensor tensor, ReduceOp op);
 
     /**
      * Reduces to the root, in place there. Other ranks' tensors are not changed.
@@ -61,12 +41,7 @@ public final class SyncCollectives {
      * @param root rank that gets the result
      * @param op how to combine
      */
-    public void reduce(Tensor tensor, int root, ReduceOp op) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.borrow();
-        arguments.reduce(operation, engine, tensor, root, op);
-        engine.run(operation);
-    }
+    void reduce(Tensor tensor, int root, ReduceOp op);
 
     /**
      * Collects every rank's tensor on all ranks. Ranks' tensors may differ in size.
@@ -75,12 +50,7 @@ public final class SyncCollectives {
      *     order save a copy
      * @param input this rank's elements; may be {@code outputs.get(rank())}
      */
-    public void allGather(List<Tensor> outputs, Tensor input) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.borrow();
-        arguments.allGather(operation, outputs, input);
-        engine.run(operation);
-    }
+    void allGather(List<Tensor> outputs, Tensor input);
 
     /**
      * Collects every rank's tensor into one on all ranks.
@@ -88,12 +58,7 @@ public final class SyncCollectives {
      * @param output world size times the input's count
      * @param input this rank's elements; may be its own part of {@code output}
      */
-    public void allGatherSingle(Tensor output, Tensor input) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.borrow();
-        arguments.allGatherSingle(operation, output, input);
-        engine.run(operation);
-    }
+    void allGatherSingle(Tensor output, Tensor input);
 
     /**
      * Collects every rank's tensor on the root.
@@ -103,12 +68,7 @@ public final class SyncCollectives {
      * @param input this rank's elements
      * @param root rank that gets them
      */
-    public void gather(List<Tensor> outputs, Tensor input, int root) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.borrow();
-        arguments.gather(operation, outputs, input, root);
-        engine.run(operation);
-    }
+    void gather(List<Tensor> outputs, Tensor input, int root);
 
     /**
      * Deals the root's tensors out, one a rank.
@@ -118,12 +78,7 @@ public final class SyncCollectives {
      *     elsewhere
      * @param root rank that sends
      */
-    public void scatter(Tensor output, List<Tensor> inputs, int root) {
-        Engine engine = group.engineOf(output);
-        Operation operation = engine.borrow();
-        arguments.scatter(operation, output, inputs, root);
-        engine.run(operation);
-    }
+    void scatter(Tensor output, List<Tensor> inputs, int root);
 
     /**
      * Reduces the ranks' lists tensor by tensor and leaves result i to rank i. Tensors of one list
@@ -133,12 +88,7 @@ public final class SyncCollectives {
      * @param inputs one tensor a rank; not changed
      * @param op how to combine
      */
-    public void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
-        Engine engine = group.engineOf(output);
-        Operation operation = engine.borrow();
-        arguments.reduceScatter(operation, engine, output, inputs, op);
-        engine.run(operation);
-    }
+    void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
      * Reduces, and leaves part i of the result to rank i.
@@ -147,12 +97,7 @@ public final class SyncCollectives {
      * @param input world size times the output's count; not changed
      * @param op how to combine
      */
-    public void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
-        Engine engine = group.engineOf(output);
-        Operation operation = engine.borrow();
-        arguments.reduceScatterSingle(operation, engine, output, input, op);
-        engine.run(operation);
-    }
+    void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
      * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.
@@ -160,13 +105,7 @@ public final class SyncCollectives {
      * @param outputs one tensor a rank
      * @param inputs one tensor a rank; not changed
      */
-    public void allToAll(List<Tensor> outputs, List<Tensor> inputs) {
-        List<Tensor> given = arguments.allToAllInputs(inputs);
-        Engine engine = group.engineOf(given.get(0));
-        Operation operation = engine.borrow();
-        arguments.allToAll(operation, outputs, given);
-        engine.run(operation);
-    }
+    void allToAll(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
      * Sends part i of the input to rank i, all parts being equal.
@@ -174,12 +113,7 @@ public final class SyncCollectives {
      * @param output as large as the input, not the same memory
      * @param input a multiple of the world size; not changed
      */
-    public void allToAllSingle(Tensor output, Tensor input) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.borrow();
-        arguments.allToAllSingle(operation, output, input);
-        engine.run(operation);
-    }
+    void allToAllSingle(Tensor output, Tensor input);
 
     /**
      * Sends part i of the input to rank i, parts as the splits say.
@@ -189,13 +123,7 @@ public final class SyncCollectives {
      * @param outputSplits elements from each rank: what that rank sends to this one
      * @param inputSplits elements for each rank
      */
-    public void allToAllSingle(
-            Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
-        Engine engine = group.engineOf(input);
-        Operation operation = engine.borrow();
-        arguments.allToAllSingle(operation, output, input, outputSplits, inputSplits);
-        engine.run(operation);
-    }
+    void allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits);
 
     /**
      * Sends to a peer, with tag 0.
@@ -203,9 +131,7 @@ public final class SyncCollectives {
      * @param tensor elements to send
      * @param peer another rank
      */
-    public void send(Tensor tensor, int peer) {
-        send(tensor, peer, 0);
-    }
+    void send(Tensor tensor, int peer);
 
     /**
      * Sends to a peer. Messages between two ranks with one tag arrive in the order they were sent.
@@ -214,12 +140,7 @@ public final class SyncCollectives {
      * @param peer another rank
      * @param tag not negative; must match the receiver's
      */
-    public void send(Tensor tensor, int peer, int tag) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.borrow();
-        arguments.send(operation, engine, tensor, peer, tag);
-        engine.run(operation);
-    }
+    void send(Tensor tensor, int peer, int tag);
 
     /**
      * Receives from a peer, with tag 0.
@@ -227,9 +148,7 @@ public final class SyncCollectives {
      * @param tensor where to; count and type must be the sender's
      * @param peer another rank
      */
-    public void recv(Tensor tensor, int peer) {
-        recv(tensor, peer, 0);
-    }
+    void recv(Tensor tensor, int peer);
 
     /**
      * Receives from a peer.
@@ -238,12 +157,7 @@ public final class SyncCollectives {
      * @param peer another rank
      * @param tag not negative; must match the sender's
      */
-    public void recv(Tensor tensor, int peer, int tag) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.borrow();
-        arguments.recv(operation, engine, tensor, peer, tag);
-        engine.run(operation);
-    }
+    void recv(Tensor tensor, int peer, int tag);
 
     /**
      * Receives from whoever sends first with tag 0.
@@ -251,9 +165,7 @@ public final class SyncCollectives {
      * @param tensor where to; count and type must be the sender's
      * @return rank of the sender
      */
-    public int recvAnySource(Tensor tensor) {
-        return recvAnySource(tensor, 0);
-    }
+    int recvAnySource(Tensor tensor);
 
     /**
      * Receives from whoever sends first.
@@ -262,21 +174,11 @@ public final class SyncCollectives {
      * @param tag not negative; must match the sender's
      * @return rank of the sender
      */
-    public int recvAnySource(Tensor tensor, int tag) {
-        Engine engine = group.engineOf(tensor);
-        Operation operation = engine.borrow();
-        arguments.recvAnySource(operation, engine, tensor, tag);
-        return engine.run(operation);
-    }
+    int recvAnySource(Tensor tensor, int tag);
 
     /**
      * Completes when all ranks have reached it and the collectives this rank issued before are
      * done.
      */
-    public void barrier() {
-        Engine engine = group.defaultEngine();
-        Operation operation = engine.borrow();
-        arguments.barrier(operation);
-        engine.run(operation);
-    }
+    void barrier();
 }

@@ -1,21 +1,12 @@
 package org.jccl;
 
-import java.lang.reflect.Array;
-import java.nio.Buffer;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import org.bytedeco.javacpp.Pointer;
-import org.jccl.internal.DeviceMemory;
-import org.jccl.internal.DeviceRuntimes;
-import org.jccl.internal.Given;
-import org.jccl.internal.HostMemory;
-import org.jccl.internal.Memory;
-import org.jccl.internal.Reaper;
 
 /**
  * A typed, contiguous view of memory on a device: address, count, data type and what keeps the
@@ -27,22 +18,11 @@ import org.jccl.internal.Reaper;
  * an operation uses them is a data race, as with any memory.
  *
  * <p>Safe for use by several threads, the elements themselves excepted.
+ *
+ * <p>Programs do not implement this interface: groups refuse tensors that were not made by its
+ * static methods with a {@link UsageException}, and later versions may add methods.
  */
-public final class Tensor implements AutoCloseable {
-
-    private final Memory memory;
-    private final long address;
-    private final long count;
-    private final DataType dataType;
-    private final Device device;
-
-    private Tensor(Memory memory, long address, long count, DataType dataType, Device device) {
-        this.memory = memory;
-        this.address = address;
-        this.count = count;
-        this.dataType = dataType;
-        this.device = device;
-    }
+public interface Tensor extends AutoCloseable {
 
     /**
      * Borrows a direct buffer's remaining bytes.
@@ -54,18 +34,8 @@ public final class Tensor implements AutoCloseable {
      *     order, begins at an address that is no multiple of the element size, or its remaining
      *     bytes are no whole number of elements
      */
-    public static Tensor of(ByteBuffer buffer, DataType dataType) {
-        Given.notNull(dataType, "dataType");
-        checkBuffer(buffer, buffer == null ? null : buffer.order(), dataType.size() > 1);
-        if (buffer.remaining() % dataType.size() != 0) {
-            throw usage(
-                    "buffer has "
-                            + buffer.remaining()
-                            + " bytes, which is no whole number of "
-                            + dataType
-                            + " elements");
-        }
-        return borrow(buffer, buffer.remaining() / dataType.size(), dataType);
+    static Tensor of(ByteBuffer buffer, DataType dataType) {
+        return Implementation.get().borrowTensor(buffer, dataType);
     }
 
     /**
@@ -75,9 +45,8 @@ public final class Tensor implements AutoCloseable {
      * @return the tensor
      * @throws UsageException as {@link #of(ByteBuffer, DataType)}
      */
-    public static Tensor of(FloatBuffer buffer) {
-        checkBuffer(buffer, buffer == null ? null : buffer.order(), true);
-        return borrow(buffer, buffer.remaining(), DataType.FLOAT32);
+    static Tensor of(FloatBuffer buffer) {
+        return Implementation.get().borrowTensor(buffer, DataType.FLOAT32);
     }
 
     /**
@@ -87,9 +56,8 @@ public final class Tensor implements AutoCloseable {
      * @return the tensor
      * @throws UsageException as {@link #of(ByteBuffer, DataType)}
      */
-    public static Tensor of(DoubleBuffer buffer) {
-        checkBuffer(buffer, buffer == null ? null : buffer.order(), true);
-        return borrow(buffer, buffer.remaining(), DataType.FLOAT64);
+    static Tensor of(DoubleBuffer buffer) {
+        return Implementation.get().borrowTensor(buffer, DataType.FLOAT64);
     }
 
     /**
@@ -99,9 +67,8 @@ public final class Tensor implements AutoCloseable {
      * @return the tensor
      * @throws UsageException as {@link #of(ByteBuffer, DataType)}
      */
-    public static Tensor of(IntBuffer buffer) {
-        checkBuffer(buffer, buffer == null ? null : buffer.order(), true);
-        return borrow(buffer, buffer.remaining(), DataType.INT32);
+    static Tensor of(IntBuffer buffer) {
+        return Implementation.get().borrowTensor(buffer, DataType.INT32);
     }
 
     /**
@@ -111,9 +78,8 @@ public final class Tensor implements AutoCloseable {
      * @return the tensor
      * @throws UsageException as {@link #of(ByteBuffer, DataType)}
      */
-    public static Tensor of(LongBuffer buffer) {
-        checkBuffer(buffer, buffer == null ? null : buffer.order(), true);
-        return borrow(buffer, buffer.remaining(), DataType.INT64);
+    static Tensor of(LongBuffer buffer) {
+        return Implementation.get().borrowTensor(buffer, DataType.INT64);
     }
 
     /**
@@ -123,9 +89,8 @@ public final class Tensor implements AutoCloseable {
      * @return the tensor
      * @throws UsageException as {@link #of(ByteBuffer, DataType)}
      */
-    public static Tensor of(ShortBuffer buffer) {
-        checkBuffer(buffer, buffer == null ? null : buffer.order(), true);
-        return borrow(buffer, buffer.remaining(), DataType.INT16);
+    static Tensor of(ShortBuffer buffer) {
+        return Implementation.get().borrowTensor(buffer, DataType.INT16);
     }
 
     /**
@@ -142,33 +107,8 @@ public final class Tensor implements AutoCloseable {
      * @throws UsageException when the address is 0, negative or no multiple of the element size,
      *     the count negative or more than fits behind the address, or something is null
      */
-    public static Tensor of(
-            long address, long count, DataType dataType, Device device, Object owner) {
-        Given.notNull(dataType, "dataType");
-        Given.notNull(device, "device");
-        if (address < 0 || (address == 0 && count > 0)) {
-            throw usage("address must be positive, got " + address);
-        }
-        // The end must be a number as well, by which tensors that overlap are found.
-        if (count < 0 || count > (Long.MAX_VALUE - address) / dataType.size()) {
-            throw usage("count must be between 0 and what fits in memory, got " + count);
-        }
-        checkAligned(address, count, dataType);
-        return new Tensor(Memory.borrowed(owner), address, count, dataType, device);
-    }
-
-    /** Libraries read whole elements, some with instructions that end the process otherwise. */
-    private static void checkAligned(long address, long count, DataType dataType) {
-        if (count > 0 && address % dataType.size() != 0) {
-            throw usage(
-                    "address "
-                            + address
-                            + " is no multiple of the "
-                            + dataType.size()
-                            + " bytes of a "
-                            + dataType
-                            + " element; copy to memory that is aligned");
-        }
+    static Tensor of(long address, long count, DataType dataType, Device device, Object owner) {
+        return Implementation.get().borrowTensor(address, count, dataType, device, owner);
     }
 
     /**
@@ -186,20 +126,9 @@ public final class Tensor implements AutoCloseable {
      * @throws UsageException as {@link #of(long, long, DataType, Device, Object)}, also when the
      *     address is 0; {@code release} is not called then
      */
-    public static Tensor adopt(
+    static Tensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
-        Given.notNull(release, "release");
-        if (address <= 0) {
-            throw usage("address must be positive, got " + address);
-        }
-        Tensor borrowed = of(address, count, dataType, device, null);
-        Reaper reaper = Reaper.of(device);
-        return new Tensor(
-                Memory.owned(() -> reaper.free(release), "tensor " + borrowed),
-                address,
-                count,
-                dataType,
-                device);
+        return Implementation.get().adoptTensor(address, count, dataType, device, release);
     }
 
     /**
@@ -222,7 +151,7 @@ public final class Tensor implements AutoCloseable {
      *     that is no multiple of the element size, or its size is no whole number of elements
      */
     @SuppressWarnings("exports") // Only those who have JavaCPP call it.
-    public static Tensor ofPointer(Pointer pointer, DataType dataType, Device device) {
+    static Tensor ofPointer(Pointer pointer, DataType dataType, Device device) {
         Given.notNull(dataType, "dataType");
         Given.notNull(device, "device");
         Given.notNull(pointer, "pointer");
@@ -248,27 +177,8 @@ public final class Tensor implements AutoCloseable {
      * @throws BackendUnavailableException when no binding here manages memory of that device
      * @throws OutOfMemoryError when the memory can not be had
      */
-    public static Tensor allocate(Device device, DataType dataType, long count) {
-        Given.notNull(device, "device");
-        Given.notNull(dataType, "dataType");
-        if (count < 0 || count > (Long.MAX_VALUE - 64) / dataType.size()) {
-            throw usage("count must be between 0 and what fits in memory, got " + count);
-        }
-        long bytes = Math.max(1, count * dataType.size());
-        String description = "tensor " + dataType + " x " + count + " on " + device;
-        if (!device.isCpu()) {
-            DeviceMemory memory = new DeviceMemory(DeviceRuntimes.of(device), device);
-            long address = memory.allocate(bytes);
-            Runnable release = () -> memory.free(address);
-            return new Tensor(Memory.owned(release, description), address, count, dataType, device);
-        }
-        HostMemory.Allocation allocation = HostMemory.get().allocate(bytes);
-        return new Tensor(
-                Memory.owned(allocation.release(), description),
-                allocation.address(),
-                count,
-                dataType,
-                device);
+    static Tensor allocate(Device device, DataType dataType, long count) {
+        return Implementation.get().allocateTensor(device, dataType, count);
     }
 
     /**
@@ -278,33 +188,8 @@ public final class Tensor implements AutoCloseable {
      * @return a tensor of the matching type that owns its memory
      * @throws UsageException when it is no such array
      */
-    public static Tensor copyOf(Object values) {
-        Given.notNull(values, "values");
-        Tensor tensor = allocate(Device.CPU, arrayType(values), Array.getLength(values));
-        tensor.copyFrom(values);
-        return tensor;
-    }
-
-    private static Tensor borrow(Buffer buffer, long count, DataType dataType) {
-        return of(HostMemory.get().address(buffer), count, dataType, Device.CPU, buffer);
-    }
-
-    private static void checkBuffer(Buffer buffer, ByteOrder order, boolean orderMatters) {
-        Given.notNull(buffer, "buffer");
-        if (!buffer.isDirect()) {
-            throw usage(
-                    "buffer is on the heap, where the garbage collector moves it; use"
-                            + " ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder())");
-        }
-        if (buffer.isReadOnly()) {
-            throw usage("buffer is read-only; collectives write to tensors");
-        }
-        if (orderMatters && order != ByteOrder.nativeOrder()) {
-            throw usage(
-                    "buffer is "
-                            + order
-                            + "; call order(ByteOrder.nativeOrder()) on it before making views");
-        }
+    static Tensor copyOf(Object values) {
+        return Implementation.get().copyToTensor(values);
     }
 
     /**
@@ -315,12 +200,7 @@ public final class Tensor implements AutoCloseable {
      * @return the view
      * @throws UsageException when the range is not inside this tensor
      */
-    public Tensor slice(long offset, long length) {
-        if (offset < 0 || length < 0 || offset > count - length) {
-            throw usage("slice of " + length + " elements at " + offset + " is not inside " + this);
-        }
-        return new Tensor(memory, address + offset * dataType.size(), length, dataType, device);
-    }
+    Tensor slice(long offset, long length);
 
     /**
      * Copies a whole array to the start of this tensor. On a device the copy is in the order of the
@@ -332,19 +212,7 @@ public final class Tensor implements AutoCloseable {
      * @throws UsageException when the array does not fit, has another element size, or the tensor
      *     is closed
      */
-    public Tensor copyFrom(Object values) {
-        long bytes = checkArray(values);
-        try {
-            if (device.isCpu()) {
-                HostMemory.get().copyFromArray(values, 0, address, bytes);
-            } else if (bytes > 0) {
-                DeviceCopies.fromArray(values, bytes, address, device);
-            }
-        } finally {
-            memory.release();
-        }
-        return this;
-    }
+    Tensor copyFrom(Object values);
 
     /**
      * Copies the start of this tensor to a whole array. On a device the copy is in the order of the
@@ -357,138 +225,51 @@ public final class Tensor implements AutoCloseable {
      * @throws JcclException on a device, as {@link Stream#synchronize} of the current stream does;
      *     the array is as it was
      */
-    public <T> T copyTo(T values) {
-        long bytes = checkArray(values);
-        try {
-            if (device.isCpu()) {
-                HostMemory.get().copyToArray(address, values, 0, bytes);
-            } else if (bytes > 0) {
-                DeviceCopies.toArray(address, values, bytes, device);
-            }
-        } finally {
-            memory.release();
-        }
-        return values;
-    }
-
-    /** Checks an array against this tensor, holds the memory, and returns the array's bytes. */
-    private long checkArray(Object values) {
-        Given.notNull(values, "values");
-        DataType given = arrayType(values);
-        boolean sameKind =
-                given == dataType
-                        || (given.isInteger()
-                                && given.size() == dataType.size()
-                                && dataType.size() < 4);
-        if (!sameKind) {
-            throw usage(
-                    values.getClass().getSimpleName()
-                            + " holds no elements of "
-                            + this
-                            + "; use the array of "
-                            + dataType.size()
-                            + "-byte elements that matches it");
-        }
-        long length = Array.getLength(values);
-        if (length > count) {
-            throw usage("an array of " + length + " elements is larger than " + this);
-        }
-        if (!memory.acquire()) {
-            throw usage(this + " is closed");
-        }
-        return length * dataType.size();
-    }
-
-    private static DataType arrayType(Object values) {
-        if (values instanceof float[]) {
-            return DataType.FLOAT32;
-        }
-        if (values instanceof double[]) {
-            return DataType.FLOAT64;
-        }
-        if (values instanceof int[]) {
-            return DataType.INT32;
-        }
-        if (values instanceof long[]) {
-            return DataType.INT64;
-        }
-        if (values instanceof short[]) {
-            return DataType.INT16;
-        }
-        if (values instanceof byte[]) {
-            return DataType.INT8;
-        }
-        throw usage(
-                "expected an array of float, double, int, long, short or byte, got "
-                        + values.getClass().getTypeName());
-    }
+    <T> T copyTo(T values);
 
     /**
      * Address of the first element.
      *
      * @return the address on {@link #device()}
      */
-    public long address() {
-        return address;
-    }
+    long address();
 
     /**
      * Number of elements.
      *
      * @return not negative
      */
-    public long count() {
-        return count;
-    }
+    long count();
 
     /**
      * Size in bytes.
      *
      * @return count times element size
      */
-    public long byteSize() {
-        return count * dataType.size();
-    }
+    long byteSize();
 
     /**
      * Element type.
      *
      * @return the type
      */
-    public DataType dataType() {
-        return dataType;
-    }
+    DataType dataType();
 
     /**
      * Where the memory is.
      *
      * @return the device
      */
-    public Device device() {
-        return device;
-    }
-
-    /** The memory's lifetime, for operations to hold. */
-    Memory memory() {
-        return memory;
-    }
+    Device device();
 
     /**
      * Frees owned memory as soon as no operation uses it, and makes further use an error.
      * Idempotent, and never blocks. On a slice it closes the memory for all views of it.
      */
     @Override
-    public void close() {
-        memory.close();
-    }
+    void close();
 
     /** For instance {@code float32 x 4 on cpu}. */
     @Override
-    public String toString() {
-        return dataType + " x " + count + " on " + device;
-    }
-
-    private static UsageException usage(String message) {
-        return new UsageException(FailureContext.NONE, message);
-    }
+    String toString();
 }

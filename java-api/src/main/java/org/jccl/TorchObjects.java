@@ -6,8 +6,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.LongStream;
-import org.jccl.internal.Given;
-import org.jccl.internal.PickledBytes;
 
 /**
  * The object collectives of {@code torch.distributed} for objects that are {@code bytes} in Python
@@ -178,9 +176,17 @@ public final class TorchObjects {
         }
     }
 
+    /** Reads a caller's list once, as another thread may change it meanwhile. */
     private static List<byte[]> copy(ProcessGroup group, List<byte[]> values) {
-        FailureContext where = FailureContext.ofGroup(group.name(), group.rank());
-        return Lists.copy(Given.notNull(values, "values"), new byte[0][], where, "values");
+        Given.notNull(values, "values");
+        try {
+            return Arrays.asList(values.toArray(new byte[0][]));
+        } catch (RuntimeException e) {
+            throw new UsageException(
+                    FailureContext.ofGroup(group.name(), group.rank()),
+                    "values can not be read as a list of byte[]: " + e,
+                    e);
+        }
     }
 
     private static byte[] encode(byte[] value) {

@@ -3,8 +3,6 @@ package org.jccl;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.jccl.internal.DeviceWork;
-import org.jccl.internal.HostWork;
 
 /**
  * An operation that was issued and may still run. It holds its tensors' memory until it is
@@ -17,8 +15,10 @@ import org.jccl.internal.HostWork;
  * leaves the interrupt flag set. To stop a wait, {@link ProcessGroup#abort} the group. A virtual
  * thread that waits lets its carrier go; other threads do the work for it, which takes up to a
  * tenth of a millisecond more.
+ *
+ * <p>Programs do not implement this interface: later versions may add methods.
  */
-public sealed interface Work permits HostWork, DeviceWork {
+public interface Work {
 
     /**
      * Orders what follows after this work. On host backends it blocks until the work is complete; a

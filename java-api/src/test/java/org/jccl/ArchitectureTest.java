@@ -1,11 +1,15 @@
 package org.jccl;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import java.io.IOException;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
@@ -27,6 +31,19 @@ class ArchitectureTest {
     private static final Pattern VENDOR =
             Pattern.compile("(?i:nccl|hccl|sccl|gloo)|(?<![A-Za-z])(mpi|MPI)|Mpi(?![a-z])");
 
+    private static final SliceAssignment EACH_PACKAGE =
+            new SliceAssignment() {
+                @Override
+                public SliceIdentifier getIdentifierOf(JavaClass type) {
+                    return SliceIdentifier.of(type.getPackageName());
+                }
+
+                @Override
+                public String getDescription() {
+                    return "packages";
+                }
+            };
+
     private static final Path CLASSES = classes();
 
     private static final JavaClasses MAIN = new ClassFileImporter().importPath(CLASSES);
@@ -38,6 +55,50 @@ class ArchitectureTest {
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** From the bottom: a package uses those in its own row and those before it. */
+    private static final List<List<String>> LAYERS =
+            List.of(
+                    List.of("org.jccl"),
+                    List.of("org.jccl.spi"),
+                    List.of(
+                            "org.jccl.store",
+                            "org.jccl.ranktable",
+                            "org.jccl.internal.checks",
+                            "org.jccl.internal.json"),
+                    List.of("org.jccl.bootstrap"),
+                    List.of("org.jccl.internal"), // and what is in it but not named here
+                    List.of("org.jccl.internal.api"));
+
+    private static int layer(String packageName) {
+        for (int i = 0; i < LAYERS.size(); i++) {
+            if (LAYERS.get(i).contains(packageName)) {
+                return i;
+            }
+        }
+        assertThat(packageName).startsWith("org.jccl.internal.");
+        return LAYERS.size() - 2;
+    }
+
+    @Test
+    void packagesUseThoseBeneath() {
+        List<String> upward =
+                MAIN.stream()
+                        .flatMap(type -> type.getDirectDependenciesFromSelf().stream())
+                        .filter(use -> use.getTargetClass().getPackageName().startsWith("org.jccl"))
+                        .filter(
+                                use ->
+                                        layer(use.getOriginClass().getPackageName())
+                                                < layer(use.getTargetClass().getPackageName()))
+                        .map(Dependency::getDescription)
+                        .toList();
+        assertThat(upward).isEmpty();
+    }
+
+    @Test
+    void packagesHaveNoCycle() {
+        slices().assignedFrom(EACH_PACKAGE).should().beFreeOfCycles().check(MAIN);
     }
 
     /** But for those who ask for it by an option. */

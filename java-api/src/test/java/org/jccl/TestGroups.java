@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jccl.internal.Group;
+import org.jccl.internal.api.DefaultProcessGroup;
 import org.jccl.spi.BackendProvider;
-import org.jccl.store.Store;
 
 /** Makes groups of providers that are no services. */
 public final class TestGroups {
@@ -24,7 +24,7 @@ public final class TestGroups {
      */
     public static ProcessGroup world(
             BackendProvider provider, Store store, int rank, int size, Duration timeout) {
-        return new ProcessGroup(
+        return new DefaultProcessGroup(
                 Group.world(
                         rank,
                         size,

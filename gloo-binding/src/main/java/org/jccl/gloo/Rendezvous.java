@@ -17,15 +17,15 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
-import org.jccl.store.StoreException;
-import org.jccl.store.StoreTimeoutException;
 import org.jccl.store.TcpStore;
 
 /**

@@ -29,6 +29,7 @@ import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -40,7 +41,6 @@ import org.jccl.ranktable.RankTableException;
 import org.jccl.ranktable.RankTableFormat;
 import org.jccl.spi.BackendProvider;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -143,6 +143,10 @@ final class MisuseTest {
                 .without("org.jccl.spi", LOW)
                 .without("org.jccl.store", WAITS)
                 .without("org.jccl.bootstrap", STARTS)
+                .without("Store.*", WAITS)
+                .without(
+                        "JcclProvider.*",
+                        "called by static methods that are, with the same arguments")
                 .without("GlooProvider.create", LOW)
                 .without("Stream.*", DEVICE)
                 .without("Stream.Scope.*", DEVICE)

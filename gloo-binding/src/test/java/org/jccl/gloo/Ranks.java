@@ -10,10 +10,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jccl.Device;
 import org.jccl.Interop;
+import org.jccl.Store;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 
 /** Runs the ranks of a group as threads of this JVM. */
 final class Ranks {

@@ -12,11 +12,11 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jccl.Device;
 import org.jccl.Interop;
+import org.jccl.Store;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 /** A rank of Java leaves a group at once, while the other one, of PyTorch, may still connect. */

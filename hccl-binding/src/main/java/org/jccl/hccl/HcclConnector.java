@@ -10,12 +10,12 @@ import java.util.UUID;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
-import org.jccl.store.Store;
 
 /**
  * Forms a communicator: a part of the world's, or a world by a rank table or by a root info that

@@ -15,6 +15,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -22,7 +23,6 @@ import org.jccl.Work;
 import org.jccl.conformance.AbsentRanks;
 import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import java.util.Optional;
 import org.jccl.Interop;
+import org.jccl.Store;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 /** What rank 0 leaves for others. */

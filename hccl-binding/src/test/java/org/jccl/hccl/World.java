@@ -3,9 +3,9 @@ package org.jccl.hccl;
 import java.time.Duration;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
+import org.jccl.Store;
 import org.jccl.conformance.DeviceBackend;
 import org.jccl.conformance.Ranks;
-import org.jccl.store.Store;
 
 /** Worlds of one device a rank, all in this process. */
 final class World {

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
-import org.jccl.internal.JsonText;
+import org.jccl.internal.json.JsonText;
 
 /**
  * The file in which torchrun looks for the reason of a rank's failure, to show the stack trace of

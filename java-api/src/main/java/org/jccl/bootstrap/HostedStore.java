@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.StoreException;
 import org.jccl.spi.Durations;
-import org.jccl.store.StoreException;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 

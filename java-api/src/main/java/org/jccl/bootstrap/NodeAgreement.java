@@ -11,10 +11,10 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
-import org.jccl.store.StoreException;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * How the launchers of a job's nodes start, fail and end one attempt together, through keys of

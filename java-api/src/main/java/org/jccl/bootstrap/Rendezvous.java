@@ -10,13 +10,13 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
 import org.jccl.store.FileStore;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 import org.jccl.store.TcpStore;
 
 /**
@@ -67,8 +67,8 @@ public final class Rendezvous implements AutoCloseable {
      * @return the meeting; the caller closes it
      * @throws BootstrapException when rank, world size or the store's address are missing,
      *     malformed or contradict each other, when the host is unknown or the port can not be had
-     * @throws org.jccl.store.StoreException when the store can not be reached, or not every rank
-     *     comes, in time
+     * @throws org.jccl.StoreException when the store can not be reached, or not every rank comes,
+     *     in time
      * @throws UsageException when an argument is null
      */
     public static Rendezvous join(
@@ -129,8 +129,8 @@ public final class Rendezvous implements AutoCloseable {
      * @param timeout how long to wait for the store and the other ranks, and how long the store's
      *     blocking calls wait later
      * @return the meeting; the caller closes it
-     * @throws org.jccl.store.StoreException when the store can not be reached, or not every rank
-     *     comes, in time
+     * @throws org.jccl.StoreException when the store can not be reached, or not every rank comes,
+     *     in time
      */
     public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
         boolean serve = world.rank() == 0;

@@ -25,8 +25,8 @@ import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
+import org.jccl.Store;
 import org.jccl.spi.Communicator;
-import org.jccl.store.Store;
 
 /**
  * Finds out through the store why an operation does not come to its end: ranks that issued

@@ -5,9 +5,9 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.spi.CleanUp;
-import org.jccl.store.Store;
-import org.jccl.store.StoreException;
 
 /**
  * A thread that asks the store, for a world and all groups made from it, why something goes wrong.

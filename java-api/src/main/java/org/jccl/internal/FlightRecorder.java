@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.internal.json.JsonText;
 
 /**
  * The last operations of one group on one backend, kept in a ring and written to a file when the

@@ -19,7 +19,7 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OnFailure;
 import org.jccl.OperationTimeoutException;
-import org.jccl.Tensor;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.BoundedCall;
@@ -28,7 +28,6 @@ import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
 
 /**
  * What stands behind a process group: one engine for each device type, the store, and sub-groups.
@@ -338,17 +337,13 @@ public final class Group {
     }
 
     /**
-     * The engine for a tensor's device.
+     * The engine for the tensors of a device.
      *
-     * @param tensor may be null
-     * @return the engine; any for null, which the check of the operation's arguments refuses
+     * @param device where they are
+     * @return the engine
      * @throws UsageException when the group has no backend for its device
      */
-    public Engine engineOf(Tensor tensor) {
-        if (tensor == null) {
-            return defaultEngine();
-        }
-        Device device = tensor.device();
+    public Engine engineOf(Device device) {
         for (int i = 0; i < bounds.size(); i++) {
             Bound bound = bounds.get(i);
             if (bound.isFor(device.type())) {

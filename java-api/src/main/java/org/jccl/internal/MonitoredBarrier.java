@@ -6,10 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * A barrier over the store, in which rank 0 finds out who is missing and tells the others. All

@@ -10,11 +10,11 @@ import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /** How the ranks of a group learn each other's colors and keys: through the store. */
 final class SplitAgreement {

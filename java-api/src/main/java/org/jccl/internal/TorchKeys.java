@@ -5,9 +5,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
 
 /**
  * The places in a store where PyTorch's ranks expect the communicators of a world's groups. The

@@ -10,11 +10,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
-import org.jccl.store.StoreException;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * How the ranks of a world agree on a part of the store that no world before has used. A store may

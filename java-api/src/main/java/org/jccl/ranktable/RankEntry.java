@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jccl.UsageException;
-import org.jccl.internal.Given;
+import org.jccl.internal.checks.Given;
 
 /**
  * One rank of a table and its device.

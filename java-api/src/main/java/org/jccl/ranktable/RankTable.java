@@ -20,7 +20,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
-import org.jccl.internal.Given;
+import org.jccl.internal.checks.Given;
 import org.jccl.internal.json.Json;
 import org.jccl.internal.json.JsonReader;
 import org.jccl.internal.json.JsonWriter;

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
-import org.jccl.internal.Given;
+import org.jccl.internal.checks.Given;
 import org.jccl.internal.json.Json;
 
 /**

@@ -9,9 +9,9 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /**
  * What a binding needs to form a communicator.

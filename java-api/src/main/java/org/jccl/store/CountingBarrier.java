@@ -3,6 +3,8 @@ package org.jccl.store;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Durations;
 
 /**

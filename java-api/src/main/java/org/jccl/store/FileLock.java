@@ -7,6 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 
 /**
  * Holds the {@code flock(2)} lock of a file, through the {@code flock} command. The locks that Java

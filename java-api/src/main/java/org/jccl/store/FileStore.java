@@ -9,6 +9,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.UsageException;
 
 /**

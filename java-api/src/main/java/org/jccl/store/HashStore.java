@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import org.jccl.Store;
 
 /**
  * A store in the memory of this process, for ranks that are threads of one JVM and for tests. Its

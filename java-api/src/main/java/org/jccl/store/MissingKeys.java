@@ -3,6 +3,8 @@ package org.jccl.store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Durations;
 
 /** Finds out which of many keys are not there, for the message of a failed wait. */

@@ -3,6 +3,7 @@ package org.jccl.store;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import org.jccl.Store;
 
 /**
  * A part of another store: every key gets {@code prefix + "/"} in front. Prefixes nest, the

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jccl.StoreException;
 import org.jccl.spi.Durations;
 
 /**

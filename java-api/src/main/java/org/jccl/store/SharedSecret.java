@@ -6,6 +6,7 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
+import org.jccl.StoreException;
 
 /**
  * Proofs that both ends of a connection know one secret, without sending it.

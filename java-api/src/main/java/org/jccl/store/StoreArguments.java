@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.jccl.FailureContext;
+import org.jccl.Store;
 import org.jccl.UsageException;
 
 /**

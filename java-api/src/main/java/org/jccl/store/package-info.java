@@ -1,5 +1,5 @@
 /**
- * Key-value stores through which ranks find each other.
+ * Key-value stores through which ranks find each other: implementations of {@link org.jccl.Store}.
  *
  * <ul>
  *   <li>{@link org.jccl.store.TcpStoreServer} and {@link org.jccl.store.TcpStore}: server and

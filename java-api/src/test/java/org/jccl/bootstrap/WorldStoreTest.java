@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
-import org.jccl.store.StoreException;
+import org.jccl.StoreException;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;

@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.internal.HostMemory;
-import org.jccl.store.Store;
 
 /** A backend as the conformance suite sees it: how ranks join and where their tensors live. */
 public interface ConformanceBackend {

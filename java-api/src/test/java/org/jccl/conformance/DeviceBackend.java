@@ -7,9 +7,9 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 
 /**
  * A backend that enqueues on devices, one of them for each rank. A binding's own class says what

@@ -8,10 +8,10 @@ import java.time.Duration;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.TestGroups;
 import org.jccl.conformance.inmemory.InMemoryProvider;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 /** The suite's own tools report what they find. */

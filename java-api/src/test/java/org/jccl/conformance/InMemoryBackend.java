@@ -2,9 +2,9 @@ package org.jccl.conformance;
 
 import java.time.Duration;
 import org.jccl.ProcessGroup;
+import org.jccl.Store;
 import org.jccl.TestGroups;
 import org.jccl.conformance.inmemory.InMemoryProvider;
-import org.jccl.store.Store;
 
 /** The engine over a library of this suite, which keeps what it moves in arrays. */
 record InMemoryBackend(InMemoryProvider provider) implements ConformanceBackend {

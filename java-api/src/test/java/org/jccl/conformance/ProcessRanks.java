@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jccl.ProcessGroup;
+import org.jccl.Store;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
 import org.opentest4j.TestAbortedException;
 
 /**

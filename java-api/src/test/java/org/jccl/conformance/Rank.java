@@ -11,9 +11,9 @@ import org.jccl.Batch;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.Work;
-import org.jccl.store.Store;
 
 /**
  * One rank of a test.

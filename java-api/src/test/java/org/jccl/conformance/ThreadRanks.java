@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jccl.ProcessGroup;
+import org.jccl.Store;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 
 /**
  * Ranks as threads of this process. The first failure of any rank aborts the groups of all and is

@@ -14,12 +14,12 @@ import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.NativeException;
 import org.jccl.OnFailure;
+import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
-import org.jccl.store.StoreException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 

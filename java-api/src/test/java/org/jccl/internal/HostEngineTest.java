@@ -22,10 +22,10 @@ import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 

@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 class MonitoredBarrierTest {

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.time.Duration;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 class SplitAgreementTest {

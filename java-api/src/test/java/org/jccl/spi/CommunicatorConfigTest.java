@@ -11,10 +11,10 @@ import org.jccl.BootstrapException;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 import org.junit.jupiter.api.Test;
 
 final class CommunicatorConfigTest {

@@ -3,6 +3,7 @@ package org.jccl.store;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 

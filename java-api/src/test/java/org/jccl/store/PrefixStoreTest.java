@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.List;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 

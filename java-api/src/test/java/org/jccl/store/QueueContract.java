@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 

@@ -12,6 +12,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.Arrays;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 

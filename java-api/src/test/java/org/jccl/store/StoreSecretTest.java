@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jccl.StoreException;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

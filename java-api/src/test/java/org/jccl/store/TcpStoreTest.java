@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jccl.StoreTimeoutException;
 import org.jccl.torch.Torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

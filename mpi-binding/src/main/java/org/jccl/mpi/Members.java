@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /** Which processes of {@code MPI_COMM_WORLD} a group has. */
 final class Members {

@@ -5,10 +5,10 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Ranks;
-import org.jccl.store.Store;
 
 /** MPI on the memory of a device, as the conformance suite sees it. */
 record CudaBackend(MpiOptions options, Device device, Ranks ranks) implements ConformanceBackend {

@@ -17,13 +17,13 @@ import org.jccl.JcclException;
 import org.jccl.NativeException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 
 /** One rank of a job; the first argument says what it does. It prints what a test looks for. */
 final class JobMain {

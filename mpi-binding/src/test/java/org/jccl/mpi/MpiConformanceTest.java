@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.assertj.core.api.SoftAssertions;
-import org.jccl.store.Store;
+import org.jccl.Store;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Timeout;

@@ -8,12 +8,12 @@ import java.util.stream.IntStream;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
+import org.jccl.Store;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Rank;
 import org.jccl.conformance.Ranks;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.store.PrefixStore;
-import org.jccl.store.Store;
 import org.jccl.store.TcpStore;
 import org.junit.jupiter.api.Assumptions;
 

@@ -17,12 +17,12 @@ import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
-import org.jccl.store.Store;
 
 /**
  * Forms a communicator: shares the unique id through the store and initialises NCCL with it, or

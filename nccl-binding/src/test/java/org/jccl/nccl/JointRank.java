@@ -5,8 +5,8 @@ import org.jccl.DataType;
 import org.jccl.Interop;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
-import org.jccl.store.Store;
 import org.jccl.store.TcpStore;
 
 /** Rank 0 of a communicator whose rank 1 is PyTorch: see the smoke test's torch_joint.py. */

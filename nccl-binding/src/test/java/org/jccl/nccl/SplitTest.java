@@ -12,9 +12,9 @@ import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
-import org.jccl.store.Store;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 

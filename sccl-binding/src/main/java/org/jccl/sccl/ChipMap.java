@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.store.Store;
-import org.jccl.store.StoreTimeoutException;
 
 /** The TPU of each rank of a group, which the library wants to know. */
 final class ChipMap {

@@ -8,12 +8,12 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.sccl.abi.UniqueId;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.store.Store;
 
 /**
  * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and

@@ -11,10 +11,10 @@ import java.util.concurrent.CompletableFuture;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.junit.jupiter.api.Test;
 
 final class ChipMapTest {

@@ -24,10 +24,10 @@ import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.store.FileStore;
 import org.jccl.store.HashStore;
-import org.jccl.store.Store;
 import org.jccl.store.TcpStore;
 
 /**

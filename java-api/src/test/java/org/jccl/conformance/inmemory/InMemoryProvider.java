@@ -7,10 +7,10 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.Availability;
+import org.jccl.Store;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.store.Store;
 
 /** Connects the ranks that share this object. */
 public final class InMemoryProvider implements BackendProvider {

@@ -1,9 +1,14 @@
-package org.jccl;
+package org.jccl.internal.api;
 
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import org.jccl.FailureContext;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.internal.Operation;
+import org.jccl.internal.checks.Lists;
+import org.jccl.internal.tensor.NativeTensor;
 
 /**
  * What must hold between the arguments of one call; throws an exception that says what does not.
@@ -32,10 +37,24 @@ final class ArgumentChecks {
         return value;
     }
 
+    /** Only of tensors that this library made it is known what keeps their memory. */
+    void known(Operation operation, String name, Tensor tensor) {
+        if (!(tensor instanceof NativeTensor)) {
+            throw bad(
+                    operation,
+                    name
+                            + " is a "
+                            + tensor.getClass().getName()
+                            + ", which was not made by the static methods of Tensor; make a tensor"
+                            + " of its memory with Tensor.of(address, count, ...)");
+        }
+    }
+
     void same(Operation operation, String name, Tensor tensor, Tensor reference) {
         if (tensor == null) {
             throw bad(operation, name + " is null");
         }
+        known(operation, name, tensor);
         if (tensor.dataType() != reference.dataType()) {
             throw bad(
                     operation,
@@ -57,7 +76,7 @@ final class ArgumentChecks {
     }
 
     private static boolean isSame(Tensor tensor, Tensor reference) {
-        return tensor != null
+        return tensor instanceof NativeTensor
                 && tensor.dataType() == reference.dataType()
                 && tensor.device().equals(reference.device());
     }

@@ -1,4 +1,4 @@
-package org.jccl.internal;
+package org.jccl.internal.json;
 
 /** Builds JSON text. The caller keeps begins and ends in pairs. */
 public final class JsonText {
@@ -28,11 +28,22 @@ public final class JsonText {
         return end('}');
     }
 
-    JsonText beginArray(String name) {
+    /**
+     * Begins an array.
+     *
+     * @param name null inside an array
+     * @return this
+     */
+    public JsonText beginArray(String name) {
         return begin(name, '[');
     }
 
-    JsonText endArray() {
+    /**
+     * Ends the array that was begun last.
+     *
+     * @return this
+     */
+    public JsonText endArray() {
         return end(']');
     }
 
@@ -49,26 +60,52 @@ public final class JsonText {
         return this;
     }
 
-    JsonText field(String name, long value) {
+    /**
+     * A number in an object.
+     *
+     * @param name of the field
+     * @param value the value
+     * @return this
+     */
+    public JsonText field(String name, long value) {
         name(name);
         text.append(value);
         return this;
     }
 
-    JsonText field(String name, double value) {
+    /**
+     * A number in an object.
+     *
+     * @param name of the field
+     * @param value the value
+     * @return this
+     */
+    public JsonText field(String name, double value) {
         name(name);
         text.append(value);
         return this;
     }
 
-    JsonText field(String name, boolean value) {
+    /**
+     * A truth value in an object.
+     *
+     * @param name of the field
+     * @param value the value
+     * @return this
+     */
+    public JsonText field(String name, boolean value) {
         name(name);
         text.append(value);
         return this;
     }
 
-    /** An element of an array. */
-    JsonText value(String value) {
+    /**
+     * A text in an array.
+     *
+     * @param value unescaped
+     * @return this
+     */
+    public JsonText value(String value) {
         separate();
         quote(value);
         return this;

@@ -1,9 +1,15 @@
-package org.jccl;
+package org.jccl.internal.api;
 
 import java.util.List;
+import org.jccl.Device;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.internal.Engine;
+import org.jccl.internal.Group;
 import org.jccl.internal.Operation;
 import org.jccl.internal.OperationKind;
+import org.jccl.internal.tensor.NativeTensor;
 import org.jccl.spi.Communicator;
 
 /**
@@ -12,14 +18,35 @@ import org.jccl.spi.Communicator;
  */
 final class Arguments {
 
+    private final Group group;
     private final int rank;
     private final int size;
     private final ArgumentChecks checks;
 
-    Arguments(FailureContext context, int size) {
-        this.rank = context.rank();
-        this.size = size;
-        this.checks = new ArgumentChecks(context, size);
+    /**
+     * Makes it for a group.
+     *
+     * @param group whose operations they are
+     */
+    Arguments(Group group) {
+        this.group = group;
+        this.rank = group.context().rank();
+        this.size = group.size();
+        this.checks = new ArgumentChecks(group.context(), size);
+    }
+
+    /**
+     * The engine that a call is for.
+     *
+     * @param tensor one of the call's; null is for the caller's next check to refuse
+     * @return the engine for its device
+     */
+    Engine engineOf(Tensor tensor) {
+        if (tensor == null) {
+            return group.defaultEngine();
+        }
+        checks.known(null, "tensor", tensor);
+        return group.engineOf(tensor.device());
     }
 
     void broadcast(Operation operation, Tensor tensor, int root) {
@@ -325,14 +352,14 @@ final class Arguments {
     }
 
     void hold(Operation operation, Tensor tensor, String name) {
-        if (!operation.hold(tensor.memory())) {
+        if (!operation.hold(((NativeTensor) tensor).memory())) {
             throw closed(operation, name);
         }
     }
 
     private void holdAll(Operation operation, String name, List<Tensor> tensors) {
         for (int i = 0; i < tensors.size(); i++) {
-            if (!operation.hold(tensors.get(i).memory())) {
+            if (!operation.hold(((NativeTensor) tensors.get(i)).memory())) {
                 throw closed(operation, name + ".get(" + i + ")");
             }
         }

@@ -1,5 +1,7 @@
-package org.jccl;
+package org.jccl.internal.tensor;
 
+import org.jccl.Device;
+import org.jccl.Stream;
 import org.jccl.internal.DeviceRuntimes;
 import org.jccl.internal.HostMemory;
 import org.jccl.internal.StreamOrders;

@@ -1,4 +1,4 @@
-package org.jccl.store;
+package org.jccl;
 
 /** Keys did not appear, or the server did not answer, in time. */
 public final class StoreTimeoutException extends StoreException {

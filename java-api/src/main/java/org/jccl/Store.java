@@ -1,4 +1,4 @@
-package org.jccl.store;
+package org.jccl;
 
 import java.time.Duration;
 import java.util.List;
@@ -13,7 +13,7 @@ import java.util.Optional;
  * a timeout use {@link #timeout()}.
  *
  * <p>Every method throws {@link StoreException} when the store can not be reached and {@link
- * org.jccl.UsageException} when an argument is null or outside its range.
+ * UsageException} when an argument is null or outside its range.
  */
 public interface Store extends AutoCloseable {
 

@@ -1,6 +1,7 @@
-package org.jccl;
+package org.jccl.internal.api;
 
 import java.util.List;
+import org.jccl.Tensor;
 import org.jccl.internal.Operation;
 
 /** Lists of tensors that are the parts of an input or output. */

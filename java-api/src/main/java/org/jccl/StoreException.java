@@ -1,7 +1,4 @@
-package org.jccl.store;
-
-import org.jccl.FailureContext;
-import org.jccl.JcclException;
+package org.jccl;
 
 /** A store could not be reached or refused a request. */
 public class StoreException extends JcclException {

@@ -1,4 +1,4 @@
-package org.jccl.internal;
+package org.jccl.internal.checks;
 
 import org.jccl.FailureContext;
 import org.jccl.UsageException;

@@ -1,16 +1,14 @@
-package org.jccl.internal;
+package org.jccl;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import org.jccl.FailureContext;
-import org.jccl.UsageException;
 
 /**
  * One {@code bytes} object in Python's pickle format. A pickle is a program; of its instructions
  * only those are read that such an object has, and none is executed.
  */
-public final class PickledBytes {
+final class PickledBytes {
 
     private static final byte PROTOCOL = (byte) 0x80;
     private static final byte FRAME = (byte) 0x95;
@@ -25,7 +23,7 @@ public final class PickledBytes {
     private static final byte VERSION = 3;
 
     /** The longest pickle, in bytes: about what a Java array can hold. */
-    public static final int MAX_LENGTH = Integer.MAX_VALUE - 8;
+    static final int MAX_LENGTH = Integer.MAX_VALUE - 8;
 
     private static final int OVERHEAD = 8;
 
@@ -38,7 +36,7 @@ public final class PickledBytes {
      * @return what Python's {@code pickle.loads} turns into {@code bytes}
      * @throws UsageException when it would be longer than {@link #MAX_LENGTH}
      */
-    public static byte[] encode(byte[] value) {
+    static byte[] encode(byte[] value) {
         if (value.length > MAX_LENGTH - OVERHEAD) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -57,7 +55,7 @@ public final class PickledBytes {
      * @return its value
      * @throws UsageException when it is one of something else
      */
-    public static byte[] decode(byte[] pickle) {
+    static byte[] decode(byte[] pickle) {
         ByteBuffer in = ByteBuffer.wrap(pickle).order(ByteOrder.LITTLE_ENDIAN);
         byte[] value = null;
         try {

@@ -1,0 +1,117 @@
+package org.jccl.internal.api;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jccl.Batch;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.Work;
+import org.jccl.internal.Engine;
+import org.jccl.internal.Group;
+import org.jccl.internal.Operation;
+
+/** Collects operations of one engine. */
+public final class DefaultBatch implements Batch {
+
+    private final Group group;
+    private final Arguments arguments;
+    private final List<Operation> operations = new ArrayList<>();
+
+    /** Of each operation. They are held from issuing on: a batch may be dropped instead. */
+    private final List<Tensor[]> tensors = new ArrayList<>();
+
+    private Engine engine;
+    private boolean issued;
+
+    DefaultBatch(Group group, Arguments arguments) {
+        this.group = group;
+        this.arguments = arguments;
+    }
+
+    @Override
+    public Batch send(Tensor tensor, int peer, int tag) {
+        Operation operation = next(tensor);
+        arguments.send(operation, engine, tensor, peer, tag);
+        return add(operation, tensor);
+    }
+
+    @Override
+    public Batch recv(Tensor tensor, int peer, int tag) {
+        Operation operation = next(tensor);
+        arguments.recv(operation, engine, tensor, peer, tag);
+        return add(operation, tensor);
+    }
+
+    @Override
+    public Batch broadcast(Tensor tensor, int root) {
+        Operation operation = next(tensor);
+        arguments.broadcast(operation, tensor, root);
+        return add(operation, tensor);
+    }
+
+    @Override
+    public Batch allReduce(Tensor tensor, ReduceOp op) {
+        Operation operation = next(tensor);
+        arguments.allReduce(operation, engine, tensor, op);
+        return add(operation, tensor);
+    }
+
+    @Override
+    public Batch allGatherSingle(Tensor output, Tensor input) {
+        Operation operation = next(input);
+        arguments.allGatherSingle(operation, output, input);
+        return add(operation, output, input);
+    }
+
+    @Override
+    public Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
+        Operation operation = next(output);
+        arguments.reduceScatterSingle(operation, engine, output, input, op);
+        return add(operation, output, input);
+    }
+
+    @Override
+    public List<Work> issue() {
+        if (issued || operations.isEmpty()) {
+            throw new UsageException(
+                    group.context(), issued ? "the batch was issued before" : "the batch is empty");
+        }
+        holdTensors();
+        issued = true;
+        return engine.submitBatch(operations);
+    }
+
+    private Operation next(Tensor tensor) {
+        Engine wanted = arguments.engineOf(tensor);
+        if (issued) {
+            throw new UsageException(group.context(), "the batch was issued before");
+        }
+        if (engine != null && engine != wanted) {
+            throw new UsageException(
+                    group.context(), "all tensors of a batch must be on one device type");
+        }
+        engine = wanted;
+        return engine.newOperation();
+    }
+
+    private Batch add(Operation operation, Tensor... used) {
+        operation.releaseMemory();
+        operations.add(operation);
+        tensors.add(used);
+        return this;
+    }
+
+    private void holdTensors() {
+        try {
+            for (int i = 0; i < operations.size(); i++) {
+                for (Tensor tensor : tensors.get(i)) {
+                    arguments.hold(operations.get(i), tensor, "a tensor of the batch");
+                }
+            }
+        } catch (UsageException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e;
+        }
+    }
+}

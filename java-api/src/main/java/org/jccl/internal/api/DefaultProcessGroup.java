@@ -1,0 +1,251 @@
+package org.jccl.internal.api;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.Batch;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.SyncCollectives;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.jccl.internal.Engine;
+import org.jccl.internal.Group;
+import org.jccl.internal.Operation;
+import org.jccl.internal.checks.Lists;
+
+/** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
+public final class DefaultProcessGroup implements ProcessGroup {
+
+    private final Group group;
+    private final Arguments arguments;
+    private final SyncCollectives sync;
+
+    /**
+     * Makes it of a group that is connected.
+     *
+     * @param group closed with this one
+     */
+    public DefaultProcessGroup(Group group) {
+        this.group = group;
+        this.arguments = new Arguments(group);
+        this.sync = new DefaultSyncCollectives(group, arguments);
+    }
+
+    @Override
+    public int rank() {
+        return group.context().rank();
+    }
+
+    @Override
+    public int size() {
+        return group.size();
+    }
+
+    @Override
+    public String name() {
+        return group.context().group();
+    }
+
+    @Override
+    public List<Integer> worldRanks() {
+        return group.worldRanks();
+    }
+
+    @Override
+    public Optional<String> backend(String deviceType) {
+        return group.backend(deviceType);
+    }
+
+    @Override
+    public List<Device> devices() {
+        return group.devices();
+    }
+
+    @Override
+    public SyncCollectives sync() {
+        return sync;
+    }
+
+    @Override
+    public Work broadcast(Tensor tensor, int root) {
+        Engine engine = arguments.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.broadcast(operation, tensor, root);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allReduce(Tensor tensor, ReduceOp op) {
+        Engine engine = arguments.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.allReduce(operation, engine, tensor, op);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work reduce(Tensor tensor, int root, ReduceOp op) {
+        Engine engine = arguments.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.reduce(operation, engine, tensor, root, op);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allGather(List<Tensor> outputs, Tensor input) {
+        Engine engine = arguments.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allGather(operation, outputs, input);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allGatherSingle(Tensor output, Tensor input) {
+        Engine engine = arguments.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allGatherSingle(operation, output, input);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work gather(List<Tensor> outputs, Tensor input, int root) {
+        Engine engine = arguments.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.gather(operation, outputs, input, root);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work scatter(Tensor output, List<Tensor> inputs, int root) {
+        Engine engine = arguments.engineOf(output);
+        Operation operation = engine.newOperation();
+        arguments.scatter(operation, output, inputs, root);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
+        Engine engine = arguments.engineOf(output);
+        Operation operation = engine.newOperation();
+        arguments.reduceScatter(operation, engine, output, inputs, op);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
+        Engine engine = arguments.engineOf(output);
+        Operation operation = engine.newOperation();
+        arguments.reduceScatterSingle(operation, engine, output, input, op);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allToAll(List<Tensor> outputs, List<Tensor> inputs) {
+        List<Tensor> given = arguments.allToAllInputs(inputs);
+        Engine engine = arguments.engineOf(given.get(0));
+        Operation operation = engine.newOperation();
+        arguments.allToAll(operation, outputs, given);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allToAllSingle(Tensor output, Tensor input) {
+        Engine engine = arguments.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allToAllSingle(operation, output, input);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allToAllSingle(
+            Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
+        Engine engine = arguments.engineOf(input);
+        Operation operation = engine.newOperation();
+        arguments.allToAllSingle(operation, output, input, outputSplits, inputSplits);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work send(Tensor tensor, int peer) {
+        return send(tensor, peer, 0);
+    }
+
+    @Override
+    public Work send(Tensor tensor, int peer, int tag) {
+        Engine engine = arguments.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.send(operation, engine, tensor, peer, tag);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work recv(Tensor tensor, int peer) {
+        return recv(tensor, peer, 0);
+    }
+
+    @Override
+    public Work recv(Tensor tensor, int peer, int tag) {
+        Engine engine = arguments.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.recv(operation, engine, tensor, peer, tag);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work recvAnySource(Tensor tensor) {
+        return recvAnySource(tensor, 0);
+    }
+
+    @Override
+    public Work recvAnySource(Tensor tensor, int tag) {
+        Engine engine = arguments.engineOf(tensor);
+        Operation operation = engine.newOperation();
+        arguments.recvAnySource(operation, engine, tensor, tag);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work barrier() {
+        Engine engine = group.defaultEngine();
+        Operation operation = engine.newOperation();
+        arguments.barrier(operation);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public void monitoredBarrier(Duration timeout, boolean waitAllRanks) {
+        group.monitoredBarrier(timeout, waitAllRanks);
+    }
+
+    @Override
+    public Batch batch() {
+        return new DefaultBatch(group, arguments);
+    }
+
+    @Override
+    public Optional<ProcessGroup> newGroup(List<Integer> ranks) {
+        List<Integer> members = Lists.copy(ranks, new Integer[0], group.context(), "ranks");
+        return group.newGroup(members).map(DefaultProcessGroup::new);
+    }
+
+    @Override
+    public Optional<ProcessGroup> split(int color, int key) {
+        return group.split(color, key).map(DefaultProcessGroup::new);
+    }
+
+    @Override
+    public void abort() {
+        group.abort();
+    }
+
+    @Override
+    public void close() {
+        group.close();
+    }
+
+    @Override
+    public String toString() {
+        return "group '" + name() + "', rank " + rank() + " of " + size();
+    }
+}

@@ -1,0 +1,305 @@
+package org.jccl.internal.api;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.Interop;
+import org.jccl.OnFailure;
+import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.UsageException;
+import org.jccl.bootstrap.ErrorFile;
+import org.jccl.bootstrap.Membership;
+import org.jccl.bootstrap.Rendezvous;
+import org.jccl.internal.Backends;
+import org.jccl.internal.Group;
+import org.jccl.internal.WorldAgreement;
+import org.jccl.internal.checks.Given;
+import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Durations;
+import org.jccl.store.PrefixStore;
+import org.jccl.store.TcpStore;
+
+/** Finds backends and ranks, and builds the world of them. */
+public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
+
+    private static final String ENVIRONMENT = "env://";
+
+    /** Pause before another look at a store that is about to be closed; also the least limit. */
+    private static final Duration COME_AGAIN = Duration.ofMillis(50);
+
+    private Optional<String> backend = Optional.empty();
+    private Optional<String> initMethod = Optional.empty();
+    private Optional<Store> store = Optional.empty();
+    private OptionalInt rank = OptionalInt.empty();
+    private OptionalInt worldSize = OptionalInt.empty();
+    private Interop interop = Interop.NONE;
+    private OnFailure onFailure = OnFailure.THROW;
+    private Optional<Device> device = Optional.empty();
+    private Duration timeout = DEFAULT_TIMEOUT;
+    private final Map<String, BackendOptions> options = new HashMap<>();
+
+    DefaultProcessGroupBuilder() {}
+
+    @Override
+    public ProcessGroupBuilder backend(String names) {
+        backend = Optional.of(Given.notNull(names, "backend").toLowerCase(Locale.ROOT));
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder initMethod(String url) {
+        initMethod = Optional.of(Given.notNull(url, "init method"));
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder store(Store shared) {
+        store = Optional.of(Given.notNull(shared, "store"));
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder rank(int value) {
+        if (value < 0) {
+            throw new UsageException(
+                    FailureContext.NONE, "rank must not be negative, got " + value);
+        }
+        rank = OptionalInt.of(value);
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder worldSize(int value) {
+        if (value < 1) {
+            throw new UsageException(
+                    FailureContext.NONE, "world size must be at least 1, got " + value);
+        }
+        worldSize = OptionalInt.of(value);
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder interop(Interop value) {
+        interop = Given.notNull(value, "interop");
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder timeout(Duration value) {
+        Given.notNull(value, "timeout");
+        if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "timeout must be positive and at most a day, got " + Durations.text(value));
+        }
+        timeout = value;
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder device(Device value) {
+        device = Optional.of(Given.notNull(value, "device"));
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder options(BackendOptions value) {
+        String of = Given.notNull(value, "options").backend();
+        options.put(Given.notNull(of, "the options' backend"), value);
+        return this;
+    }
+
+    @Override
+    public ProcessGroupBuilder onFailure(OnFailure value) {
+        onFailure = Given.notNull(value, "onFailure");
+        return this;
+    }
+
+    @Override
+    public ProcessGroup build() {
+        if (store.isEmpty() && initMethod.orElse(ENVIRONMENT).equals(ENVIRONMENT)) {
+            ErrorFile.in(System.getenv())
+                    .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
+        }
+        List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
+        backends.forEach(this::requireInterop);
+        Optional<Known> known = known(backends);
+        if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
+            World world = known.get().world();
+            return new DefaultProcessGroup(
+                    Group.world(
+                            world.rank(),
+                            world.size(),
+                            Optional.empty(),
+                            interop,
+                            timeout,
+                            placed(backends, world.localRank()),
+                            onFailure,
+                            () -> {}));
+        }
+        Meeting meeting = known.map(this::meet).orElseGet(this::meet);
+        Membership place = meeting.rendezvous().membership();
+        return new DefaultProcessGroup(
+                Group.world(
+                        place.rank(),
+                        place.worldSize(),
+                        Optional.of(meeting.part()),
+                        interop,
+                        timeout,
+                        placed(backends, place.localRank()),
+                        onFailure,
+                        meeting.rendezvous()::close));
+    }
+
+    private void requireInterop(Group.Backend backend) {
+        if (!backend.provider().supports(interop)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "backend "
+                            + backend.provider().name()
+                            + " can not share a group with ranks of "
+                            + interop);
+        }
+    }
+
+    /** The other ranks, and the part of the store that belongs to this world alone. */
+    private record Meeting(Rendezvous rendezvous, Store part) {}
+
+    /** A library that knows the world has it made anew, store and all, each time. */
+    private Meeting meet(Known known) {
+        World world = known.world();
+        Rendezvous rendezvous =
+                Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), timeout);
+        return new Meeting(rendezvous, rendezvous.store());
+    }
+
+    /**
+     * Where rank 0 serves the store, a rank that builds its world again before rank 0 does meets
+     * the old store, which ends soon.
+     */
+    private Meeting meet() {
+        long start = System.nanoTime();
+        while (true) {
+            Duration left = timeout.minusNanos(System.nanoTime() - start);
+            Rendezvous rendezvous = join(left.compareTo(COME_AGAIN) > 0 ? left : COME_AGAIN);
+            try {
+                return new Meeting(rendezvous, partOf(rendezvous));
+            } catch (StoreException e) {
+                rendezvous.close();
+                boolean over = System.nanoTime() - start > timeout.toNanos();
+                if (over || rendezvous.membership().rank() == 0 || !servedByRank0(rendezvous)) {
+                    throw e;
+                }
+                LockSupport.parkNanos(COME_AGAIN.toNanos());
+            } catch (RuntimeException | Error e) {
+                rendezvous.close();
+                throw e;
+            }
+        }
+    }
+
+    private Rendezvous join(Duration limit) {
+        return store.isPresent()
+                ? Rendezvous.over(store.get(), rank, worldSize)
+                : Rendezvous.join(
+                        initMethod.orElse(ENVIRONMENT), rank, worldSize, limit, System.getenv());
+    }
+
+    private boolean servedByRank0(Rendezvous rendezvous) {
+        return store.isEmpty()
+                && rendezvous.store() instanceof TcpStore
+                && !rendezvous.membership().storeIsHosted();
+    }
+
+    /**
+     * Where the groups' keys are. A store may outlive a world: no world may find what another one
+     * wrote. Ranks that were started again use a part named after the attempt, since tickets of
+     * killed ranks may be left.
+     */
+    private Store partOf(Rendezvous rendezvous) {
+        Membership place = rendezvous.membership();
+        if (interop != Interop.NONE) {
+            return torchPartOf(rendezvous);
+        }
+        Store attempt =
+                place.restarts() == 0
+                        ? rendezvous.store()
+                        : new PrefixStore("restart/" + place.restarts(), rendezvous.store());
+        return new WorldAgreement(
+                        attempt,
+                        place.rank(),
+                        place.worldSize(),
+                        servedByRank0(rendezvous),
+                        timeout)
+                .enter();
+    }
+
+    /**
+     * PyTorch's ranks put a prefix before the keys of a world that an init method leads to. The
+     * names are the same for every world, so a store can have one only.
+     */
+    private Store torchPartOf(Rendezvous rendezvous) {
+        Store shared = rendezvous.store();
+        Membership place = rendezvous.membership();
+        if (shared.add("jccl/torch/" + place.restarts() + "/" + place.rank(), 1) > 1) {
+            String why =
+                    "rank "
+                            + place.rank()
+                            + " has joined a world with PyTorch's ranks in this store before, and"
+                            + " PyTorch's names of keys can not tell two worlds apart";
+            if (servedByRank0(rendezvous)) {
+                throw new StoreException(why + ": close the old group on every rank", null);
+            }
+            throw new UsageException(
+                    FailureContext.NONE,
+                    why
+                            + ": give each world a store of its own, for instance another port in"
+                            + " the init method, or a PrefixStore on every rank");
+        }
+        return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
+    }
+
+    /** Without a device of the user's, the ranks of a host take its devices in turn. */
+    private List<Group.Backend> placed(List<Group.Backend> backends, int localRank) {
+        return backends.stream().map(each -> placed(each, localRank)).toList();
+    }
+
+    private Group.Backend placed(Group.Backend backend, int localRank) {
+        if (device.isPresent() || backend.device().isCpu() || localRank < 0) {
+            return backend;
+        }
+        Device own = new Device(backend.device().type(), localRank);
+        return new Group.Backend(backend.provider(), own, backend.options());
+    }
+
+    private record Known(String backend, World world) {}
+
+    /** The world, where the user does not say anything about it and a library knows it. */
+    private Optional<Known> known(List<Group.Backend> backends) {
+        if (initMethod.isPresent()
+                || store.isPresent()
+                || rank.isPresent()
+                || worldSize.isPresent()) {
+            return Optional.empty();
+        }
+        for (Group.Backend each : backends) {
+            Optional<World> world = each.provider().world(each.options());
+            if (world.isPresent()) {
+                return Optional.of(new Known(each.provider().name(), world.get()));
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,176 @@
+package org.jccl.internal.device;
+
+import java.lang.ref.Reference;
+import java.util.HashMap;
+import java.util.Map;
+import org.jccl.Device;
+import org.jccl.Event;
+import org.jccl.FailureContext;
+import org.jccl.Stream;
+import org.jccl.UsageException;
+import org.jccl.internal.DeviceRuntimes;
+import org.jccl.internal.StreamOrders;
+import org.jccl.internal.checks.Given;
+import org.jccl.spi.DeviceRuntime;
+
+/** A stream of a device, and what waits on it: see {@link StreamOrders}. */
+public final class NativeStream implements Stream {
+
+    private static final ThreadLocal<Map<Device, NativeStream>> CURRENT =
+            ThreadLocal.withInitial(HashMap::new);
+
+    private final Device device;
+    private final DeviceRuntime runtime;
+    private final StreamOrders orders;
+    private final long handle;
+    private final Object owner;
+    private final boolean owned;
+    private boolean closed;
+
+    private NativeStream(
+            Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
+        this.device = device;
+        this.runtime = runtime;
+        this.orders = StreamOrders.of(device);
+        this.handle = handle;
+        this.owner = owner;
+        this.owned = owned;
+    }
+
+    /**
+     * Creates a stream.
+     *
+     * @param device an accelerator, which becomes current
+     * @param highPriority whether it has the highest priority
+     * @return the stream, to be closed
+     */
+    public static NativeStream create(Device device, boolean highPriority) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        long handle = runtime.createStream(highPriority);
+        NativeStream stream = new NativeStream(device, runtime, handle, null, true);
+        stream.forget();
+        return stream;
+    }
+
+    /**
+     * Wraps another library's stream.
+     *
+     * @param device its device
+     * @param handle the native handle; 0 is the default stream
+     * @param owner kept reachable as long as this object is; may be null
+     * @return the stream
+     */
+    public static NativeStream ofHandle(Device device, long handle, Object owner) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        if (handle != 0 && runtime.isOrderedWithDefault(handle)) {
+            StreamOrders.of(device).orderedWithDefault(handle);
+        }
+        return new NativeStream(device, runtime, handle, owner, false);
+    }
+
+    /**
+     * The calling thread's current stream.
+     *
+     * @param device an accelerator
+     * @return the default stream unless another one is in {@link #use}
+     */
+    public static NativeStream current(Device device) {
+        NativeStream stream = CURRENT.get().get(device);
+        if (stream == null) {
+            stream = ofHandle(device, 0, null);
+            CURRENT.get().put(device, stream);
+        }
+        return stream;
+    }
+
+    /** The stream that a program gave. */
+    static NativeStream given(Stream stream) {
+        if (Given.notNull(stream, "stream") instanceof NativeStream known) {
+            return known;
+        }
+        throw new UsageException(
+                FailureContext.NONE,
+                "stream is a "
+                        + stream.getClass().getName()
+                        + ", which was not made by the static methods of Stream; wrap the native"
+                        + " stream with Stream.ofHandle");
+    }
+
+    @Override
+    public Scope use() {
+        requireOpen();
+        NativeStream before = current(device);
+        CURRENT.get().put(device, this);
+        return () -> CURRENT.get().put(before.device, before);
+    }
+
+    @Override
+    public void waitEvent(Event event) {
+        requireOpen();
+        NativeEvent mark = NativeEvent.given(event);
+        if (mark.isRecorded()) {
+            DeviceRuntimes.enter(runtime, device);
+            runtime.waitEvent(handle, mark.handle());
+            orders.waitFor(handle, mark.dependencies());
+        }
+    }
+
+    @Override
+    public boolean query() {
+        requireOpen();
+        DeviceRuntimes.enter(runtime, device);
+        return orders.query(handle, () -> runtime.queryStream(handle));
+    }
+
+    @Override
+    public synchronized boolean isCapturing() {
+        requireOpen();
+        return runtime.isCapturing(handle);
+    }
+
+    @Override
+    public void synchronize() {
+        requireOpen();
+        DeviceRuntimes.enter(runtime, device);
+        orders.synchronize(handle, () -> runtime.synchronizeStream(handle));
+    }
+
+    @Override
+    public long handle() {
+        return handle;
+    }
+
+    @Override
+    public Device device() {
+        return device;
+    }
+
+    private void forget() {
+        if (handle != 0) { // which a device with one stream only has for all
+            orders.forget(handle);
+        }
+    }
+
+    StreamOrders orders() {
+        return orders;
+    }
+
+    synchronized void requireOpen() {
+        if (closed) {
+            throw new UsageException(FailureContext.NONE, "stream on " + device + " is closed");
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (owned) {
+            forget();
+            runtime.destroyStream(handle);
+        }
+        Reference.reachabilityFence(owner);
+    }
+}

@@ -1,0 +1,144 @@
+package org.jccl.internal.tensor;
+
+import java.lang.reflect.Array;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.internal.HostMemory;
+import org.jccl.internal.Memory;
+import org.jccl.internal.checks.Given;
+
+/** A tensor: where its elements are, and the memory whose lifetime it shares. */
+public final class NativeTensor implements Tensor {
+
+    private final Memory memory;
+    private final long address;
+    private final long count;
+    private final DataType dataType;
+    private final Device device;
+
+    NativeTensor(Memory memory, long address, long count, DataType dataType, Device device) {
+        this.memory = memory;
+        this.address = address;
+        this.count = count;
+        this.dataType = dataType;
+        this.device = device;
+    }
+
+    @Override
+    public Tensor slice(long offset, long length) {
+        if (offset < 0 || length < 0 || offset > count - length) {
+            throw usage("slice of " + length + " elements at " + offset + " is not inside " + this);
+        }
+        return new NativeTensor(
+                memory, address + offset * dataType.size(), length, dataType, device);
+    }
+
+    @Override
+    public Tensor copyFrom(Object values) {
+        long bytes = checkArray(values);
+        try {
+            if (device.isCpu()) {
+                HostMemory.get().copyFromArray(values, 0, address, bytes);
+            } else if (bytes > 0) {
+                DeviceCopies.fromArray(values, bytes, address, device);
+            }
+        } finally {
+            memory.release();
+        }
+        return this;
+    }
+
+    @Override
+    public <T> T copyTo(T values) {
+        long bytes = checkArray(values);
+        try {
+            if (device.isCpu()) {
+                HostMemory.get().copyToArray(address, values, 0, bytes);
+            } else if (bytes > 0) {
+                DeviceCopies.toArray(address, values, bytes, device);
+            }
+        } finally {
+            memory.release();
+        }
+        return values;
+    }
+
+    /** Checks an array against this tensor, holds the memory, and returns the array's bytes. */
+    private long checkArray(Object values) {
+        Given.notNull(values, "values");
+        DataType given = TensorFactory.arrayType(values);
+        boolean sameKind =
+                given == dataType
+                        || (given.isInteger()
+                                && given.size() == dataType.size()
+                                && dataType.size() < 4);
+        if (!sameKind) {
+            throw usage(
+                    values.getClass().getSimpleName()
+                            + " holds no elements of "
+                            + this
+                            + "; use the array of "
+                            + dataType.size()
+                            + "-byte elements that matches it");
+        }
+        long length = Array.getLength(values);
+        if (length > count) {
+            throw usage("an array of " + length + " elements is larger than " + this);
+        }
+        if (!memory.acquire()) {
+            throw usage(this + " is closed");
+        }
+        return length * dataType.size();
+    }
+
+    @Override
+    public long address() {
+        return address;
+    }
+
+    @Override
+    public long count() {
+        return count;
+    }
+
+    @Override
+    public long byteSize() {
+        return count * dataType.size();
+    }
+
+    @Override
+    public DataType dataType() {
+        return dataType;
+    }
+
+    @Override
+    public Device device() {
+        return device;
+    }
+
+    /**
+     * The memory's lifetime, for operations to hold.
+     *
+     * @return shared by all views
+     */
+    public Memory memory() {
+        return memory;
+    }
+
+    @Override
+    public void close() {
+        memory.close();
+    }
+
+    @Override
+    public String toString() {
+        return dataType + " x " + count + " on " + device;
+    }
+
+    private static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, message);
+    }
+}

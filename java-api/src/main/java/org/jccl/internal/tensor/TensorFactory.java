@@ -1,0 +1,232 @@
+package org.jccl.internal.tensor;
+
+import java.lang.reflect.Array;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.internal.DeviceMemory;
+import org.jccl.internal.DeviceRuntimes;
+import org.jccl.internal.HostMemory;
+import org.jccl.internal.Memory;
+import org.jccl.internal.Reaper;
+import org.jccl.internal.checks.Given;
+
+/**
+ * Makes tensors of memory that is checked, borrowed or allocated. Arguments and exceptions are
+ * those of the static methods of {@link Tensor}.
+ */
+public final class TensorFactory {
+
+    private TensorFactory() {}
+
+    /**
+     * Borrows a direct buffer's remaining elements.
+     *
+     * @param buffer of bytes, or of elements as large as the type's
+     * @param dataType type of the elements in it
+     * @return the tensor
+     */
+    public static NativeTensor borrow(Buffer buffer, DataType dataType) {
+        Given.notNull(dataType, "dataType");
+        checkBuffer(buffer, dataType.size() > 1);
+        int count = buffer.remaining();
+        if (buffer instanceof ByteBuffer) {
+            if (count % dataType.size() != 0) {
+                throw usage(
+                        "buffer has "
+                                + count
+                                + " bytes, which is no whole number of "
+                                + dataType
+                                + " elements");
+            }
+            count /= dataType.size();
+        }
+        return borrow(HostMemory.get().address(buffer), count, dataType, Device.CPU, buffer);
+    }
+
+    /**
+     * Borrows memory by address.
+     *
+     * @param address first byte
+     * @param count number of elements
+     * @param dataType element type
+     * @param device where the memory is
+     * @param owner kept reachable; may be null
+     * @return the tensor
+     */
+    public static NativeTensor borrow(
+            long address, long count, DataType dataType, Device device, Object owner) {
+        Given.notNull(dataType, "dataType");
+        Given.notNull(device, "device");
+        if (address < 0 || (address == 0 && count > 0)) {
+            throw usage("address must be positive, got " + address);
+        }
+        // The end must be a number as well, by which tensors that overlap are found.
+        if (count < 0 || count > (Long.MAX_VALUE - address) / dataType.size()) {
+            throw usage("count must be between 0 and what fits in memory, got " + count);
+        }
+        checkAligned(address, count, dataType);
+        return new NativeTensor(Memory.borrowed(owner), address, count, dataType, device);
+    }
+
+    /**
+     * Takes over memory.
+     *
+     * @param address first byte
+     * @param count number of elements
+     * @param dataType element type
+     * @param device where the memory is
+     * @param release frees it
+     * @return the tensor
+     */
+    public static NativeTensor adopt(
+            long address, long count, DataType dataType, Device device, Runnable release) {
+        Given.notNull(release, "release");
+        if (address <= 0) {
+            throw usage("address must be positive, got " + address);
+        }
+        NativeTensor borrowed = borrow(address, count, dataType, device, null);
+        Reaper reaper = Reaper.of(device);
+        return new NativeTensor(
+                Memory.owned(() -> reaper.free(release), "tensor " + borrowed),
+                address,
+                count,
+                dataType,
+                device);
+    }
+
+    /**
+     * Allocates memory.
+     *
+     * @param device where
+     * @param dataType element type
+     * @param count number of elements
+     * @return the tensor, which owns its memory
+     */
+    public static NativeTensor allocate(Device device, DataType dataType, long count) {
+        Given.notNull(device, "device");
+        Given.notNull(dataType, "dataType");
+        if (count < 0 || count > (Long.MAX_VALUE - 64) / dataType.size()) {
+            throw usage("count must be between 0 and what fits in memory, got " + count);
+        }
+        long bytes = Math.max(1, count * dataType.size());
+        String description = "tensor " + dataType + " x " + count + " on " + device;
+        if (!device.isCpu()) {
+            DeviceMemory memory = new DeviceMemory(DeviceRuntimes.of(device), device);
+            long address = memory.allocate(bytes);
+            Runnable release = () -> memory.free(address);
+            return new NativeTensor(
+                    Memory.owned(release, description), address, count, dataType, device);
+        }
+        HostMemory.Allocation allocation = HostMemory.get().allocate(bytes);
+        return new NativeTensor(
+                Memory.owned(allocation.release(), description),
+                allocation.address(),
+                count,
+                dataType,
+                device);
+    }
+
+    /**
+     * Allocates host memory and copies an array into it.
+     *
+     * @param values the array
+     * @return the tensor, which owns its memory
+     */
+    public static NativeTensor copyOf(Object values) {
+        Given.notNull(values, "values");
+        NativeTensor tensor = allocate(Device.CPU, arrayType(values), Array.getLength(values));
+        tensor.copyFrom(values);
+        return tensor;
+    }
+
+    private static void checkBuffer(Buffer buffer, boolean orderMatters) {
+        Given.notNull(buffer, "buffer");
+        if (!buffer.isDirect()) {
+            throw usage(
+                    "buffer is on the heap, where the garbage collector moves it; use"
+                            + " ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder())");
+        }
+        if (buffer.isReadOnly()) {
+            throw usage("buffer is read-only; collectives write to tensors");
+        }
+        ByteOrder order = order(buffer);
+        if (orderMatters && order != ByteOrder.nativeOrder()) {
+            throw usage(
+                    "buffer is "
+                            + order
+                            + "; call order(ByteOrder.nativeOrder()) on it before making views");
+        }
+    }
+
+    private static ByteOrder order(Buffer buffer) {
+        if (buffer instanceof ByteBuffer bytes) {
+            return bytes.order();
+        }
+        if (buffer instanceof FloatBuffer floats) {
+            return floats.order();
+        }
+        if (buffer instanceof DoubleBuffer doubles) {
+            return doubles.order();
+        }
+        if (buffer instanceof IntBuffer ints) {
+            return ints.order();
+        }
+        if (buffer instanceof LongBuffer longs) {
+            return longs.order();
+        }
+        return ((ShortBuffer) buffer).order();
+    }
+
+    /** Libraries read whole elements, some with instructions that end the process otherwise. */
+    private static void checkAligned(long address, long count, DataType dataType) {
+        if (count > 0 && address % dataType.size() != 0) {
+            throw usage(
+                    "address "
+                            + address
+                            + " is no multiple of the "
+                            + dataType.size()
+                            + " bytes of a "
+                            + dataType
+                            + " element; copy to memory that is aligned");
+        }
+    }
+
+    static DataType arrayType(Object values) {
+        if (values instanceof float[]) {
+            return DataType.FLOAT32;
+        }
+        if (values instanceof double[]) {
+            return DataType.FLOAT64;
+        }
+        if (values instanceof int[]) {
+            return DataType.INT32;
+        }
+        if (values instanceof long[]) {
+            return DataType.INT64;
+        }
+        if (values instanceof short[]) {
+            return DataType.INT16;
+        }
+        if (values instanceof byte[]) {
+            return DataType.INT8;
+        }
+        throw usage(
+                "expected an array of float, double, int, long, short or byte, got "
+                        + values.getClass().getTypeName());
+    }
+
+    private static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, message);
+    }
+}

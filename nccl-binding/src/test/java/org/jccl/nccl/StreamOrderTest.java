@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.jccl.Event;
 import org.jccl.ProcessGroup;
@@ -236,5 +238,34 @@ final class StreamOrderTest {
             assertThat(thrown.get()).hasMessageContaining("platform thread");
             group.allReduce(tensor, ReduceOp.SUM).synchronize();
         }
+    }
+
+    @Test
+    void streamsAndEventsThatSomebodyElseImplementedAreRefused() {
+        Stream foreignStream = foreign(Stream.class);
+        Event foreignEvent = foreign(Event.class);
+        try (Stream stream = Stream.create(World.GPU, false);
+                Event event = Event.create(World.GPU, true)) {
+            event.record(stream);
+            refused(() -> event.record(foreignStream), "Stream.ofHandle");
+            refused(() -> stream.waitEvent(foreignEvent), "Event.create");
+            refused(() -> event.elapsed(foreignEvent), "Event.create");
+            refused(() -> event.record(null), "stream is null");
+            refused(() -> stream.waitEvent(null), "event is null");
+            refused(() -> event.elapsed(null), "event is null");
+        }
+    }
+
+    /** As a library for mocks makes one: nothing has a value. */
+    private static <T> T foreign(Class<T> type) {
+        return type.cast(
+                Proxy.newProxyInstance(
+                        type.getClassLoader(),
+                        new Class<?>[] {type},
+                        (proxy, method, arguments) -> null));
+    }
+
+    private static void refused(ThrowingCallable call, String words) {
+        assertThatThrownBy(call).isInstanceOf(UsageException.class).hasMessageContaining(words);
     }
 }

@@ -18,7 +18,6 @@ import org.jccl.UsageException;
 import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.bootstrap.LaunchException;
 import org.jccl.bootstrap.ProcessLauncher;
-import org.jccl.cli.Jccl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -146,10 +145,11 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private int launch(BenchOptions options) {
-        List<String> arguments = spec.root().commandLine().getParseResult().originalArgs();
+        CommandSpec jccl = spec.root();
+        List<String> arguments = jccl.commandLine().getParseResult().originalArgs();
         try {
             ProcessLauncher.builder(ranks.orElse(DEFAULT_RANKS))
-                    .mainClass(Jccl.class, arguments.toArray(String[]::new))
+                    .mainClass(jccl.userObject().getClass(), arguments.toArray(String[]::new))
                     .output(this::show)
                     .build()
                     .run();

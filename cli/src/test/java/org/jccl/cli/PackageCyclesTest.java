@@ -1,0 +1,50 @@
+package org.jccl.cli;
+
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import org.junit.jupiter.api.Test;
+
+/** The packages of all published modules: they are here, since the command starts any of them. */
+class PackageCyclesTest {
+
+    private static final SliceAssignment EACH_PACKAGE =
+            new SliceAssignment() {
+                @Override
+                public SliceIdentifier getIdentifierOf(JavaClass type) {
+                    return SliceIdentifier.of(type.getPackageName());
+                }
+
+                @Override
+                public String getDescription() {
+                    return "packages";
+                }
+            };
+
+    private static final JavaClasses ALL =
+            new ClassFileImporter()
+                    .withImportOption(new ImportOption.DoNotIncludeTests())
+                    .withImportOption(place -> !place.contains("-tests.jar"))
+                    .importPackages("org.jccl");
+
+    @Test
+    void packagesHaveNoCycle() {
+        assertThat(ALL)
+                .extracting(JavaClass::getPackageName)
+                .contains(
+                        "org.jccl",
+                        "org.jccl.cli.bench",
+                        "org.jccl.gloo",
+                        "org.jccl.hccl",
+                        "org.jccl.mpi",
+                        "org.jccl.nccl",
+                        "org.jccl.sccl.abi");
+        slices().assignedFrom(EACH_PACKAGE).should().beFreeOfCycles().check(ALL);
+    }
+}

@@ -4,7 +4,6 @@
 #   hccl: OUT_DIR/{libascend_trace.so,libacl_rt.so,libascendcl.so,libhcomm.so,libhccl.so,libopapi.so,abi-hccl}, OUT_DIR/cann-VERSION/
 #   sccl: OUT_DIR/{libtpudnn.so,libtpurt.so,libsccl.so,abi-sccl}, OUT_DIR/torch_tpu/, OUT_DIR/sccl-2024-11/
 # The directories with a version hold older libraries, without the functions that came later.
-# CHECK=1 compiles the CUDA and NCCL fronts against the real headers too: CUDA_INCLUDE and NCCL_INCLUDE say where.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: build.sh OUT_DIR [nccl] [hccl] [sccl]}
@@ -16,17 +15,6 @@ cd "$here"
 
 flags=(-std=c++17 -O2 -g1 -fPIC -pthread -fwrapv -fvisibility=hidden -fvisibility-inlines-hidden -Wall -Wextra -Werror)
 link=(-shared -pthread -static-libstdc++ -static-libgcc -Wl,--no-undefined -Wl,-z,nodelete)
-
-if [[ ${CHECK:-0} == 1 ]]; then
-    include=(-isystem "${CUDA_INCLUDE:-/usr/local/cuda/include}")
-    for source in front/cuda/*.cc; do g++ "${flags[@]}" "${include[@]}" -DMOCK_CHECK -fsyntax-only "$source"; done
-    if [[ -n ${NCCL_INCLUDE:-} ]]; then
-        include+=(-isystem "$NCCL_INCLUDE")
-        for source in front/nccl/*.cc; do
-            g++ "${flags[@]}" "${include[@]}" -DMOCK_CHECK -DMOCK_NCCL_BUILT_VERSION=0 -fsyntax-only "$source"
-        done
-    fi
-fi
 
 # Whether a file was made after this script and all that its compiler said it read.
 is_current() { # FILE LIST_OF_READ_FILES
@@ -86,16 +74,15 @@ compile_all "${engine_runtime[@]}" "${engine_comm[@]}"
 
 build_nccl() {
     local runtime=("${engine_runtime[@]}" front/cuda/{device,memory,stream,graph}.cc) inputs
-    local communicators=("${engine_comm[@]}" front/nccl/{front,comm,collective,memory}.cc)
-    compile_all front/cuda/{device,memory,stream,graph,driver}.cc front/nccl/{front,comm,collective,memory}.cc
-    link_library "$out/libcuda.so.1" libcuda.so.1 '{ global: cu*; local: *; };' "$(object_of front/cuda/driver.cc)"
+    local communicators=("${engine_comm[@]}" front/nccl/{front,comm,collective}.cc)
+    compile_all front/cuda/{device,memory,stream,graph,driver}.cc front/nccl/{front,comm,collective}.cc
+    link_library "$out/libcuda.so.1" libcuda.so.1 '{ local: *; };' "$(object_of front/cuda/driver.cc)"
     mapfile -t inputs < <(objects "${runtime[@]}")
     # The real runtime library's users ask for this version node.
     link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mockCuda*; mockKernel*; local: *; };' "${inputs[@]}"
     mapfile -t inputs < <(objects "${communicators[@]}")
     nccl "$out" 23007
-    nccl "$out/nccl-2.28.9" 22809 ncclCommGrow ncclCommGetUniqueId
-    nccl "$out/nccl-2.27.7" 22707 ncclCommGrow ncclCommGetUniqueId ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
+    nccl "$out/nccl-2.27.7" 22707 ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
 }
 
 nccl() { # DIRECTORY VERSION_CODE FUNCTION_THAT_CAME_LATER...
@@ -108,26 +95,18 @@ nccl() { # DIRECTORY VERSION_CODE FUNCTION_THAT_CAME_LATER...
 }
 
 # What each release of CANN does not have yet; each list adds to the one before.
-acl_after_8_3=(aclFinalizeReference aclrtResetDeviceForce aclrtSynchronizeDeviceWithTimeout aclrtStreamAbort
-    aclrtStreamGetId aclrtStreamWaitEventWithTimeout aclrtSynchronizeEventWithTimeout aclrtEventGetTimestamp
-    aclsysGetVersionStr aclsysGetVersionNum aclrtGetDeviceInfo aclrtGetPhyDevIdByLogicDevId aclrtGetLogicDevIdByPhyDevId)
-acl_after_8_1=("${acl_after_8_3[@]}")
-acl_after_8_0=("${acl_after_8_1[@]}" aclsysGetCANNVersion)
-acl_after_8_0_2=("${acl_after_8_0[@]}" aclrtPeekAtLastError aclrtGetLastError aclrtDeviceTaskAbort)
-acl_after_7_0=("${acl_after_8_0_2[@]}" aclrtCreateEventExWithFlag)
-hccl_after_8_3=(HcclGroupStart HcclGroupEnd HcclGroupStatusGet HcclCommRegister HcclCommDeregister HcclCommExchangeMem
-    HcclCommSuspend HcclGetConfig HcclCommGetHandleWithName HcclCommGetStatus)
-hccl_after_8_1=("${hccl_after_8_3[@]}" HcclCommWorkingDevNicSet)
-hccl_after_8_0=("${hccl_after_8_1[@]}" HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC HcclCommSetMemoryRange
-    HcclCommUnsetMemoryRange HcclCommActivateCommMemory HcclCommDeactivateCommMemory)
-hccl_after_8_0_2=("${hccl_after_8_0[@]}" HcclGetCommConfigCapability HcclCommResume HcclCommInitClusterInfoConfig
+acl_after_8_3=(aclrtGetPhyDevIdByLogicDevId)
+acl_after_8_0=("${acl_after_8_3[@]}" aclsysGetCANNVersion)
+acl_after_7_0=("${acl_after_8_0[@]}" aclrtCreateEventExWithFlag)
+hccl_after_8_0=(HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC)
+hccl_after_8_0_2=("${hccl_after_8_0[@]}" HcclGetCommConfigCapability HcclCommInitClusterInfoConfig
     HcclCreateSubCommConfig)
-hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclCommInitAll HcclGetCommAsyncError HcclScatter
-    HcclAlltoAll HcclBatchSendRecv HcclGetErrorString HcclGetRankSize HcclGetRankId HcclBarrier)
+hccl_after_7_0=("${hccl_after_8_0_2[@]}" HcclCommInitRootInfoConfig HcclGetCommAsyncError HcclScatter HcclAlltoAll
+    HcclBatchSendRecv HcclGetErrorString HcclBarrier)
 
 build_hccl() {
     local acl=(front/acl/{device,memory,stream,event,system}.cc)
-    local hccl=(front/hccl/{front,config,rootinfo,comm,manage,support,collective,clusterinfo,ranktable,json}.cc)
+    local hccl=(front/hccl/{front,config,rootinfo,comm,support,collective,clusterinfo,ranktable,json}.cc)
     local operators=(front/aclnn/operators.cc engine/comm/reduce.cc)
     # As installed libraries do after set_env.sh, these find one another.
     local beside=('-Wl,-rpath,$ORIGIN:$ORIGIN/..' -Wl,--no-as-needed)
@@ -144,10 +123,10 @@ build_hccl() {
     link_library "$out/libhccl.so" libhccl.so '{ local: *; };' "${beside[@]}" "$out/libhcomm.so"
     link_library "$out/libopapi.so" libopapi.so '{ global: acl*; local: *; };' \
         $(objects "${operators[@]}") "${beside[@]}" "$out/libacl_rt.so"
-    cann 8.3 83 "$(names "${acl_after_8_3[@]}")" "$(names "${hccl_after_8_3[@]}")"
-    cann 8.1 81 "$(names "${acl_after_8_1[@]}")" "$(names "${hccl_after_8_1[@]}")"
+    cann 8.3 83 "$(names "${acl_after_8_3[@]}")" ""
+    cann 8.1 81 "$(names "${acl_after_8_3[@]}")" ""
     cann 8.0 80 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0[@]}")"
-    cann 8.0.RC2 79 "$(names "${acl_after_8_0_2[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
+    cann 8.0.RC2 79 "$(names "${acl_after_8_0[@]}")" "$(names "${hccl_after_8_0_2[@]}")"
     cann 7.0 70 "$(names "${acl_after_7_0[@]}")" "$(names "${hccl_after_7_0[@]}")"
     link_program "$out/abi-hccl" front/hccl/abi.cc
 }
@@ -169,7 +148,7 @@ build_sccl() {
     link_program "$out/abi-sccl" front/sccl/abi.cc
     tpu "$out" "" ""
     # 2024: some builds also had neither of the two messages.
-    tpu "$out/sccl-2024-11" "$(names tpudnnSync tpudnnMemcpyHostToDevice tpudnnMemcpyDeviceToHost)" \
+    tpu "$out/sccl-2024-11" "$(names tpudnnSync)" \
         "$(names scclDestoryHandle scclSend scclRecv)"
     # A wheel has the architecture in the names of files, but not in sonames: libsccl finds libtpudnn.so only when
     # libtpudnn.sg2260.so was loaded before it.
@@ -185,9 +164,9 @@ build_sccl() {
 }
 
 tpu() { # DIRECTORY HIDDEN_OF_TPUDNN HIDDEN_OF_SCCL
-    link_library "$1/libtpurt.so" libtpurt.so '{ global: tpu*; mockTpu*; local: *; };' \
+    link_library "$1/libtpurt.so" libtpurt.so '{ global: tpu*; mockTpuRuntime; local: *; };' \
         $(objects "${engine_runtime[@]}" "${tpu[@]}")
-    link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; local:$2 *; };" \
+    link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; mockTpudnn*; local:$2 *; };" \
         $(objects "${engine_comm[@]}" "${tpudnn[@]}") -ldl
     link_library "$1/libsccl.so" libsccl.so "{ global: sccl*; local:$3 *; };" "$(object_of front/sccl/front.cc)" \
         "$1/libtpudnn.so"

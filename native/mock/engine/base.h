@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <unistd.h>
 
+/** For the functions that a front has under their vendor's names. */
+#define MOCK_API extern "C" __attribute__((visibility("default")))
+
 namespace mock {
 
 /** Prints why and ends the process: the mock never guesses what a broken program meant. */

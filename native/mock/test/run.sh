@@ -16,8 +16,8 @@ for variable in $(compgen -e | grep -E '^(MOCK|NCCL|HCCL|SCCL|ASCEND)_' || true)
 export MOCK_LIBRARIES=$out ASCEND_COREDUMP_SIGNAL=none
 for front in "${fronts[@]}"; do
     test=$out/selftest-$front
-    if [[ ! -e $test || -n $(find "$here/$front" "$here/runner.h" "$here/../front" ${libraries[$front]} -newer "$test") ]]; then
-        g++ -std=c++17 -O1 -pthread -Wall -Wextra -Werror "$here/$front"/*.cc -o "$test" \
+    if [[ ! -e $test || -n $(find "$here" "$here/../front" ${libraries[$front]} -newer "$test") ]]; then
+        g++ -std=c++17 -O1 -pthread -Wall -Wextra -Werror "$here/$front"*.cc -o "$test" \
             ${libraries[$front]} -Wl,-rpath,'$ORIGIN' -ldl
     fi
     timeout 180 "$test" "${@:3}"

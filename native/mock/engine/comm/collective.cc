@@ -1,4 +1,5 @@
-// What each collective does to the data, in terms of exchanges and reductions.
+// What each collective does to the data, in terms of exchanges and reductions. Each is told by two lists: the parts
+// that this rank has for the others, and the places for what the others have for it.
 #include <algorithm>
 #include <cstring>
 
@@ -9,91 +10,113 @@
 
 namespace mock {
 
+namespace {
+
+/** Elements at an offset; none when the count is 0. */
+struct Part {
+    size_t offset = 0;
+    size_t count = 0;
+};
+using Parts = std::vector<Part>;
+
+Parts toParts(const std::vector<size_t>& counts, const std::vector<size_t>& offsets) {
+    Parts parts;
+    for (size_t i = 0; i < counts.size(); ++i) parts.push_back({offsets[i], counts[i]});
+    return parts;
+}
+
+/** One after the other. */
+Parts even(size_t ranks, size_t count) {
+    Parts parts;
+    for (size_t i = 0; i < ranks; ++i) parts.push_back({i * count, count});
+    return parts;
+}
+
+/** The same for each rank. */
+Parts same(size_t ranks, size_t count) { return Parts(ranks, Part{0, count}); }
+
+Parts only(size_t ranks, int rank, Part part) {
+    Parts parts(ranks);
+    parts[static_cast<size_t>(rank)] = part;
+    return parts;
+}
+
+size_t extent(const Parts& parts) {
+    size_t end = 0;
+    for (const Part& part : parts) {
+        if (part.count > 0) end = std::max(end, part.offset + part.count);
+    }
+    return end;
+}
+
+}  // namespace
+
 class Collective {
 public:
-    Collective(Communicator& communicator, const Operation& operation, uint64_t sequence);
+    Collective(Communicator& communicator, const Operation& operation, uint64_t sequence)
+        : communicator_(communicator),
+          operation_(operation),
+          sequence_(sequence),
+          width_(sizeOf(operation.type)),
+          ranks_(static_cast<size_t>(communicator.size)),
+          mine_(static_cast<size_t>(communicator.rank)) {}
+
     void run();
 
 private:
-    size_t ranks() const { return static_cast<size_t>(communicator_.size); }
-    size_t sendElements() const;
-    size_t receiveElements() const;
     bool isRoot() const { return communicator_.rank == operation_.root; }
-    char* part(char* data, size_t index) const { return data + index * operation_.count * width_; }
-
-    /** With a layout: how far the parts reach, and where one starts. */
-    static size_t extent(const std::vector<size_t>& counts, const std::vector<size_t>& offsets);
-    char* sendPart(size_t index) const { return send_ + operation_.layout->sendOffsets[index] * width_; }
-    char* receivePart(size_t index) const { return receive_ + operation_.layout->receiveOffsets[index] * width_; }
-
+    Parts outgoing() const;
+    Parts incoming() const;
     Label label(size_t elements) const;
-    void place(char* to, const char* from, size_t elements) const;
-    bool prepareInput();
-    /** Every rank's part of this rank's elements, in rank order; the own part is not moved. */
-    bool collect(char* own, size_t elements, const std::vector<std::pair<char*, size_t>>& outgoing,
-                 std::vector<const void*>* inputs);
-
+    void scaleInput(size_t elements);
+    void move(const Parts& out, const Parts& in);
+    /** Collects what each rank has for this one, and reduces it in the order of ranks. */
+    bool reduceInto(char* result, const Parts& out);
     void allReduce();
-    void reduceToRoot();
-    void reduceScatter();
-    void reduceScatterV();
-    void allGather();
-    void allGatherV();
-    void broadcast();
-    void allToAll();
-    void allToAllV();
-    void gather();
-    void scatter();
 
     Communicator& communicator_;
     const Operation& operation_;
     const uint64_t sequence_;
     const size_t width_;
-    const int rank_;
-    const char* name_;
+    const size_t ranks_;
+    const size_t mine_;
     char* send_ = nullptr;
     char* receive_ = nullptr;
     std::vector<char> scaled_;
-    std::vector<char> scratch_;
 };
 
-Collective::Collective(Communicator& communicator, const Operation& operation, uint64_t sequence)
-    : communicator_(communicator),
-      operation_(operation),
-      sequence_(sequence),
-      width_(sizeOf(operation.type)),
-      rank_(communicator.rank),
-      name_(nameOf(operation.kind)) {}
-
-size_t Collective::extent(const std::vector<size_t>& counts, const std::vector<size_t>& offsets) {
-    size_t end = 0;
-    for (size_t i = 0; i < counts.size(); ++i) {
-        if (counts[i] > 0) end = std::max(end, offsets[i] + counts[i]);
-    }
-    return end;
-}
-
-size_t Collective::sendElements() const {
-    if (operation_.layout != nullptr) return extent(operation_.layout->sendCounts, operation_.layout->sendOffsets);
+/** What goes to each rank. */
+Parts Collective::outgoing() const {
+    size_t count = operation_.count;
+    const Layout* layout = operation_.layout.get();
     switch (operation_.kind) {
+        case Kind::ReduceScatterV:
+        case Kind::AllToAllV: return toParts(layout->sendCounts, layout->sendOffsets);
+        case Kind::AllGatherV: return same(ranks_, layout->receiveCounts[mine_]);
         case Kind::ReduceScatter:
-        case Kind::AllToAll: return operation_.count * ranks();
-        case Kind::Scatter: return isRoot() ? operation_.count * ranks() : 0;
-        case Kind::Broadcast: return isRoot() ? operation_.count : 0;
-        default: return operation_.count;
+        case Kind::AllToAll: return even(ranks_, count);
+        case Kind::AllGather: return same(ranks_, count);
+        case Kind::Broadcast: return isRoot() ? same(ranks_, count) : Parts(ranks_);
+        case Kind::Scatter: return isRoot() ? even(ranks_, count) : Parts(ranks_);
+        default: return only(ranks_, operation_.root, {0, count});
     }
 }
 
-size_t Collective::receiveElements() const {
-    if (operation_.layout != nullptr) {
-        return extent(operation_.layout->receiveCounts, operation_.layout->receiveOffsets);
-    }
+/** Where what comes from each rank goes; reductions have one result instead. */
+Parts Collective::incoming() const {
+    size_t count = operation_.count;
+    const Layout* layout = operation_.layout.get();
     switch (operation_.kind) {
+        case Kind::AllGatherV:
+        case Kind::AllToAllV: return toParts(layout->receiveCounts, layout->receiveOffsets);
+        case Kind::ReduceScatterV: return only(ranks_, communicator_.rank, {0, layout->sendCounts[mine_]});
         case Kind::AllGather:
-        case Kind::AllToAll: return operation_.count * ranks();
-        case Kind::Gather: return isRoot() ? operation_.count * ranks() : 0;
-        case Kind::Reduce: return isRoot() ? operation_.count : 0;
-        default: return operation_.count;
+        case Kind::AllToAll: return even(ranks_, count);
+        case Kind::Gather: return isRoot() ? even(ranks_, count) : Parts(ranks_);
+        case Kind::Broadcast:
+        case Kind::Scatter: return only(ranks_, operation_.root, {0, count});
+        case Kind::Reduce: return isRoot() ? same(ranks_, count) : Parts(ranks_);
+        default: return same(ranks_, count);
     }
 }
 
@@ -109,208 +132,96 @@ Label Collective::label(size_t elements) const {
             operation_.root};
 }
 
-void Collective::place(char* to, const char* from, size_t elements) const {
-    if (to != from) std::memmove(to, from, elements * width_);
-}
-
-bool Collective::prepareInput() {
+void Collective::scaleInput(size_t elements) {
     const Reduction& reduction = operation_.reduction;
-    if (!isReducing(operation_.kind) || !reduction.scaled) return true;
+    if (!isReducing(operation_.kind) || !reduction.scaled) return;
     const void* scalar = reduction.scalar;
     if (reduction.scalarAddress != nullptr) {
         scalar = vendorRuntime().view(reduction.scalarAddress, width_, "scalar of a custom reduction");
-        if (scalar == nullptr) return false;
     }
-    scaled_.assign(send_, send_ + sendElements() * width_);
-    scale(operation_.type, scaled_.data(), sendElements(), scalar);
+    scaled_.assign(send_, send_ + elements * width_);
+    scale(operation_.type, scaled_.data(), elements, scalar);
     send_ = scaled_.data();
-    return true;
 }
 
 void Collective::run() {
-    RuntimeLink& runtime = vendorRuntime();
-    if (sendElements() > 0) {
-        send_ = runtime.view(operation_.send, sendElements() * width_, name_);
-        if (send_ == nullptr) return;
-    }
-    if (receiveElements() > 0) {
-        receive_ = runtime.view(operation_.receive, receiveElements() * width_, name_);
-        if (receive_ == nullptr) return;
-    }
-    if (!prepareInput()) return;
-    switch (operation_.kind) {
-        case Kind::AllReduce: return allReduce();
-        case Kind::Reduce: return reduceToRoot();
-        case Kind::ReduceScatter: return reduceScatter();
-        case Kind::ReduceScatterV: return reduceScatterV();
-        case Kind::AllGather: return allGather();
-        case Kind::AllGatherV: return allGatherV();
-        case Kind::Broadcast: return broadcast();
-        case Kind::AllToAll: return allToAll();
-        case Kind::AllToAllV: return allToAllV();
-        case Kind::Gather: return gather();
-        default: return scatter();
-    }
-}
-
-bool Collective::collect(char* own, size_t elements, const std::vector<std::pair<char*, size_t>>& outgoing,
-                         std::vector<const void*>* inputs) {
-    size_t bytes = elements * width_;
-    scratch_.resize(bytes * ranks());
-    Exchange exchange(communicator_);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        auto index = static_cast<size_t>(peer);
-        char* room = peer == rank_ ? own : scratch_.data() + index * bytes;
-        inputs->push_back(room);
-        if (peer == rank_) continue;
-        if (!outgoing.empty()) exchange.send(peer, outgoing[index].first, label(outgoing[index].second));
-        exchange.receive(peer, room, label(elements));
-    }
-    return exchange.run();
-}
-
-void Collective::allReduce() {
-    if (communicator_.size == 1) return place(receive_, send_, operation_.count);
-    auto start = [&](size_t index) { return operation_.count * index / ranks(); };
-    auto length = [&](size_t index) { return start(index + 1) - start(index); };
-    auto mine = static_cast<size_t>(rank_);
-    std::vector<std::pair<char*, size_t>> outgoing;
-    for (size_t i = 0; i < ranks(); ++i) outgoing.emplace_back(send_ + start(i) * width_, length(i));
-    std::vector<const void*> inputs;
-    if (!collect(send_ + start(mine) * width_, length(mine), outgoing, &inputs)) return;
-    char* result = receive_ + start(mine) * width_;
-    reduce(operation_.type, operation_.reduction.op, result, inputs, length(mine));
-    Exchange exchange(communicator_);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        auto index = static_cast<size_t>(peer);
-        if (peer == rank_) continue;
-        exchange.send(peer, result, label(length(mine)));
-        exchange.receive(peer, receive_ + start(index) * width_, label(length(index)));
-    }
-    exchange.run();
-}
-
-void Collective::reduceToRoot() {
-    if (!isRoot()) {
-        Exchange exchange(communicator_);
-        exchange.send(operation_.root, send_, label(operation_.count));
-        exchange.run();
-        return;
-    }
-    std::vector<const void*> inputs;
-    if (collect(send_, operation_.count, {}, &inputs)) {
-        reduce(operation_.type, operation_.reduction.op, receive_, inputs, operation_.count);
-    }
-}
-
-void Collective::reduceScatter() {
-    std::vector<std::pair<char*, size_t>> outgoing;
-    for (size_t i = 0; i < ranks(); ++i) outgoing.emplace_back(part(send_, i), operation_.count);
-    std::vector<const void*> inputs;
-    if (collect(part(send_, static_cast<size_t>(rank_)), operation_.count, outgoing, &inputs)) {
-        reduce(operation_.type, operation_.reduction.op, receive_, inputs, operation_.count);
-    }
-}
-
-void Collective::reduceScatterV() {
-    const Layout& layout = *operation_.layout;
-    size_t mine = layout.sendCounts[static_cast<size_t>(rank_)];
-    std::vector<std::pair<char*, size_t>> outgoing;
-    for (size_t i = 0; i < ranks(); ++i) outgoing.emplace_back(sendPart(i), layout.sendCounts[i]);
-    std::vector<const void*> inputs;
-    if (collect(sendPart(static_cast<size_t>(rank_)), mine, outgoing, &inputs)) {
-        reduce(operation_.type, operation_.reduction.op, receive_, inputs, mine);
-    }
-}
-
-void Collective::allGatherV() {
-    const Layout& layout = *operation_.layout;
-    auto mine = static_cast<size_t>(rank_);
-    place(receivePart(mine), send_, layout.receiveCounts[mine]);
-    Exchange exchange(communicator_);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        auto index = static_cast<size_t>(peer);
-        if (peer == rank_) continue;
-        exchange.send(peer, receivePart(mine), label(layout.receiveCounts[mine]));
-        exchange.receive(peer, receivePart(index), label(layout.receiveCounts[index]));
-    }
-    exchange.run();
-}
-
-void Collective::allToAllV() {
-    const Layout& layout = *operation_.layout;
-    auto mine = static_cast<size_t>(rank_);
-    place(receivePart(mine), sendPart(mine), layout.sendCounts[mine]);
-    Exchange exchange(communicator_);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        auto index = static_cast<size_t>(peer);
-        if (peer == rank_) continue;
-        exchange.send(peer, sendPart(index), label(layout.sendCounts[index]));
-        exchange.receive(peer, receivePart(index), label(layout.receiveCounts[index]));
-    }
-    exchange.run();
-}
-
-void Collective::allGather() {
-    place(part(receive_, static_cast<size_t>(rank_)), send_, operation_.count);
-    Exchange exchange(communicator_);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        if (peer == rank_) continue;
-        exchange.send(peer, part(receive_, static_cast<size_t>(rank_)), label(operation_.count));
-        exchange.receive(peer, part(receive_, static_cast<size_t>(peer)), label(operation_.count));
-    }
-    exchange.run();
-}
-
-void Collective::broadcast() {
-    Exchange exchange(communicator_);
-    if (isRoot()) {
-        for (int peer = 0; peer < communicator_.size; ++peer) {
-            if (peer != rank_) exchange.send(peer, send_, label(operation_.count));
-        }
+    Parts out = outgoing();
+    Parts in = incoming();
+    const char* name = nameOf(operation_.kind);
+    size_t sent = operation_.kind == Kind::AllReduce ? operation_.count : extent(out);
+    if (sent > 0) send_ = vendorRuntime().view(operation_.send, sent * width_, name);
+    if (extent(in) > 0) receive_ = vendorRuntime().view(operation_.receive, extent(in) * width_, name);
+    scaleInput(sent);
+    if (operation_.kind == Kind::AllReduce) {
+        allReduce();
+    } else if (!isReducing(operation_.kind) || (operation_.kind == Kind::Reduce && !isRoot())) {
+        move(out, in);
     } else {
-        exchange.receive(operation_.root, receive_, label(operation_.count));
+        reduceInto(receive_, out);
     }
-    if (exchange.run() && isRoot()) place(receive_, send_, operation_.count);
 }
 
-void Collective::allToAll() {
-    auto mine = static_cast<size_t>(rank_);
-    place(part(receive_, mine), part(send_, mine), operation_.count);
+void Collective::move(const Parts& out, const Parts& in) {
+    if (out[mine_].count > 0 && in[mine_].count > 0) {
+        std::memmove(receive_ + in[mine_].offset * width_, send_ + out[mine_].offset * width_,
+                     out[mine_].count * width_);
+    }
     Exchange exchange(communicator_);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        if (peer == rank_) continue;
-        exchange.send(peer, part(send_, static_cast<size_t>(peer)), label(operation_.count));
-        exchange.receive(peer, part(receive_, static_cast<size_t>(peer)), label(operation_.count));
+    for (size_t peer = 0; peer < ranks_; ++peer) {
+        if (peer == mine_) continue;
+        // A count of 0 in an uneven collective is a message all the same, by which ranks that disagree are found.
+        bool uneven = operation_.layout != nullptr;
+        int rank = static_cast<int>(peer);
+        if (uneven || out[peer].count > 0) {
+            exchange.send(rank, send_ + out[peer].offset * width_, label(out[peer].count));
+        }
+        if (uneven || in[peer].count > 0) {
+            exchange.receive(rank, receive_ + in[peer].offset * width_, label(in[peer].count));
+        }
     }
     exchange.run();
 }
 
-void Collective::gather() {
+bool Collective::reduceInto(char* result, const Parts& out) {
+    size_t elements = out[mine_].count;
+    size_t bytes = elements * width_;
+    std::vector<char> scratch(bytes * ranks_);
+    std::vector<const void*> inputs;
     Exchange exchange(communicator_);
-    if (!isRoot()) {
-        exchange.send(operation_.root, send_, label(operation_.count));
-        exchange.run();
-        return;
+    for (size_t peer = 0; peer < ranks_; ++peer) {
+        char* room = peer == mine_ ? send_ + out[mine_].offset * width_ : scratch.data() + peer * bytes;
+        inputs.push_back(room);
+        if (peer == mine_) continue;
+        if (operation_.kind != Kind::Reduce) {
+            exchange.send(static_cast<int>(peer), send_ + out[peer].offset * width_, label(out[peer].count));
+        }
+        exchange.receive(static_cast<int>(peer), room, label(elements));
     }
-    place(part(receive_, static_cast<size_t>(rank_)), send_, operation_.count);
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        if (peer != rank_) exchange.receive(peer, part(receive_, static_cast<size_t>(peer)), label(operation_.count));
-    }
-    exchange.run();
+    if (!exchange.run()) return false;
+    reduce(operation_.type, operation_.reduction.op, result, inputs, elements);
+    return true;
 }
 
-void Collective::scatter() {
-    Exchange exchange(communicator_);
-    if (!isRoot()) {
-        exchange.receive(operation_.root, receive_, label(operation_.count));
-        exchange.run();
+/** Each rank reduces a share, which then goes to all. */
+void Collective::allReduce() {
+    if (ranks_ == 1) {
+        std::memmove(receive_, send_, operation_.count * width_);
         return;
     }
-    for (int peer = 0; peer < communicator_.size; ++peer) {
-        if (peer != rank_) exchange.send(peer, part(send_, static_cast<size_t>(peer)), label(operation_.count));
+    Parts shares;
+    for (size_t i = 0; i < ranks_; ++i) {
+        size_t start = operation_.count * i / ranks_;
+        shares.push_back({start, operation_.count * (i + 1) / ranks_ - start});
     }
-    if (exchange.run()) place(receive_, part(send_, static_cast<size_t>(rank_)), operation_.count);
+    char* result = receive_ + shares[mine_].offset * width_;
+    if (!reduceInto(result, shares)) return;
+    Exchange exchange(communicator_);
+    for (size_t peer = 0; peer < ranks_; ++peer) {
+        if (peer == mine_) continue;
+        exchange.send(static_cast<int>(peer), result, label(shares[mine_].count));
+        exchange.receive(static_cast<int>(peer), receive_ + shares[peer].offset * width_, label(shares[peer].count));
+    }
+    exchange.run();
 }
 
 void Communicator::execute(const Operation& operation) { Collective(*this, operation, ++executed_).run(); }
@@ -324,7 +235,6 @@ void Communicator::executePointToPoint(const std::vector<const Operation*>& oper
         size_t bytes = operation->count * sizeOf(operation->type);
         const void* address = sending ? operation->send : operation->receive;
         char* data = vendorRuntime().view(address, bytes, nameOf(operation->kind));
-        if (data == nullptr) return;
         Label label{0, bytes, operation->count, static_cast<int32_t>(Kind::Send), 0, 0, 0};
         if (operation->root == rank) {
             if (sending) {

@@ -14,10 +14,8 @@ namespace mock {
 Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), device(d), settings(s) {}
 
 Result Communicator::awaitAll(const std::function<bool()>& condition) {
-    auto end = std::chrono::steady_clock::now() + settings.joinLimit;
     while (!condition()) {
         if (aborted_) return Result::Internal;
-        if (settings.joinLimit.count() > 0 && std::chrono::steady_clock::now() > end) return Result::Timeout;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return Result::Ok;
@@ -57,7 +55,7 @@ Result Communicator::check() {
     return Result::Ok;
 }
 
-Result Communicator::split(int color, int key, const std::vector<int>& participants, Membership* membership) {
+Result Communicator::split(int color, int key, Membership* membership) {
     std::lock_guard<std::mutex> lock(noticeMutex_);
     uint64_t sequence = ++notices_;
     auto notice = [&](int r) -> Notice& { return segment_->seat(r).notices[sequence % 2]; };
@@ -66,12 +64,14 @@ Result Communicator::split(int color, int key, const std::vector<int>& participa
     own.key = key;
     own.sequence = sequence;
     Result met = awaitAll([&] {
-        return std::all_of(participants.begin(), participants.end(),
-                           [&](int r) { return notice(r).sequence.load() == sequence; });
+        for (int r = 0; r < size; ++r) {
+            if (notice(r).sequence.load() != sequence) return false;
+        }
+        return true;
     });
     if (met != Result::Ok || color < 0) return met;
     std::vector<std::pair<int, int>> members;
-    for (int r : participants) {
+    for (int r = 0; r < size; ++r) {
         if (notice(r).color == color) members.emplace_back(notice(r).key, r);
     }
     std::sort(members.begin(), members.end());
@@ -91,31 +91,6 @@ Result Communicator::split(int color, int key, const std::vector<int>& participa
     return Result::Ok;
 }
 
-Result Communicator::spreadId(const UniqueId* offered, UniqueId* id) {
-    std::lock_guard<std::mutex> lock(noticeMutex_);
-    uint64_t sequence = ++notices_;
-    Notice& own = segment_->seat(rank).notices[sequence % 2];
-    if (offered != nullptr) {
-        own.id = *offered;
-        own.idSequence = sequence;
-    }
-    own.sequence = sequence;
-    int source = -1;
-    Result met = awaitAll([&] {
-        bool all = true;
-        for (int r = 0; r < size; ++r) {
-            Notice& notice = segment_->seat(r).notices[sequence % 2];
-            all = all && notice.sequence.load() == sequence;
-            if (notice.idSequence.load() == sequence) source = r;
-        }
-        return all;
-    });
-    if (met != Result::Ok) return met;
-    if (source < 0) return Result::InvalidArgument;
-    *id = segment_->seat(source).notices[sequence % 2].id;
-    return Result::Ok;
-}
-
 Result Communicator::invite(uint64_t key, int others, UniqueId* id) {
     Result created = Segment::createId(id);
     if (created != Result::Ok || others == 0) return created;
@@ -124,18 +99,6 @@ Result Communicator::invite(uint64_t key, int others, UniqueId* id) {
 
 Result Communicator::accept(uint64_t key, UniqueId* id) {
     return awaitAll([&] { return segment_->collect(key, id); });
-}
-
-Communicator::Deadline Communicator::deadline() const {
-    return settings.operationLimit.count() > 0 ? std::chrono::steady_clock::now() + settings.operationLimit
-                                               : Deadline::max();
-}
-
-bool Communicator::isLate(Deadline deadline) {
-    if (deadline == Deadline::max() || std::chrono::steady_clock::now() < deadline) return false;
-    reportAsync(Result::Remote);
-    aborted_ = true;
-    return true;
 }
 
 void Communicator::abort() {
@@ -157,8 +120,7 @@ void Communicator::reportAsync(Result result) {
 }
 
 void Communicator::hang() {
-    Deadline end = deadline();
-    while (!isStopped() && !isLate(end)) segment_->sleep(rank, segment_->seat(rank).bell.load());
+    while (!isStopped()) segment_->sleep(rank, segment_->seat(rank).bell.load());
 }
 
 void Communicator::run(const std::vector<Operation>& operations) {

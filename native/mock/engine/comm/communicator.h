@@ -1,7 +1,6 @@
 // One rank of a communicator.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,9 +18,6 @@ struct Settings {
     bool rendezvous = false;
     /** The number of the device on its host, when it differs from the process's own. */
     int physicalDevice = -1;
-    /** How long to wait for others when joining, and inside one operation; without end when zero. */
-    std::chrono::milliseconds joinLimit{0};
-    std::chrono::milliseconds operationLimit{0};
 };
 
 class Communicator {
@@ -37,10 +33,8 @@ public:
         int size = 0;
         UniqueId id{};
     };
-    /** Ranks of one color, ordered by key, share a new communicator; only the participants are waited for. */
-    Result split(int color, int key, const std::vector<int>& participants, Membership* membership);
-    /** Every rank learns the id that one of them offers. */
-    Result spreadId(const UniqueId* offered, UniqueId* id);
+    /** Ranks of one color, ordered by key, share a new communicator. */
+    Result split(int color, int key, Membership* membership);
 
     /** Members of a subset share a new id: its first one calls invite, the others accept, with the same key. */
     Result invite(uint64_t key, int others, UniqueId* id);
@@ -56,12 +50,6 @@ public:
 
     /** Runs on a stream's worker. */
     void run(const std::vector<Operation>& operations);
-
-    /** When the operation that starts now has to be over. */
-    using Deadline = std::chrono::steady_clock::time_point;
-    Deadline deadline() const;
-    /** Stops the communicator when the time is over. */
-    bool isLate(Deadline deadline);
 
     void reportAsync(Result result);
     /** The front's own code for an injected asynchronous error, or 0. */

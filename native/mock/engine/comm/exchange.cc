@@ -2,46 +2,24 @@
 
 #include <cstring>
 #include <sched.h>
-#include <string>
-
-#include "../base.h"
-#include "faults.h"
 
 namespace mock {
-
-namespace {
-
-bool isDead(int process) {
-    std::string path = "/proc/" + std::to_string(process) + "/stat";
-    std::FILE* file = std::fopen(path.c_str(), "r");
-    if (file == nullptr) return true;
-    char state = 0;
-    int fields = std::fscanf(file, "%*d (%*[^)]) %c", &state);
-    std::fclose(file);
-    return fields == 1 && (state == 'Z' || state == 'X');
-}
-
-}  // namespace
 
 bool Exchange::run() {
     Segment& segment = *communicator_.segment_;
     Seat& own = segment.seat(communicator_.rank);
-    Communicator::Deadline end = communicator_.deadline();
     int idle = 0;
     for (;;) {
         uint32_t seen = own.bell.load();
         if (communicator_.isStopped()) return false;
         bool moved = !disagrees_ && (progress(sends_, true) | progress(receives_, false));
         if (!disagrees_ && sends_.empty() && receives_.empty()) return true;
-        if (segment.disagreement().load() != 0) communicator_.reportAsync(Result::InvalidUsage);
         if (moved) {
             idle = 0;
         } else if (++idle < 50) {
             sched_yield();
         } else {
             segment.sleep(communicator_.rank, seen);
-            if (communicator_.isLate(end)) return false;
-            if (idle % 64 == 0 && reportsDeadPeers()) lookForDead();
         }
     }
 }
@@ -102,25 +80,8 @@ void Exchange::compare(const Transfer& transfer) {
     bool same = a.kind == b.kind && a.bytes == b.bytes &&
                 (a.kind >= static_cast<int>(Kind::Send) || (a.sequence == b.sequence && a.count == b.count &&
                                                             a.type == b.type && a.op == b.op && a.root == b.root));
-    if (same) return;
-    disagrees_ = true;
-    if (onMismatch() == OnMismatch::Hang) return;
-    char text[256];
-    std::snprintf(
-        text, sizeof text,
-        "rank %d expects %s of %zu elements from rank %d, which runs %s of %zu elements (or another type, op or root)",
-        communicator_.rank, nameOf(static_cast<Kind>(a.kind)), static_cast<size_t>(a.count), transfer.peer,
-        nameOf(static_cast<Kind>(b.kind)), static_cast<size_t>(b.count));
-    if (onMismatch() == OnMismatch::Abort) fatal("%s", text);
-    std::fprintf(stderr, "mock (pid %d): %s\n", static_cast<int>(getpid()), text);
-    communicator_.segment_->disagreement() = 1;
-    for (int peer = 0; peer < communicator_.size; ++peer) communicator_.segment_->ringBell(peer);
-}
-
-void Exchange::lookForDead() {
-    for (const Transfer& transfer : receives_) {
-        if (isDead(communicator_.segment_->seat(transfer.peer).process)) communicator_.reportAsync(Result::Remote);
-    }
+    // As with the real libraries, ranks that disagree are stuck.
+    disagrees_ = !same;
 }
 
 }  // namespace mock

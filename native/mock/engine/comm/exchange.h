@@ -48,7 +48,6 @@ private:
     bool advance(Transfer& transfer, bool sending);
     void compare(const Transfer& transfer);
     bool isTaken(const Transfer& transfer);
-    void lookForDead();
 
     Communicator& communicator_;
     std::vector<Transfer> sends_;

@@ -12,27 +12,18 @@ namespace mock {
 namespace {
 
 struct Faults {
-    std::string prefix = vendor().prefix;
+    const std::string prefix = vendor().prefix;
     FaultPoint failure{prefix + "_FAIL_AT", vendor().faultCode};
     FaultPoint async{prefix + "_ASYNC_FAIL_AT", vendor().asyncFaultCode};
     FaultPoint hang{prefix + "_HANG_AT", 1};
-    long rank = setting((prefix + "_FAULT_RANK").c_str(), -1);
-    long slowRank = setting((prefix + "_SLOW_RANK").c_str(), -1);
-    long slowTime = 0;
-    OnMismatch mismatch = OnMismatch::Hang;
-    bool deadPeers = text("_PEER_DEATH") == "error";
+    int slowRank = -1;
+    int slowMicroseconds = 0;
 
     Faults() {
-        std::string slow = text("_SLOW_RANK");
-        size_t colon = slow.find(':');
-        if (colon != std::string::npos) slowTime = std::strtol(slow.c_str() + colon + 1, nullptr, 10);
-        if (text("_MISMATCH") == "error") mismatch = OnMismatch::Error;
-        if (text("_MISMATCH") == "abort") mismatch = OnMismatch::Abort;
-    }
-
-    std::string text(const char* name) const {
-        const char* value = std::getenv((prefix + name).c_str());
-        return value == nullptr ? "" : value;
+        const char* slow = std::getenv((prefix + "_SLOW_RANK").c_str());
+        if (slow != nullptr && std::sscanf(slow, "%d:%d", &slowRank, &slowMicroseconds) != 2) {
+            fatal("%s_SLOW_RANK: %s is not rank:microseconds", prefix.c_str(), slow);
+        }
     }
 };
 
@@ -43,24 +34,18 @@ Faults& faults() {
 
 }  // namespace
 
-Injection injectInto(int rank) {
-    Faults& all = faults();
-    if (all.rank >= 0 && all.rank != rank) return {};
+Injection inject() {
     Injection injection;
-    injection.code = all.failure.hit();
-    if (all.async.hit() != 0) injection.fault = Fault::AsyncError;
-    if (all.hang.hit() != 0) injection.fault = Fault::Hang;
+    injection.code = faults().failure.hit();
+    if (faults().async.hit() != 0) injection.fault = Fault::AsyncError;
+    if (faults().hang.hit() != 0) injection.fault = Fault::Hang;
     return injection;
 }
 
 int asyncFaultCode() { return faults().async.code(); }
 
 void delayIfSlow(int rank) {
-    if (faults().slowRank == rank) std::this_thread::sleep_for(std::chrono::microseconds(faults().slowTime));
+    if (faults().slowRank == rank) std::this_thread::sleep_for(std::chrono::microseconds(faults().slowMicroseconds));
 }
-
-OnMismatch onMismatch() { return faults().mismatch; }
-
-bool reportsDeadPeers() { return faults().deadPeers; }
 
 }  // namespace mock

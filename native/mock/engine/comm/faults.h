@@ -1,6 +1,5 @@
 // Faults of a communication library, from variables named PREFIX_FAIL_AT, PREFIX_ASYNC_FAIL_AT, PREFIX_HANG_AT
-// ("n" or "n:code", counted over the process's calls), PREFIX_FAULT_RANK, PREFIX_SLOW_RANK ("rank:microseconds"),
-// PREFIX_MISMATCH (hang, error, abort) and PREFIX_PEER_DEATH (hang, error).
+// ("n" or "n:code", counted over the process's calls) and PREFIX_SLOW_RANK ("rank:microseconds").
 #pragma once
 #include "types.h"
 
@@ -12,13 +11,9 @@ struct Injection {
     Fault fault = Fault::None;
 };
 
-/** Counts one operation of a rank. */
-Injection injectInto(int rank);
+/** Counts one operation. */
+Injection inject();
 int asyncFaultCode();
 void delayIfSlow(int rank);
-
-enum class OnMismatch { Hang, Error, Abort };
-OnMismatch onMismatch();
-bool reportsDeadPeers();
 
 }  // namespace mock

@@ -38,7 +38,6 @@ long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
 struct alignas(64) Segment::Head {
     uint64_t nonce;
     std::atomic<uint32_t> size;
-    std::atomic<uint32_t> disagreement;
     std::atomic<uint32_t> boardLock;
     Post board[64];
 };
@@ -133,8 +132,6 @@ Segment::Segment(void* memory, size_t bytes, int size) : head_(static_cast<Head*
 }
 
 Segment::~Segment() { munmap(head_, bytes_); }
-
-std::atomic<uint32_t>& Segment::disagreement() { return head_->disagreement; }
 
 bool Segment::post(uint64_t key, int readers, const UniqueId& id) {
     SharedLock lock(head_->boardLock);

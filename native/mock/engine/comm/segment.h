@@ -80,9 +80,6 @@ public:
     /** Sleeps until the bell differs from what was seen, or a millisecond has passed. */
     void sleep(int rank, uint32_t seen);
 
-    /** Set when ranks were found to disagree and every rank shall hear of it. */
-    std::atomic<uint32_t>& disagreement();
-
 private:
     struct Head;
     Segment(void* memory, size_t bytes, int size);

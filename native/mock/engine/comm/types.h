@@ -16,7 +16,6 @@ enum class Result : int {
     InvalidUsage,
     Remote,
     InProgress,
-    Timeout,
 };
 
 enum class DataType : int {

@@ -19,7 +19,7 @@ const std::vector<Device*>& devices() {
     static auto* all = [] {
         auto* list = new std::vector<Device*>();
         size_t capacity = static_cast<size_t>(setting("MOCK_MEMORY_MB", 8192)) << 20;
-        int count = static_cast<int>(traits().devices.size());
+        int count = static_cast<int>(setting("MOCK_DEVICES", 4));
         for (int i = 0; i < count; ++i) list->push_back(new Device(i, capacity));
         return list;
     }();
@@ -28,36 +28,17 @@ const std::vector<Device*>& devices() {
 
 thread_local int chosen = -1;
 
-/** Streams behind the per-thread handle; their work still runs when the thread ends. */
-struct ThreadStreams {
-    std::vector<Stream*> list;
-    ~ThreadStreams() {
-        for (Stream* stream : list) {
-            if (stream != nullptr) device(stream->device).destroyStream(stream);
-        }
-    }
-};
-
-Stream* perThreadStream() {
-    thread_local ThreadStreams own;
-    own.list.resize(static_cast<size_t>(deviceCount()));
-    Stream*& stream = own.list[static_cast<size_t>(currentDevice())];
-    if (stream == nullptr) stream = device(currentDevice()).createStream(true, 0, 0);
-    return stream;
-}
-
 }  // namespace
 
-Device::Device(int i, size_t capacity) : index(i), memory(i, capacity), legacy(createStream(true, 0, 0)) {
+Device::Device(int i, size_t capacity) : index(i), memory(i, capacity), legacy(createStream(true, 0)) {
     legacy->legacy = true;
 }
 
-Stream* Device::createStream(bool blocking, unsigned flags, int priority) {
+Stream* Device::createStream(bool blocking, unsigned flags) {
     Stream* stream = streams().create();
     stream->device = index;
     stream->blocking = blocking;
     stream->flags = flags;
-    stream->priority = priority;
     std::lock_guard<std::mutex> lock(mutex_);
     streams_.push_back(stream);
     return stream;
@@ -118,13 +99,7 @@ Device* deviceOf(const void* address) {
     return nullptr;
 }
 
-std::vector<int> allDevices() {
-    std::vector<int> all;
-    for (int i = 0; i < setting("MOCK_DEVICES", 4); ++i) all.push_back(i);
-    return all;
-}
-
-int currentDevice() { return chosen >= 0 ? chosen : traits().initialDevice; }
+int currentDevice() { return chosen >= 0 ? chosen : traits.initialDevice; }
 
 Status setCurrentDevice(int index) {
     if (index < 0 || index >= deviceCount()) return Status::InvalidDevice;
@@ -132,13 +107,9 @@ Status setCurrentDevice(int index) {
     return Status::Ok;
 }
 
-void forgetCurrentDevice() { chosen = -1; }
-
 Stream* findStream(const void* handle) {
-    auto bits = reinterpret_cast<uintptr_t>(handle);
-    if (bits > perThreadHandle) return streams().find(handle);
-    if (deviceCount() == 0 || currentDevice() < 0) return nullptr;
-    return bits == perThreadHandle ? perThreadStream() : device(currentDevice()).legacy;
+    if (handle != nullptr) return streams().find(handle);
+    return deviceCount() == 0 || currentDevice() < 0 ? nullptr : device(currentDevice()).legacy;
 }
 
 }  // namespace mock

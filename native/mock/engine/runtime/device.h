@@ -10,15 +10,11 @@
 
 namespace mock {
 
-/** What the two reserved stream handles of a front stand for; others are pointers to streams. */
-constexpr uintptr_t legacyHandle = 1;
-constexpr uintptr_t perThreadHandle = 2;
-
 class Device {
 public:
     Device(int index, size_t capacity);
 
-    Stream* createStream(bool blocking, unsigned flags, int priority);
+    Stream* createStream(bool blocking, unsigned flags);
     void destroyStream(Stream* stream);
 
     /** Appends an operation with the implicit order between the legacy stream and blocking streams. */
@@ -37,8 +33,6 @@ private:
 public:
     const int index;
     DeviceMemory memory;
-    /** How many objects of a communication library live here. */
-    std::atomic<int> users{0};
     Stream* const legacy;
 };
 
@@ -50,9 +44,8 @@ Device* deviceOf(const void* address);
 /** -1 when the thread has to choose one and has not. */
 int currentDevice();
 Status setCurrentDevice(int index);
-void forgetCurrentDevice();
 
-/** Null for a handle that is no live stream. */
+/** The live stream behind a handle, null being the device's own; null for anything else. */
 Stream* findStream(const void* handle);
 
 }  // namespace mock

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "handles.h"
-#include "sticky.h"
 
 namespace mock {
 
@@ -18,7 +17,7 @@ Event* createEvent(bool timing) {
     Event* event = events().create();
     event->device = currentDevice();
     event->timing = timing;
-    event->notes = {};
+    event->kind = event->flags = 0;
     std::lock_guard<std::mutex> lock(event->mutex_);
     // The ticket goes on, so that a late stamp of the handle's former life is not taken for a new one.
     event->state_ = Event::State{{}, {}, event->state_.ticket + 1, false};
@@ -44,7 +43,6 @@ void Event::stamp(uint64_t ticket) {
 
 Status Event::record(Stream& stream) {
     if (stream.device != device) return Status::InvalidHandle;
-    if (stickyStatus() != Status::Ok) return stickyStatus();
     if (stream.capture.load() != nullptr) {
         std::lock_guard<std::mutex> captures(captureLock());
         if (Capture* capture = stream.capture) {
@@ -74,30 +72,17 @@ Status Event::record(Stream& stream) {
     return Status::Ok;
 }
 
-bool Event::await(std::chrono::milliseconds limit) { return state().position.await(limit); }
-
 bool Event::isRecorded() { return state().recorded; }
 
 Stream* Event::recordedOn() { return state().position.stream; }
 
 Position Event::place() { return state().position; }
 
-void Event::forget() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    state_ = State{{}, {}, state_.ticket + 1, false};
-}
-
-int64_t Event::microseconds() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return nanoseconds_ / 1000;
-}
-
 Status Event::query() {
     Status safe = unsafeCall();
     if (safe != Status::Ok) return safe;
     State now = state();
     if (now.mark.capture != 0) return Status::CapturedEvent;
-    if (stickyStatus() != Status::Ok) return stickyStatus();
     return now.position.reached() ? Status::Ok : Status::NotReady;
 }
 
@@ -107,11 +92,10 @@ Status Event::synchronize() {
     State now = state();
     if (now.mark.capture != 0) return Status::CapturedEvent;
     now.position.await();
-    return stickyStatus();
+    return Status::Ok;
 }
 
 Status Event::makeWait(Stream& stream) {
-    if (stickyStatus() != Status::Ok) return stickyStatus();
     State now = state();
     if (now.mark.capture == 0 && stream.capture.load() == nullptr) {
         stream.pushWait(now.position);

@@ -1,9 +1,7 @@
 // Events: a place in a stream's order (or in a capture), taken when recorded.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <mutex>
-#include <thread>
 
 #include "graph.h"
 #include "runtime.h"
@@ -19,29 +17,16 @@ public:
     Status makeWait(Stream& stream);
     static Status elapsed(Event& start, Event& end, float* milliseconds);
 
-    /** False when the event was recorded and its place is not reached within the time. */
-    bool await(std::chrono::milliseconds limit);
     bool isRecorded();
     /** The stream of the last record, or null. */
     Stream* recordedOn();
     /** The last record's place; nothing when there is none. */
     Position place();
-    /** As if it was never recorded. */
-    void forget();
-    /** Microseconds of the clock that elapsed() reads. */
-    int64_t microseconds();
-
-    /** What the front keeps with an event. */
-    struct Notes {
-        unsigned kind = 0;
-        unsigned flags = 0;
-        std::thread::id recorder;
-        Stream* waiter = nullptr;
-        int waits = 0;
-    };
 
     std::atomic<bool> live{false};
-    Notes notes;
+    /** For the front. */
+    unsigned kind = 0;
+    unsigned flags = 0;
     int device = 0;
     bool timing = true;
 

@@ -161,12 +161,11 @@ Status endCapture(Stream& stream, Graph** graph) {
     return Status::Ok;
 }
 
-int captureState(const Stream& stream, uint64_t* id) {
+int captureState(const Stream& stream) {
     if (stream.capture.load() == nullptr) return 0;
     std::lock_guard<std::mutex> lock(captureLock());
     Capture* capture = stream.capture;
     if (capture == nullptr) return 0;
-    *id = capture->id;
     return capture->valid ? 1 : 2;
 }
 
@@ -202,7 +201,7 @@ void launch(Executable& executable, Stream& stream) {
     std::shared_ptr<const Recording> recording = executable.recording;
     Device& home = device(stream.device);
     while (executable.lanes.size() < static_cast<size_t>(recording->lanes)) {
-        executable.lanes.push_back(home.createStream(false, 0, stream.priority));
+        executable.lanes.push_back(home.createStream(false, 0));
     }
     Position start = home.issue(stream, [] {});
     std::vector<std::vector<Position>> issued(executable.lanes.size());

@@ -97,7 +97,7 @@ Capture* findCapture(uint64_t id);
 Status beginCapture(Stream& stream, CaptureMode mode);
 Status endCapture(Stream& stream, Graph** graph);
 /** 0 none, 1 active, 2 broken. */
-int captureState(const Stream& stream, uint64_t* id);
+int captureState(const Stream& stream);
 
 Graph* findGraph(const void* handle);
 Executable* findExecutable(const void* handle);

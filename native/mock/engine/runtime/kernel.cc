@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime.h"
+#include "copy.h"
 
 extern "C" {
 // fill(float* data, float value, uint64_t count)
@@ -28,9 +28,7 @@ T argument(void** arguments, int index) {
 }
 
 float* floats(const void* address, uint64_t count, const char* kernel) {
-    Device* owner = deviceOf(address);
-    if (owner == nullptr) fatal("%s: %p is no device memory", kernel, address);
-    return reinterpret_cast<float*>(owner->memory.alias(address, count * sizeof(float), kernel));
+    return reinterpret_cast<float*>(workerView(address, count * sizeof(float), kernel));
 }
 
 Task fill(void** arguments) {
@@ -39,7 +37,6 @@ Task fill(void** arguments) {
     auto count = argument<uint64_t>(arguments, 2);
     return [=] {
         float* place = floats(data, count, "fill");
-        if (place == nullptr) return;
         for (uint64_t i = 0; i < count; ++i) place[i] = value;
     };
 }
@@ -52,7 +49,6 @@ Task axpy(void** arguments) {
     return [=] {
         float* to = floats(y, count, "axpy");
         const float* from = floats(x, count, "axpy");
-        if (to == nullptr || from == nullptr) return;
         for (uint64_t i = 0; i < count; ++i) to[i] += a * from[i];
     };
 }

@@ -1,10 +1,7 @@
 #include "link.h"
 
 #include "copy.h"
-#include "explain.h"
-#include "hostmemory.h"
 #include "runtime.h"
-#include "traits.h"
 
 namespace mock {
 
@@ -14,12 +11,11 @@ class Link final : public RuntimeLink {
 public:
     int deviceCount() override { return mock::deviceCount(); }
     int currentDevice() override { return mock::currentDevice(); }
-    int physicalDevice(int device) override { return traits().devices[static_cast<size_t>(device)]; }
     Status setCurrentDevice(int device) override { return mock::setCurrentDevice(device); }
-    std::atomic<int>& users(int device) override { return mock::device(device).users; }
     int capability() override { return mock::capability(); }
 
     Stream* findStream(const void* handle) override { return mock::findStream(handle); }
+    Stream* createStream() override { return device(mock::currentDevice()).createStream(false, 0); }
 
     Status submit(Stream& stream, Task task, std::shared_ptr<Order> order) override {
         return mock::submit(stream, std::move(task), std::move(order));
@@ -41,8 +37,8 @@ public:
     bool isIdle(Stream& stream) override { return stream.tail().reached(); }
 
     int deviceOf(const void* address) override {
-        if (Device* owner = mock::deviceOf(address)) return owner->index;
-        return hostKind(address) == HostKind::Pageable ? pageable : pinned;
+        Device* owner = mock::deviceOf(address);
+        return owner == nullptr ? host : owner->index;
     }
 
     char* view(const void* address, size_t bytes, const char* user) override {

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include "../base.h"
-#include "sticky.h"
 
 namespace mock {
 
@@ -33,40 +32,33 @@ bool DeviceMemory::contains(const void* address) const {
     return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(window_) < capacity_;
 }
 
-void* DeviceMemory::allocate(size_t bytes, bool ready) {
+void* DeviceMemory::allocate(size_t bytes) {
     if (bytes > capacity_) return nullptr;
     size_t room = (bytes + alignment - 1) / alignment * alignment;
     void* result;
     {
         std::lock_guard<std::mutex> lock(mutex_);
-        result = place(bytes, room, ready);
+        result = place(bytes, room);
         if (result == nullptr) {
             drain(0);
-            result = place(bytes, room, ready);
+            result = place(bytes, room);
         }
     }
     if (result != nullptr) std::memset(alias_ + (static_cast<char*>(result) - window_), newPoison, room);
     return result;
 }
 
-void* DeviceMemory::place(size_t bytes, size_t room, bool ready) {
+void* DeviceMemory::place(size_t bytes, size_t room) {
     for (auto span = free_.begin(); span != free_.end(); ++span) {
         if (span->second < room) continue;
         uintptr_t offset = span->first;
         size_t rest = span->second - room;
         free_.erase(span);
         if (rest > 0) free_[offset + room] = rest;
-        blocks_[offset] = Block{bytes, room, ready};
-        used_ += room;
+        blocks_[offset] = Block{bytes, room};
         return window_ + offset;
     }
     return nullptr;
-}
-
-void DeviceMemory::makeReady(void* address) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto block = blocks_.find(static_cast<size_t>(static_cast<char*>(address) - window_));
-    if (block != blocks_.end()) block->second.ready = true;
 }
 
 bool DeviceMemory::isBlock(const void* address) {
@@ -82,7 +74,6 @@ bool DeviceMemory::release(void* address) {
     if (block == blocks_.end()) return false;
     Span span{block->first, block->second.room};
     blocks_.erase(block);
-    used_ -= span.room;
     // An operation that is still running on this memory now works on poison, which its result shows.
     std::memset(alias_ + span.offset, freedPoison, span.room);
     quarantine_.push_back(span);
@@ -119,40 +110,24 @@ void DeviceMemory::recycle(Span span) {
     free_[span.offset] = span.room;
 }
 
-bool DeviceMemory::blockOf(const void* address, void** start, size_t* size) {
-    if (!contains(address)) return false;
+size_t DeviceMemory::roomAt(const void* address) {
+    if (!contains(address)) return 0;
     uintptr_t offset = static_cast<size_t>(static_cast<const char*>(address) - window_);
     std::lock_guard<std::mutex> lock(mutex_);
     auto block = blocks_.upper_bound(offset);
-    if (block == blocks_.begin()) return false;
+    if (block == blocks_.begin()) return 0;
     --block;
-    if (offset >= block->first + block->second.bytes) return false;
-    *start = window_ + block->first;
-    *size = block->second.bytes;
-    return true;
+    uintptr_t end = block->first + block->second.bytes;
+    return offset < end ? end - offset : 0;
 }
 
 char* DeviceMemory::alias(const void* address, size_t bytes, const char* user) {
-    uintptr_t offset = static_cast<size_t>(static_cast<const char*>(address) - window_);
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto block = blocks_.upper_bound(offset);
-    if (block == blocks_.begin()) return refuse(address, bytes, user, "is in no live allocation (freed?)");
-    --block;
-    uintptr_t end = block->first + block->second.bytes;
-    if (offset >= end) return refuse(address, bytes, user, "is in no live allocation (freed, or past its end)");
-    if (bytes > end - offset) return refuse(address, bytes, user, "runs past the end of its allocation");
-    if (!block->second.ready) return refuse(address, bytes, user, "is used before its stream-ordered allocation");
-    return alias_ + offset;
-}
-
-char* DeviceMemory::refuse(const void* address, size_t bytes, const char* user, const char* why) {
-    illegalAccess("%s: %zu bytes at %p on device %d: the range %s", user, bytes, address, device_, why);
-    return nullptr;
-}
-
-size_t DeviceMemory::available() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return capacity_ - used_;
+    size_t room = roomAt(address);
+    if (room < bytes) {
+        fatal("illegal access: %s: %zu bytes at %p on device %d: the range %s", user, bytes, address, device_,
+              room == 0 ? "is in no live allocation (freed, or past its end)" : "runs past the end of its allocation");
+    }
+    return alias_ + (static_cast<const char*>(address) - window_);
 }
 
 }  // namespace mock

@@ -13,39 +13,33 @@ class DeviceMemory {
 public:
     DeviceMemory(int device, size_t capacity);
 
-    /** Null when the device is full. A block that is not ready may be used only after makeReady (in stream order). */
-    void* allocate(size_t bytes, bool ready);
-    void makeReady(void* address);
+    /** Null when the device is full. */
+    void* allocate(size_t bytes);
 
     /** False when no live block starts here. */
     bool isBlock(const void* address);
     bool release(void* address);
 
     bool contains(const void* address) const;
-    /** The live block around an address: its start and size. */
-    bool blockOf(const void* address, void** start, size_t* size);
+    /** How many bytes there are from an address to the end of its live block; 0 when it is in none. */
+    size_t roomAt(const void* address);
 
-    /** Where a worker finds bytes of the window; null after reporting an access outside one live block. */
+    /** Where a worker finds bytes of the window; ends the process for an access outside one live block. */
     char* alias(const void* address, size_t bytes, const char* user);
-
-    size_t capacity() const { return capacity_; }
-    size_t available();
 
 private:
     struct Block {
         size_t bytes;
         size_t room;
-        bool ready;
     };
     struct Span {
         uintptr_t offset;
         size_t room;
     };
 
-    void* place(size_t bytes, size_t room, bool ready);
+    void* place(size_t bytes, size_t room);
     void recycle(Span span);
     void drain(size_t limit);
-    [[gnu::cold]] char* refuse(const void* address, size_t bytes, const char* user, const char* why);
 
     int device_;
     size_t capacity_;
@@ -57,7 +51,6 @@ private:
     std::map<uintptr_t, size_t> free_;
     std::deque<Span> quarantine_;
     size_t quarantined_ = 0;
-    size_t used_ = 0;
 };
 
 }  // namespace mock

@@ -1,7 +1,8 @@
 #include "runtime.h"
 
+#include <utility>
+
 #include "../fault.h"
-#include "sticky.h"
 #include "traits.h"
 
 namespace mock {
@@ -9,9 +10,11 @@ namespace mock {
 namespace {
 
 FaultPoint& injected() {
-    static auto* point = new FaultPoint("MOCK_RUNTIME_FAIL_AT", traits().faultCode);
+    static auto* point = new FaultPoint("MOCK_RUNTIME_FAIL_AT", traits.faultCode);
     return *point;
 }
+
+thread_local std::string explanation;
 
 bool isCaptured(const Stream& stream) { return stream.capture.load() != nullptr; }
 
@@ -34,7 +37,6 @@ Position issueOrdered(Stream& stream, Task task, Order* order) {
 }
 
 Status submit(Stream& stream, Task task, std::shared_ptr<Order> order, Position* position) {
-    if (stickyStatus() != Status::Ok) return stickyStatus();
     if (injected().hit() != 0) return Status::Injected;
     if (isCaptured(stream)) {
         std::lock_guard<std::mutex> lock(captureLock());
@@ -65,6 +67,9 @@ Status joinStreams(Stream& waiter, Stream& other) {
     return Status::Ok;
 }
 
+void explain(const std::string& text) { explanation = text; }
+std::string takeExplanation() { return std::exchange(explanation, std::string()); }
+
 int injectedCode() { return injected().code(); }
 
 int capability() {
@@ -84,7 +89,7 @@ Status synchronizeStream(Stream& stream) {
     if (legacy != Status::Ok) return legacy;
     // The legacy stream's order includes the blocking streams, so its tail is asked for by an operation.
     (stream.blocking ? device(stream.device).issue(stream, [] {}) : stream.tail()).await();
-    return stickyStatus();
+    return Status::Ok;
 }
 
 Status queryStream(Stream& stream) {
@@ -95,7 +100,6 @@ Status queryStream(Stream& stream) {
         if (Capture* capture = stream.capture) capture->valid = false;
         return Status::CaptureUnsupported;
     }
-    if (stickyStatus() != Status::Ok) return stickyStatus();
     if (!stream.tail().reached()) return Status::NotReady;
     if (stream.legacy) {
         for (const Position& position : device(stream.device).tails()) {
@@ -109,7 +113,7 @@ Status synchronizeDevice() {
     Status safe = unsafeCall();
     if (safe != Status::Ok) return safe;
     for (const Position& position : device(currentDevice()).tails()) position.await();
-    return stickyStatus();
+    return Status::Ok;
 }
 
 Status launchHostFunction(Stream& stream, void (*function)(void*), void* argument) {
@@ -122,7 +126,6 @@ Status launchHostFunction(Stream& stream, void (*function)(void*), void* argumen
 }
 
 Status launchGraph(Executable& executable, Stream& stream) {
-    if (stickyStatus() != Status::Ok) return stickyStatus();
     if (isCaptured(stream)) return Status::CaptureUnsupported;
     Status legacy = checkLegacy(stream);
     if (legacy != Status::Ok) return legacy;

@@ -1,6 +1,7 @@
 // Work on streams: the one way in for every operation, eager or captured.
 #pragma once
 #include <memory>
+#include <string>
 
 #include "device.h"
 #include "graph.h"
@@ -33,6 +34,10 @@ Status launchHostFunction(Stream& stream, void (*function)(void*), void* argumen
 Status launchKernel(const void* kernel, void** arguments, Stream& stream);
 
 Status launchGraph(Executable& executable, Stream& stream);
+
+/** The text of a thread's last failure, for vendors whose libraries hand one out; taking it leaves an empty one. */
+void explain(const std::string& text);
+std::string takeExplanation();
 
 /** The vendor's code to answer with for Status::Injected. */
 int injectedCode();

@@ -14,8 +14,6 @@ constexpr size_t queueLimit = 1024;
 // A worker that has just been busy naps instead of sleeping: the caller then enqueues without a system call.
 constexpr int napsBeforeSleep = 40;
 constexpr auto nap = 50us;
-
-std::atomic<uint64_t> streams{0};
 }  // namespace
 
 thread_local bool inHostFunction = false;
@@ -26,19 +24,13 @@ void Position::await() const {
     if (stream != nullptr) stream->await(sequence);
 }
 
-bool Position::await(std::chrono::milliseconds limit) const {
-    return stream == nullptr || stream->await(sequence, limit);
-}
-
-Stream::Stream() : id(++streams) {}
-
 Position Stream::push(Task task) {
     static const bool inlined = setting("MOCK_INLINE", 0) == 1;
     std::unique_lock<std::mutex> lock(mutex_);
     if (inlined) {
         // Nothing is ever queued, so the operations before this one have ended.
         uint64_t sequence = issued_.load(std::memory_order_relaxed) + 1;
-        run(task, sequence);
+        run(task);
         issued_.store(sequence, std::memory_order_release);
         finish(sequence);
         return {this, sequence};
@@ -68,25 +60,19 @@ void Stream::pushWait(Position position) {
 
 Position Stream::tail() { return {this, issued_.load(std::memory_order_acquire)}; }
 
-void Stream::await(uint64_t sequence) { await(sequence, std::chrono::milliseconds(-1)); }
-
-bool Stream::await(uint64_t sequence, std::chrono::milliseconds limit) {
+void Stream::await(uint64_t sequence) {
     for (int i = 0; i < 20; ++i) {
-        if (isReached(sequence)) return true;
+        if (isReached(sequence)) return;
         sched_yield();
     }
     wake_.notify_one();
-    auto end = std::chrono::steady_clock::now() + limit;
     waiters_.fetch_add(1);
     {
         std::unique_lock<std::mutex> lock(doneMutex_);
         // The time limit only bounds the cost of a wake-up lost between a nap and the notification above.
-        while (!isReached(sequence) && (limit.count() < 0 || std::chrono::steady_clock::now() < end)) {
-            done_.wait_for(lock, 1ms);
-        }
+        while (!isReached(sequence)) done_.wait_for(lock, 1ms);
     }
     waiters_.fetch_sub(1);
-    return isReached(sequence);
 }
 
 void Stream::close() {
@@ -97,7 +83,8 @@ void Stream::close() {
 
 void Stream::work() {
     prctl(PR_SET_TIMERSLACK, 1000ul);
-    Random random(static_cast<uint64_t>(setting("MOCK_SEED", 1)) * 1000003u + id * 97u + static_cast<uint64_t>(device));
+    static std::atomic<uint64_t> workers{0};
+    Random random(++workers);
     std::vector<Task> batch;
     uint64_t sequence = completed_.load();
     for (;;) {
@@ -122,7 +109,7 @@ void Stream::work() {
         space_.notify_all();
         for (Task& task : batch) {
             pause(random);
-            run(task, sequence + 1);
+            run(task);
             // What the operation holds is let go before its end can be seen.
             task = nullptr;
             finish(++sequence);
@@ -131,8 +118,8 @@ void Stream::work() {
     }
 }
 
-void Stream::run(Task& task, uint64_t sequence) {
-    if (sequence > dropped_.load() && (!stopsOnError || error == 0)) task();
+void Stream::run(Task& task) {
+    if (!stopsOnError || error == 0) task();
 }
 
 void Stream::pause(Random& random) {

@@ -1,7 +1,6 @@
 // A stream: operations in order, on a thread of its own.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -23,14 +22,10 @@ struct Position {
 
     bool reached() const;
     void await() const;
-    /** False when it was not reached within the time; a negative time has no end. */
-    bool await(std::chrono::milliseconds limit) const;
 };
 
 class Stream {
 public:
-    Stream();
-
     /** Appends an operation. Blocks while the queue is full, as a device's launch queue does. */
     Position push(Task task);
     /** Appends a wait, unless the position is reached already or is this stream's own. */
@@ -39,10 +34,6 @@ public:
     Position tail();
     bool isReached(uint64_t sequence) const { return completed_.load(std::memory_order_acquire) >= sequence; }
     void await(uint64_t sequence);
-    bool await(uint64_t sequence, std::chrono::milliseconds limit);
-
-    /** What is queued now does not run; what runs goes on. */
-    void drop() { dropped_ = issued_.load(); }
 
     /** Lets the worker end after what is queued. */
     void close();
@@ -51,11 +42,7 @@ public:
     int device = 0;
     bool blocking = true;
     bool legacy = false;
-    int priority = 0;
     unsigned flags = 0;
-    uint64_t id = 0;
-    /** What the front says this stream belongs to. */
-    const void* owner = nullptr;
     /** The code, as the front counts, of the first operation that failed while it ran. */
     std::atomic<int> error{0};
     /** After an error the rest does not run. */
@@ -69,7 +56,7 @@ public:
 private:
     void work();
     void pause(Random& random);
-    void run(Task& task, uint64_t sequence);
+    void run(Task& task);
     void finish(uint64_t sequence);
 
     std::mutex mutex_;
@@ -81,7 +68,6 @@ private:
     bool asleep_ = false;
     std::atomic<uint64_t> issued_{0};
     std::atomic<uint64_t> completed_{0};
-    std::atomic<uint64_t> dropped_{0};
 
     std::atomic<int> waiters_{0};
     std::mutex doneMutex_;

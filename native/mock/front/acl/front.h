@@ -1,27 +1,16 @@
-// What the parts of the ACL front share: contexts, checks and errors.
+// What the parts of the ACL front share: checks and errors.
 #pragma once
-#include "../../engine/runtime/explain.h"
 #include "../../engine/runtime/runtime.h"
-#include "../../engine/runtime/sticky.h"
 #include "functions.h"
 
 namespace mock::acl {
 
-/** What a device's streams belong to; each device has one by itself, for as long as somebody has set the device. */
-struct Context {
-    std::atomic<bool> live{false};
-    int device = 0;
-    bool isDefault = false;
-};
-
-/** Keeps the text for aclGetRecentErrMsg and the thread's last error. */
+/** Keeps the text for aclGetRecentErrMsg. */
 [[gnu::format(printf, 2, 3)]] aclError fail(aclError code, const char* format, ...);
 aclError translate(Status status, const char* call);
 
 /** Why this thread may not use its device now, or success. */
 aclError ready(const char* call);
-/** The thread's; null when it has none. */
-Context* currentContext();
 
 /** The live stream behind a handle, null being the default one; otherwise says why not. */
 aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream);

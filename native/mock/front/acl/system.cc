@@ -24,24 +24,6 @@ const char* socName() {
 
 MOCK_API const char* aclrtGetSocName() { return deviceCount() == 0 ? nullptr : socName(); }
 
-MOCK_API aclError aclrtGetRunMode(aclrtRunMode* mode) {
-    return withDevice("aclrtGetRunMode", [&]() -> aclError {
-        if (mode == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetRunMode: null argument");
-        *mode = ACL_HOST;
-        return ACL_SUCCESS;
-    });
-}
-
-MOCK_API aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {
-    if (major == nullptr || minor == nullptr || patch == nullptr) {
-        return fail(ACL_ERROR_INVALID_PARAM, "aclrtGetVersion: null argument");
-    }
-    *major = 1;
-    *minor = 15;
-    *patch = 0;
-    return ACL_SUCCESS;
-}
-
 MOCK_API aclError aclsysGetCANNVersion(aclCANNPackageName package, aclCANNPackageVersion* version) {
     if (version == nullptr || package < ACL_PKG_NAME_CANN || package > ACL_PKG_NAME_DRIVER) {
         return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetCANNVersion: invalid argument");
@@ -52,23 +34,4 @@ MOCK_API aclError aclsysGetCANNVersion(aclCANNPackageName package, aclCANNPackag
     std::snprintf(version->minorVersion, sizeof version->minorVersion, "%d", release.minor);
     std::snprintf(version->releaseVersion, sizeof version->releaseVersion, "%d", release.patch);
     return ACL_SUCCESS;
-}
-
-MOCK_API aclError aclsysGetVersionStr(char* package, char* version) {
-    if (package == nullptr || version == nullptr)
-        return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionStr: null argument");
-    std::memset(version, 0, 128);
-    std::snprintf(version, 128, "%s", release.version);
-    return ACL_SUCCESS;
-}
-
-MOCK_API aclError aclsysGetVersionNum(char* package, int32_t* number) {
-    if (package == nullptr || number == nullptr)
-        return fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionNum: null argument");
-    *number = release.major * 10000000 + release.minor * 100000 + release.patch * 1000;
-    return ACL_SUCCESS;
-}
-
-MOCK_API aclError aclrtSetOpExecuteTimeOut(uint32_t) {
-    return withDevice("aclrtSetOpExecuteTimeOut", [] { return aclError{ACL_SUCCESS}; });
 }

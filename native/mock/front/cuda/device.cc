@@ -1,6 +1,5 @@
-// Devices, errors and versions.
-#include <cstdio>
-#include <cstring>
+// Devices and errors.
+#include <utility>
 
 #include "../../engine/runtime/traits.h"
 #include "guard.h"
@@ -8,10 +7,7 @@
 
 namespace mock {
 
-const Traits& traits() {
-    static const Traits& one = *new Traits{allDevices(), 0, cudaErrorUnknown};
-    return one;
-}
+const Traits traits{0, cudaErrorUnknown};
 
 }  // namespace mock
 
@@ -32,10 +28,7 @@ cudaError_t translate(Status status) {
         case Status::InvalidHandle: return cudaErrorInvalidResourceHandle;
         case Status::NotReady: return cudaErrorNotReady;
         case Status::NotPermitted: return cudaErrorNotPermitted;
-        case Status::IllegalAccess: return cudaErrorIllegalAddress;
         case Status::InvalidFunction: return cudaErrorInvalidDeviceFunction;
-        case Status::AlreadyRegistered: return cudaErrorHostMemoryAlreadyRegistered;
-        case Status::NotRegistered: return cudaErrorHostMemoryNotRegistered;
         case Status::CaptureUnsupported: return cudaErrorStreamCaptureUnsupported;
         case Status::CaptureInvalidated: return cudaErrorStreamCaptureInvalidated;
         case Status::CaptureMerge: return cudaErrorStreamCaptureMerge;
@@ -67,9 +60,7 @@ constexpr Text texts[] = {
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
-    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
-    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
     {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
@@ -106,23 +97,9 @@ using namespace mock::cuda;
 MOCK_API const char* cudaGetErrorString(cudaError_t error) { return textOf(error).text; }
 MOCK_API const char* cudaGetErrorName(cudaError_t error) { return textOf(error).name; }
 
-MOCK_API cudaError_t cudaPeekAtLastError() {
-    return stickyStatus() != Status::Ok ? translate(stickyStatus()) : lastError;
-}
-
 MOCK_API cudaError_t cudaGetLastError() {
-    cudaError_t error = cudaPeekAtLastError();
-    lastError = cudaSuccess;
-    return error;
+    return std::exchange(lastError, cudaSuccess);
 }
-
-MOCK_API cudaError_t cudaRuntimeGetVersion(int* version) {
-    if (version == nullptr) return remember(cudaErrorInvalidValue);
-    *version = static_cast<int>(setting("MOCK_RUNTIME_VERSION", 13010));
-    return cudaSuccess;
-}
-
-MOCK_API cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
 
 MOCK_API cudaError_t cudaGetDeviceCount(int* count) {
     if (count == nullptr) return remember(cudaErrorInvalidValue);
@@ -130,20 +107,8 @@ MOCK_API cudaError_t cudaGetDeviceCount(int* count) {
     return guarded([] { return Status::Ok; });
 }
 
-MOCK_API cudaError_t cudaGetDevice(int* index) {
-    return guarded([&] {
-        if (index == nullptr) return Status::InvalidValue;
-        *index = currentDevice();
-        return Status::Ok;
-    });
-}
-
 MOCK_API cudaError_t cudaSetDevice(int index) {
     return guarded([&] { return setCurrentDevice(index); });
-}
-
-MOCK_API cudaError_t cudaInitDevice(int index, unsigned int, unsigned int) {
-    return guarded([&] { return isDevice(index) ? Status::Ok : Status::InvalidDevice; });
 }
 
 MOCK_API cudaError_t cudaDeviceSynchronize() { return guarded(synchronizeDevice); }
@@ -153,47 +118,10 @@ MOCK_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute
         if (value == nullptr) return Status::InvalidValue;
         if (!isDevice(index)) return Status::InvalidDevice;
         switch (attribute) {
-            case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-            case cudaDevAttrWarpSize: *value = 32; break;
-            case cudaDevAttrMultiProcessorCount: *value = 132; break;
-            case cudaDevAttrPciBusId: *value = index + 1; break;
             case cudaDevAttrComputeCapabilityMajor: *value = capability() / 10; break;
             case cudaDevAttrComputeCapabilityMinor: *value = capability() % 10; break;
-            case cudaDevAttrUnifiedAddressing:
-            case cudaDevAttrStreamPrioritiesSupported:
-            case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
-            default: *value = 0;
+            default: return Status::InvalidValue;
         }
-        return Status::Ok;
-    });
-}
-
-MOCK_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
-    return guarded([&] {
-        if (properties == nullptr) return Status::InvalidValue;
-        if (!isDevice(index)) return Status::InvalidDevice;
-        std::memset(properties, 0, sizeof *properties);
-        std::snprintf(properties->name, sizeof properties->name, "Mock device");
-        std::memset(&properties->uuid, index + 1, 16);
-        properties->totalGlobalMem = device(index).memory.capacity();
-        properties->warpSize = 32;
-        properties->maxThreadsPerBlock = 1024;
-        properties->major = capability() / 10;
-        properties->minor = capability() % 10;
-        properties->multiProcessorCount = 132;
-        properties->pciBusID = index + 1;
-        properties->asyncEngineCount = 2;
-        properties->unifiedAddressing = 1;
-        properties->streamPrioritiesSupported = 1;
-        return Status::Ok;
-    });
-}
-
-MOCK_API cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int index) {
-    return guarded([&] {
-        if (text == nullptr || length < 13) return Status::InvalidValue;
-        if (!isDevice(index)) return Status::InvalidDevice;
-        std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", index + 1);
         return Status::Ok;
     });
 }
@@ -203,21 +131,5 @@ MOCK_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest)
         if (least != nullptr) *least = 0;
         if (greatest != nullptr) *greatest = -5;
         return Status::Ok;
-    });
-}
-
-MOCK_API cudaError_t cudaDeviceCanAccessPeer(int* can, int index, int peer) {
-    return guarded([&] {
-        if (can == nullptr) return Status::InvalidValue;
-        if (!isDevice(index) || !isDevice(peer)) return Status::InvalidDevice;
-        *can = index != peer;
-        return Status::Ok;
-    });
-}
-
-MOCK_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
-    return guarded([&] {
-        if (flags != 0) return Status::InvalidValue;
-        return isDevice(peer) && peer != currentDevice() ? Status::Ok : Status::InvalidDevice;
     });
 }

@@ -43,27 +43,13 @@ MOCK_API cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* grap
     });
 }
 
-MOCK_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
-                                              unsigned long long* id, cudaGraph_t* graph,
-                                              const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-                                              size_t* count) {
+MOCK_API cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
     return onStream(handle, [&](Stream& stream) {
         if (status == nullptr) return Status::InvalidValue;
         if (stream.legacy && capturesBlocking(stream.device)) return Status::CaptureImplicit;
-        uint64_t number = 0;
-        *status = static_cast<cudaStreamCaptureStatus>(captureState(stream, &number));
-        if (id != nullptr) *id = number;
-        // A recording has no graph or nodes to show before it has ended.
-        if (graph != nullptr) *graph = nullptr;
-        if (dependencies != nullptr) *dependencies = nullptr;
-        if (edges != nullptr) *edges = nullptr;
-        if (count != nullptr) *count = 0;
+        *status = static_cast<cudaStreamCaptureStatus>(captureState(stream));
         return Status::Ok;
     });
-}
-
-MOCK_API cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-    return cudaStreamGetCaptureInfo(handle, status, nullptr, nullptr, nullptr, nullptr, nullptr);
 }
 
 MOCK_API cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
@@ -71,15 +57,6 @@ MOCK_API cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* 
     CaptureMode old = exchangeThreadMode(static_cast<CaptureMode>(static_cast<int>(*mode)));
     *mode = static_cast<cudaStreamCaptureMode>(static_cast<int>(old));
     return cudaSuccess;
-}
-
-MOCK_API cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
-    return onGraph(handle, [&](Graph& graph) {
-        // Nodes have no handles here: only their number can be asked for.
-        if (nodes != nullptr || count == nullptr) return Status::InvalidValue;
-        *count = graph.recording->nodes.size();
-        return Status::Ok;
-    });
 }
 
 MOCK_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t handle, unsigned long long) {
@@ -95,11 +72,6 @@ MOCK_API cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream
         Stream* stream = findStream(streamHandle);
         return stream == nullptr ? Status::InvalidHandle : launchGraph(executable, *stream);
     });
-}
-
-MOCK_API cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream) {
-    return onExecutable(
-        handle, [&](Executable&) { return findStream(stream) == nullptr ? Status::InvalidHandle : Status::Ok; });
 }
 
 MOCK_API cudaError_t cudaGraphDestroy(cudaGraph_t handle) {

@@ -1,8 +1,7 @@
-// Every entry point runs through `guarded`: thread rules, sticky errors, and the thread's last error.
+// Every entry point runs through `guarded`: thread rules and the thread's last error.
 #pragma once
-#include "../../engine/runtime/sticky.h"
 #include "../../engine/runtime/runtime.h"
-#include "abi.h"
+#include "types.h"
 
 namespace mock::cuda {
 
@@ -16,7 +15,6 @@ template <class Body>
 cudaError_t guarded(Body body) {
     if (inHostFunction) return cudaErrorNotPermitted;
     if (deviceCount() == 0) return remember(cudaErrorNoDevice);
-    if (stickyStatus() != Status::Ok) return remember(translate(stickyStatus()));
     Status status = body();
     return status == Status::Ok ? cudaSuccess : remember(translate(status));
 }

@@ -1,6 +1,4 @@
 // Streams, launches and events.
-#include <algorithm>
-
 #include "../../engine/runtime/event.h"
 #include "guard.h"
 
@@ -9,12 +7,13 @@ using namespace mock::cuda;
 
 namespace {
 
-Status createStream(cudaStream_t* stream, unsigned flags, int priority) {
-    if (stream == nullptr || (flags & ~1u) != 0) return Status::InvalidValue;
-    priority = std::clamp(priority, -5, 0);
-    Stream* made = device(currentDevice()).createStream((flags & cudaStreamNonBlocking) == 0, flags, priority);
-    *stream = reinterpret_cast<cudaStream_t>(made);
-    return Status::Ok;
+cudaError_t createStream(cudaStream_t* stream, unsigned flags) {
+    return guarded([&] {
+        if (stream == nullptr || (flags & ~1u) != 0) return Status::InvalidValue;
+        Stream* made = device(currentDevice()).createStream((flags & cudaStreamNonBlocking) == 0, flags);
+        *stream = reinterpret_cast<cudaStream_t>(made);
+        return Status::Ok;
+    });
 }
 
 template <class Body>
@@ -25,28 +24,21 @@ cudaError_t onEvent(cudaEvent_t handle, Body body) {
     });
 }
 
-Status makeEvent(cudaEvent_t* event, unsigned flags) {
-    if (event == nullptr || (flags & ~7u) != 0) return Status::InvalidValue;
-    *event = reinterpret_cast<cudaEvent_t>(createEvent((flags & cudaEventDisableTiming) == 0));
-    return Status::Ok;
-}
-
 }  // namespace
 
-MOCK_API cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-    return guarded([&] { return createStream(stream, 0, 0); });
-}
+MOCK_API cudaError_t cudaStreamCreate(cudaStream_t* stream) { return createStream(stream, 0); }
 
 MOCK_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
-    return guarded([&] { return createStream(stream, flags, 0); });
+    return createStream(stream, flags);
 }
 
-MOCK_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
-    return guarded([&] { return createStream(stream, flags, priority); });
+/** Streams of all priorities are alike here. */
+MOCK_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int) {
+    return createStream(stream, flags);
 }
 
 MOCK_API cudaError_t cudaStreamDestroy(cudaStream_t handle) {
-    if (reinterpret_cast<uintptr_t>(handle) <= perThreadHandle) return remember(cudaErrorInvalidResourceHandle);
+    if (handle == nullptr) return remember(cudaErrorInvalidResourceHandle);
     return onStream(handle, [](Stream& stream) {
         device(stream.device).destroyStream(&stream);
         return Status::Ok;
@@ -56,34 +48,10 @@ MOCK_API cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 MOCK_API cudaError_t cudaStreamSynchronize(cudaStream_t handle) { return onStream(handle, synchronizeStream); }
 MOCK_API cudaError_t cudaStreamQuery(cudaStream_t handle) { return onStream(handle, queryStream); }
 
-MOCK_API cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-    return onStream(handle, [&](Stream& stream) {
-        if (priority == nullptr) return Status::InvalidValue;
-        *priority = stream.priority;
-        return Status::Ok;
-    });
-}
-
 MOCK_API cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
     return onStream(handle, [&](Stream& stream) {
         if (flags == nullptr) return Status::InvalidValue;
         *flags = stream.flags;
-        return Status::Ok;
-    });
-}
-
-MOCK_API cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
-    return onStream(handle, [&](Stream& stream) {
-        if (id == nullptr) return Status::InvalidValue;
-        *id = stream.id;
-        return Status::Ok;
-    });
-}
-
-MOCK_API cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* index) {
-    return onStream(handle, [&](Stream& stream) {
-        if (index == nullptr) return Status::InvalidValue;
-        *index = stream.device;
         return Status::Ok;
     });
 }
@@ -108,12 +76,12 @@ MOCK_API cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t eventH
     });
 }
 
-MOCK_API cudaError_t cudaEventCreate(cudaEvent_t* event) {
-    return guarded([&] { return makeEvent(event, 0); });
-}
-
 MOCK_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
-    return guarded([&] { return makeEvent(event, flags); });
+    return guarded([&] {
+        if (event == nullptr || (flags & ~7u) != 0) return Status::InvalidValue;
+        *event = reinterpret_cast<cudaEvent_t>(createEvent((flags & cudaEventDisableTiming) == 0));
+        return Status::Ok;
+    });
 }
 
 MOCK_API cudaError_t cudaEventRecord(cudaEvent_t eventHandle, cudaStream_t handle) {
@@ -121,10 +89,6 @@ MOCK_API cudaError_t cudaEventRecord(cudaEvent_t eventHandle, cudaStream_t handl
         Event* event = findEvent(eventHandle);
         return event == nullptr ? Status::InvalidHandle : event->record(stream);
     });
-}
-
-MOCK_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
-    return flags != 0 ? remember(cudaErrorInvalidValue) : cudaEventRecord(event, stream);
 }
 
 MOCK_API cudaError_t cudaEventQuery(cudaEvent_t handle) {

@@ -15,8 +15,6 @@ using namespace mock::hccl;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 socklen_t nameSocket(uint64_t digest, sockaddr_un* address) {
     *address = {};
     address->sun_family = AF_UNIX;
@@ -25,27 +23,23 @@ socklen_t nameSocket(uint64_t digest, sockaddr_un* address) {
     return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(length));
 }
 
-/** Repeats an attempt until it works or the time is over. */
+/** Repeats an attempt until it works. */
 template <class Attempt>
-bool persist(Clock::time_point end, Attempt attempt) {
-    while (!attempt()) {
-        if (Clock::now() > end) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return true;
+void persist(Attempt attempt) {
+    while (!attempt()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-HcclResult handOut(const char* call, uint64_t digest, int others, Clock::time_point end, UniqueId* id) {
+HcclResult handOut(const char* call, uint64_t digest, int others, UniqueId* id) {
     Result created = Segment::createId(id);
     if (created != Result::Ok) return translate(created, call);
-    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address;
     socklen_t length = nameSocket(digest, &address);
-    bool done = persist(end, [&] {
+    persist([&] {
         return bind(server, reinterpret_cast<sockaddr*>(&address), length) == 0 && listen(server, others) == 0;
     });
-    for (int i = 0; i < others && done; ++i) {
-        done = persist(end, [&] {
+    for (int i = 0; i < others; ++i) {
+        persist([&] {
             int client = accept(server, nullptr, nullptr);
             if (client < 0) return false;
             bool sent = write(client, id, sizeof *id) == static_cast<ssize_t>(sizeof *id);
@@ -54,20 +48,20 @@ HcclResult handOut(const char* call, uint64_t digest, int others, Clock::time_po
         });
     }
     close(server);
-    return done ? HCCL_SUCCESS : fail(HCCL_E_TIMEOUT, "%s: not all ranks of the table came in time", call);
+    return HCCL_SUCCESS;
 }
 
-HcclResult ask(const char* call, uint64_t digest, Clock::time_point end, UniqueId* id) {
+HcclResult ask(uint64_t digest, UniqueId* id) {
     sockaddr_un address;
     socklen_t length = nameSocket(digest, &address);
-    bool done = persist(end, [&] {
+    persist([&] {
         int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         bool got = connect(client, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
                    read(client, id, sizeof *id) == static_cast<ssize_t>(sizeof *id);
         close(client);
         return got;
     });
-    return done ? HCCL_SUCCESS : fail(HCCL_E_TIMEOUT, "%s: rank 0 of the table did not come in time", call);
+    return HCCL_SUCCESS;
 }
 
 HcclResult initialize(const char* call, const char* path, uint32_t rank, const HcclCommConfig* config, HcclComm* comm) {
@@ -78,23 +72,20 @@ HcclResult initialize(const char* call, const char* path, uint32_t rank, const H
     Options options;
     HcclResult read = readConfig(call, config, &options);
     if (read != HCCL_SUCCESS) return read;
-    auto limit = settings(options, device).joinLimit;
     RankTable table;
-    read = readRankTable(call, path, limit.count(), &table);
+    read = readRankTable(call, path, &table);
     if (read != HCCL_SUCCESS) return read;
     if (rank >= table.devices.size()) return fail(HCCL_E_PARA, "%s: rank %u is not in the table", call, rank);
-    int physical = vendorRuntime().physicalDevice(device);
-    if (table.devices[rank] != physical) {
+    if (table.devices[rank] != device) {
         return fail(HCCL_E_UNAVAIL, "%s: the table has rank %u on device %d, the thread is on %d", call, rank,
-                    table.devices[rank], physical);
+                    table.devices[rank], device);
     }
     // Several servers of a table may be this one machine.
     options.server = table.servers[rank];
     auto size = static_cast<uint32_t>(table.devices.size());
     UniqueId id;
-    Clock::time_point end = Clock::now() + limit;
-    HcclResult met = rank == 0 ? handOut(call, table.digest, static_cast<int>(size) - 1, end, &id)
-                               : ask(call, table.digest, end, &id);
+    HcclResult met =
+        rank == 0 ? handOut(call, table.digest, static_cast<int>(size) - 1, &id) : ask(table.digest, &id);
     return met == HCCL_SUCCESS ? join(call, size, rank, device, id, options, true, comm) : met;
 }
 

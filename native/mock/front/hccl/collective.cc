@@ -114,14 +114,13 @@ HcclResult check(const Call& call, const Comm& comm, Stream** stream) {
     HcclResult checked = checkType(call);
     if (checked == HCCL_SUCCESS && sends) checked = checkBuffer(call, ranks, call.send);
     if (checked == HCCL_SUCCESS && receives) checked = checkBuffer(call, ranks, call.recv);
-    if (checked == HCCL_SUCCESS && comm.suspended) checked = fail(HCCL_E_SUSPENDING, "%s: suspended", call.name);
     return checked == HCCL_SUCCESS ? findStream(call, ranks, stream) : checked;
 }
 
 size_t ranksOf(const std::shared_ptr<Comm>& comm) { return static_cast<size_t>(comm->ranks->size); }
 
-HcclResult inject(const Call& call, const Comm& comm, Fault* fault) {
-    Injection injection = injectInto(comm.ranks->rank);
+HcclResult injectInto(const Call& call, Fault* fault) {
+    Injection injection = inject();
     *fault = injection.fault;
     if (injection.code == 0) return HCCL_SUCCESS;
     return fail(static_cast<HcclResult>(injection.code), "%s: injected by MOCK_HCCL_FAIL_AT", call.name);
@@ -135,11 +134,8 @@ HcclResult issueOn(const std::shared_ptr<Comm>& comm, const Call& call) {
     if (checked != HCCL_SUCCESS) return checked;
     if (supports(call.name, ranksOf(comm)) == Support::DoesNothing) return HCCL_SUCCESS;
     Fault fault = Fault::None;
-    HcclResult injected = inject(call, *comm, &fault);
+    HcclResult injected = injectInto(call, &fault);
     if (injected != HCCL_SUCCESS) return injected;
-    if (Group::current().isOpen() && !isPointToPoint(call.kind)) {
-        fatal("%s inside HcclGroupStart and End: only HcclSend and HcclRecv are kept whole there", call.name);
-    }
     Operation operation{};
     operation.kind = call.kind;
     operation.send = call.send;
@@ -360,7 +356,7 @@ MOCK_API HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t itemNum,
     for (const Call& each : calls) {
         if (result == HCCL_SUCCESS) result = issueOn(comm, each);
     }
-    if (!Group::current().leave()) return result;
+    Group::current().leave();
     if (result != HCCL_SUCCESS) {
         Group::current().discard();
         return result;

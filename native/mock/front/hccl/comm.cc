@@ -1,10 +1,8 @@
 // Making and ending communicators.
 #include <algorithm>
-#include <cstring>
 #include <set>
-#include <thread>
 
-#include "../acl/functions.h"
+#include "../acl/release.h"
 #include "front.h"
 #include "rootinfo.h"
 #include "support.h"
@@ -21,8 +19,10 @@ std::atomic<uint64_t> unnamed{0};
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,
                 bool global, HcclComm* handle) {
     auto comm = std::make_shared<Comm>();
-    comm->ranks = std::make_shared<Communicator>(static_cast<int>(size), static_cast<int>(rank), device,
-                                                 settings(options, device));
+    Settings settings;
+    settings.rendezvous = true;
+    settings.physicalDevice = device + 1000 * options.server;
+    comm->ranks = std::make_shared<Communicator>(static_cast<int>(size), static_cast<int>(rank), device, settings);
     comm->isGlobal = global;
     comm->server = options.server;
     comm->busy = setting("MOCK_HCCL_DESTROY_AGAIN", 0);
@@ -82,32 +82,6 @@ MOCK_API HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* ro
 MOCK_API HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
                                                const HcclCommConfig* config, HcclComm* comm) {
     return initialize("HcclCommInitRootInfoConfig", nRanks, rootInfo, rank, config, true, comm);
-}
-
-MOCK_API HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
-    const char* call = "HcclCommInitAll";
-    if (devices == nullptr || comms == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
-    std::set<int32_t> distinct(devices, devices + ndev);
-    if (ndev == 0 || distinct.size() != ndev || *distinct.begin() < 0 ||
-        *distinct.rbegin() >= vendorRuntime().deviceCount()) {
-        return fail(HCCL_E_PARA, "%s: devices have to exist and to differ", call);
-    }
-    UniqueId id;
-    Result created = Segment::createId(&id);
-    if (created != Result::Ok) return translate(created, call);
-    std::vector<HcclResult> results(ndev);
-    std::vector<std::thread> threads;
-    for (uint32_t rank = 0; rank < ndev; ++rank) {
-        threads.emplace_back([&, rank] {
-            bool set = aclrtSetDevice(devices[rank]) == ACL_SUCCESS;
-            results[rank] = set ? join(call, ndev, rank, devices[rank], id, {}, true, &comms[rank]) : HCCL_E_RUNTIME;
-        });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (HcclResult result : results) {
-        if (result != HCCL_SUCCESS) return result;
-    }
-    return HCCL_SUCCESS;
 }
 
 MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t rankNum, uint32_t* rankIds,
@@ -171,45 +145,13 @@ MOCK_API HcclResult HcclCommDestroy(HcclComm handle) {
     return HCCL_SUCCESS;
 }
 
-MOCK_API HcclResult HcclGetRankSize(HcclComm handle, uint32_t* rankSize) {
-    if (handle == nullptr || rankSize == nullptr) return fail(HCCL_E_PTR, "HcclGetRankSize: null argument");
-    *rankSize = static_cast<uint32_t>(find("HcclGetRankSize", handle)->ranks->size);
-    return HCCL_SUCCESS;
-}
-
-MOCK_API HcclResult HcclGetRankId(HcclComm handle, uint32_t* rank) {
-    if (handle == nullptr || rank == nullptr) return fail(HCCL_E_PTR, "HcclGetRankId: null argument");
-    *rank = static_cast<uint32_t>(find("HcclGetRankId", handle)->ranks->rank);
-    return HCCL_SUCCESS;
-}
-
-MOCK_API HcclResult HcclGetCommName(HcclComm handle, char* commName) {
-    if (handle == nullptr || commName == nullptr) return fail(HCCL_E_PTR, "HcclGetCommName: null argument");
-    // All of it, so that a buffer that is too small is noticed.
-    std::memset(commName, 0, HCCL_COMM_NAME_BYTES);
-    std::snprintf(commName, HCCL_COMM_NAME_BYTES, "%s", find("HcclGetCommName", handle)->name.c_str());
-    return HCCL_SUCCESS;
-}
-
-MOCK_API HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm) {
-    if (commName == nullptr || comm == nullptr) return fail(HCCL_E_PTR, "HcclCommGetHandleWithName: null argument");
-    int device = threadDevice("HcclCommGetHandleWithName");
-    if (device < 0) return HCCL_E_RUNTIME;
-    *comm = named(device, commName);
-    return *comm != nullptr ? HCCL_SUCCESS : fail(HCCL_E_NOT_FOUND, "no communicator is named %s", commName);
-}
-
 MOCK_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* asyncError) {
     if (handle == nullptr || asyncError == nullptr) return fail(HCCL_E_PTR, "HcclGetCommAsyncError: null argument");
     auto comm = find("HcclGetCommAsyncError", handle);
     // The path of this chip hands the address on and writes nothing when nothing happened.
     if (chip() != Chip::A5) *asyncError = HCCL_SUCCESS;
-    if (comm->ranks->asyncCode() != 0) {
-        *asyncError = static_cast<HcclResult>(comm->ranks->asyncCode());
-    } else if (comm->ranks->asyncResult() == Result::InvalidUsage) {
-        *asyncError = HCCL_E_IN_STATUS;
-    } else if (comm->ranks->asyncResult() != Result::Ok) {
-        *asyncError = HCCL_E_REMOTE;
-    }
+    if (comm->ranks->asyncCode() != 0) *asyncError = static_cast<HcclResult>(comm->ranks->asyncCode());
     return HCCL_SUCCESS;
 }
+
+MOCK_API uint32_t HcclGetCommConfigCapability() { return acl::release.capability; }

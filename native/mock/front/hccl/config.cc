@@ -1,7 +1,6 @@
 // The structs a caller hands over, checked as the release the mock stands for does.
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 #include "../acl/release.h"
 #include "front.h"
@@ -10,26 +9,6 @@
 namespace mock::hccl {
 
 namespace {
-
-struct Last {
-    std::mutex mutex;
-    bool is = false;
-    HcclCommConfig config{};
-};
-
-Last& last() {
-    static auto* one = new Last();
-    return *one;
-}
-
-/** What is left of a caller's struct when only the fields of its version count. */
-HcclCommConfig known(const HcclCommConfig& config, const HcclCommConfig& defaults) {
-    // Where each version's fields end.
-    static constexpr size_t ends[] = {0, 32, 160, 288, 292, 300, 312, 316, 2098, 2226, 2240, 2248};
-    HcclCommConfig result = defaults;
-    std::memcpy(&result, &config, ends[std::min(config.version, acl::release.configVersion)]);
-    return result;
-}
 
 HcclCommConfig defaults() {
     HcclCommConfig config{};
@@ -124,18 +103,7 @@ HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* o
         options->name = own.hcclCommName;
     }
     if (own.version >= 3 && !isTerminated(own.hcclUdi)) return fail(HCCL_E_PARA, "%s: hcclUdi does not end", call);
-    if (own.version >= 8 && own.hcclExecTimeOut > 0) options->executionSeconds = own.hcclExecTimeOut;
-    std::lock_guard<std::mutex> lock(last().mutex);
-    last().is = true;
-    last().config = known(own, defaults());
     return HCCL_SUCCESS;
 }
 
 }  // namespace mock::hccl
-
-MOCK_API HcclResult mockHcclLastConfig(HcclCommConfig* config) {
-    std::lock_guard<std::mutex> lock(mock::hccl::last().mutex);
-    if (config == nullptr || !mock::hccl::last().is) return HCCL_E_NOT_FOUND;
-    *config = mock::hccl::last().config;
-    return HCCL_SUCCESS;
-}

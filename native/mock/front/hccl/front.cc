@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "../../engine/comm/registry.h"
-#include "../acl/functions.h"
 #include "../acl/link.h"
 #include "../acl/release.h"
 
@@ -17,12 +16,11 @@ const Vendor& vendor() {
     static const Vendor one = [] {
         char name[256] = "localhost";
         gethostname(name, sizeof name - 1);
-        const char* host = std::getenv("MOCK_HCCL_HOSTID");
         int version = acl::release.major * 100 + acl::release.minor;
         return Vendor{"MOCK_HCCL",
                       version,
                       false,
-                      std::hash<std::string>()(host != nullptr ? host : name),
+                      std::hash<std::string>()(name),
                       HCCL_E_INTERNAL,
                       HCCL_E_REMOTE,
                       ACL_ERROR_RT_MODEL_EXECUTE};
@@ -77,16 +75,14 @@ HcclResult translate(Result result, const char* call) {
                         call);
         case Result::InvalidArgument: return fail(HCCL_E_PARA, "%s: invalid argument", call);
         case Result::Remote: return fail(HCCL_E_REMOTE, "%s: a peer failed", call);
-        case Result::Timeout: return fail(HCCL_E_TIMEOUT, "%s: not all ranks came in time", call);
         default: return fail(HCCL_E_INTERNAL, "%s: ranks disagree, or internal error", call);
     }
 }
 
 int threadDevice(const char* call) {
-    int32_t device = -1;
-    if (aclrtGetDevice(&device) == ACL_SUCCESS) return device;
-    fail(HCCL_E_RUNTIME, "%s: this thread has set no device", call);
-    return -1;
+    int device = vendorRuntime().currentDevice();
+    if (device < 0) fail(HCCL_E_RUNTIME, "%s: this thread has set no device", call);
+    return device;
 }
 
 void noteThreadDevice(int device) { notedDevice = device; }
@@ -112,7 +108,6 @@ HcclResult enter(const char* call, HcclComm handle, std::shared_ptr<Comm>* comm)
 }
 
 HcclComm publish(std::shared_ptr<Comm> comm) {
-    vendorRuntime().users(comm->ranks->device).fetch_add(1);
     std::pair<int, std::string> key{comm->ranks->device, comm->name};
     auto handle = static_cast<HcclComm>(registry().publish(std::move(comm)));
     std::lock_guard<std::mutex> lock(names().mutex);
@@ -123,7 +118,6 @@ HcclComm publish(std::shared_ptr<Comm> comm) {
 bool retire(HcclComm handle) {
     auto comm = registry().find(handle);
     if (comm == nullptr || !registry().retire(handle)) return false;
-    vendorRuntime().users(comm->ranks->device).fetch_sub(1);
     std::lock_guard<std::mutex> lock(names().mutex);
     names().live.erase({comm->ranks->device, comm->name});
     return true;
@@ -133,18 +127,6 @@ HcclComm named(int device, const std::string& name) {
     std::lock_guard<std::mutex> lock(names().mutex);
     auto found = names().live.find({device, name});
     return found == names().live.end() ? nullptr : found->second;
-}
-
-Settings settings(const Options& options, int device) {
-    Settings result;
-    result.rendezvous = true;
-    result.physicalDevice = vendorRuntime().physicalDevice(device) + 1000 * options.server;
-    // Where the environment has no number that tests can wait for, there is one in milliseconds.
-    result.joinLimit =
-        std::chrono::milliseconds(setting("MOCK_HCCL_CONNECT_TIMEOUT_MS", setting("HCCL_CONNECT_TIMEOUT", 120) * 1000));
-    long seconds = options.executionSeconds > 0 ? options.executionSeconds : setting("HCCL_EXEC_TIMEOUT", 1836);
-    result.operationLimit = std::chrono::milliseconds(setting("MOCK_HCCL_EXEC_TIMEOUT_MS", seconds * 1000));
-    return result;
 }
 
 }  // namespace hccl

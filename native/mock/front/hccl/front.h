@@ -15,7 +15,6 @@ struct Comm {
     /** Made from a root info or a rank table: only such ones have sub-communicators. */
     bool isGlobal = true;
     int server = 0;
-    std::atomic<bool> suspended{false};
     /** Destroy calls that still answer AGAIN. */
     std::atomic<long> busy{0};
     /** One element on the device, for barriers. */
@@ -47,14 +46,10 @@ void noteCall(const char* call);
 /** What a caller's configuration comes to; null is the defaults. */
 struct Options {
     std::string name;
-    int executionSeconds = 0;
     /** The server this rank is on by its rank table. */
     int server = 0;
 };
 HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* options);
-
-/** How long joins and operations may take. */
-Settings settings(const Options& options, int device);
 
 /** Meets the other ranks and publishes the communicator. */
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,

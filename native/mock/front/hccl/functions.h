@@ -1,8 +1,7 @@
 // The signatures of libhccl.so and libhcomm.so.
 #pragma once
+#include "../../engine/base.h"
 #include "types.h"
-
-#define MOCK_API extern "C" __attribute__((visibility("default")))
 
 MOCK_API HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo);
 MOCK_API HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm);
@@ -13,41 +12,16 @@ MOCK_API HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint3
                                                   HcclComm* comm);
 MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* rankIds, uint64_t subCommId,
                                             uint32_t subCommRankId, HcclCommConfig* config, HcclComm* subComm);
-MOCK_API HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms);
 MOCK_API HcclResult HcclCommDestroy(HcclComm comm);
-MOCK_API HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize);
-MOCK_API HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank);
-MOCK_API HcclResult HcclGetCommName(HcclComm comm, char* commName);
-MOCK_API HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm);
 MOCK_API HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError);
 MOCK_API const char* HcclGetErrorString(HcclResult code);
 MOCK_API HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
-MOCK_API HcclResult HcclCommSuspend(HcclComm comm);
-MOCK_API HcclResult HcclCommResume(HcclComm comm);
-MOCK_API HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue value);
-MOCK_API HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* value);
 MOCK_API uint32_t HcclGetCommConfigCapability();
-MOCK_API HcclResult HcclCommWorkingDevNicSet(HcclComm comm, uint32_t* ranks, bool* useBackup, uint32_t nRanks);
-MOCK_API HcclResult HcclCommSetMemoryRange(HcclComm comm, void* base, size_t size, size_t alignment, uint64_t flags);
-MOCK_API HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void* base);
-MOCK_API HcclResult HcclCommActivateCommMemory(HcclComm comm, void* address, size_t size, size_t offset,
-                                               aclrtDrvMemHandle handle, uint64_t flags);
-MOCK_API HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void* address);
-MOCK_API HcclResult HcclCommRegister(HcclComm comm, void* address, uint64_t size, void** handle, uint32_t flag);
-MOCK_API HcclResult HcclCommDeregister(HcclComm comm, void* handle);
-MOCK_API HcclResult HcclCommExchangeMem(HcclComm comm, void* handle, uint32_t* peers, uint32_t count);
-MOCK_API HcclResult HcclGroupStart();
-MOCK_API HcclResult HcclGroupEnd();
-MOCK_API HcclResult HcclGroupStatusGet(bool* status);
-MOCK_API HcclResult HcclCommGetStatus(const char* commName, HcclCommStatus* status);
-
-/** Not of the vendor: the last configuration that was accepted, with what this release did not read at its default. */
-MOCK_API HcclResult mockHcclLastConfig(HcclCommConfig* config);
 
 /** Not of the vendor: 0 when the chip has a function for so many ranks, 1 when not, 2 when it then does nothing. */
 MOCK_API int mockHcclSupports(const char* function, uint32_t ranks);
 
-/** Not of the vendor: writes which functions made or used communicators since the last time, and answers how long the text is. */
+/** Not of the vendor: writes which functions made or used communicators since the last time; answers the length. */
 MOCK_API size_t mockHcclCalled(char* text, size_t bytes);
 
 MOCK_API HcclResult HcclAllReduce(void* send, void* recv, uint64_t count, HcclDataType type, HcclReduceOp op,

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 #include <sstream>
-#include <unistd.h>
 
 #include "front.h"
 #include "json.h"
@@ -135,7 +134,7 @@ HcclResult order(const char* call, std::vector<Entry> entries, RankTable* table)
 
 }  // namespace
 
-HcclResult readRankTable(const char* call, const char* path, long milliseconds, RankTable* table) {
+HcclResult readRankTable(const char* call, const char* path, RankTable* table) {
     char real[PATH_MAX];
     if (std::strlen(path) >= 4096) return wrong(call, "path is too long");
     if (realpath(path, real) == nullptr) return wrong(call, std::string("there is no file ") + path);
@@ -143,17 +142,15 @@ HcclResult readRankTable(const char* call, const char* path, long milliseconds, 
     if (length < 5 || std::strcmp(real + length - 5, ".json") != 0) {
         return fail(HCCL_E_INTERNAL, "%s: %s does not end in .json", call, real);
     }
+    std::ifstream file(real);
+    std::stringstream text;
+    text << file.rdbuf();
     Json top;
-    for (long waited = 0;; waited += 50) {
-        std::ifstream file(real);
-        std::stringstream text;
-        text << file.rdbuf();
-        top = Json();
-        if (!file.is_open() || !parseJson(text.str(), &top)) return wrong(call, "no JSON");
-        table->digest = std::hash<std::string>()(text.str() + real);
-        if (textOf(top, "status") == "completed") break;
-        if (waited >= milliseconds) return fail(HCCL_E_TIMEOUT, "%s: the rank table's status is not completed", call);
-        usleep(50000);
+    if (!file.is_open() || !parseJson(text.str(), &top)) return wrong(call, "no JSON");
+    table->digest = std::hash<std::string>()(text.str() + real);
+    // The real one waits for it, as long as for other ranks.
+    if (textOf(top, "status") != "completed") {
+        return fail(HCCL_E_TIMEOUT, "%s: the rank table's status is not completed", call);
     }
     std::string version = textOf(top, "version");
     if (version != "1.0" && version != "1.2") {

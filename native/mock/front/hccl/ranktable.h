@@ -15,7 +15,6 @@ struct RankTable {
     uint64_t digest = 0;
 };
 
-/** Waits for the file to become complete, for the time given. */
-HcclResult readRankTable(const char* call, const char* path, long milliseconds, RankTable* table);
+HcclResult readRankTable(const char* call, const char* path, RankTable* table);
 
 }  // namespace mock::hccl

@@ -14,34 +14,20 @@ typedef enum {
     HCCL_E_MEMORY = 3,
     HCCL_E_INTERNAL = 4,
     HCCL_E_NOT_SUPPORT = 5,
-    HCCL_E_NOT_FOUND = 6,
     HCCL_E_UNAVAIL = 7,
-    HCCL_E_SYSCALL = 8,
     HCCL_E_TIMEOUT = 9,
-    HCCL_E_OPEN_FILE_FAILURE = 10,
     HCCL_E_TCP_CONNECT = 11,
-    HCCL_E_ROCE_CONNECT = 12,
-    HCCL_E_TCP_TRANSFER = 13,
-    HCCL_E_ROCE_TRANSFER = 14,
     HCCL_E_RUNTIME = 15,
-    HCCL_E_DRV = 16,
-    HCCL_E_PROFILING = 17,
-    HCCL_E_CCE = 18,
-    HCCL_E_NETWORK = 19,
     HCCL_E_AGAIN = 20,
     HCCL_E_REMOTE = 21,
-    HCCL_E_SUSPENDING = 22,
-    HCCL_E_OPRETRY_FAIL = 23,
-    HCCL_E_OOM = 24,
-    HCCL_E_IN_STATUS = 1041
+    HCCL_E_OOM = 24
 } HcclResult;
 
 typedef enum {
     HCCL_REDUCE_SUM = 0,
     HCCL_REDUCE_PROD = 1,
     HCCL_REDUCE_MAX = 2,
-    HCCL_REDUCE_MIN = 3,
-    HCCL_REDUCE_RESERVED = 255
+    HCCL_REDUCE_MIN = 3
 } HcclReduceOp;
 
 typedef enum {
@@ -57,44 +43,18 @@ typedef enum {
     HCCL_DATA_TYPE_UINT32 = 9,
     HCCL_DATA_TYPE_FP64 = 10,
     HCCL_DATA_TYPE_BFP16 = 11,
-    HCCL_DATA_TYPE_INT128 = 12,
     HCCL_DATA_TYPE_HIF8 = 14,
     HCCL_DATA_TYPE_FP8E4M3 = 15,
     HCCL_DATA_TYPE_FP8E5M2 = 16,
-    HCCL_DATA_TYPE_FP8E8M0 = 17,
-    HCCL_DATA_TYPE_RESERVED = 255
+    HCCL_DATA_TYPE_FP8E8M0 = 17
 } HcclDataType;
 
 typedef enum { HCCL_SEND = 0, HCCL_RECV = 1, HCCL_SEND_RECV_RESERVED = 2 } HcclSendRecvType;
 
-typedef enum { HCCL_DETERMINISTIC = 0, HCCL_CONFIG_RESERVED = 1 } HcclConfig;
-
-typedef union {
-    int32_t value;
-} HcclConfigValue;
-
 typedef enum {
-    HCCL_COMM_CONFIG_BUFFER_SIZE = 0,
-    HCCL_COMM_CONFIG_DETERMINISTIC = 1,
-    HCCL_COMM_CONFIG_COMM_NAME = 2,
-    HCCL_COMM_CONFIG_OP_EXPANSION_MODE = 3,
     HCCL_COMM_CONFIG_SUPPORT_INIT_BY_ENV = 4,
-    HCCL_COMM_CONFIG_WORLD_RANKID = 5,
-    HCCL_COMM_CONFIG_JOBID = 6,
-    HCCL_COMM_CONFIG_ACLGRAPH_ZEROCOPY = 7,
-    HCCL_COMM_CONFIG_EXEC_TIMEOUT = 8,
-    HCCL_COMM_CONFIG_ALGO = 9,
-    HCCL_COMM_CONFIG_RETRY = 10,
-    HCCL_COMM_CONFIG_BUFFER_NAME = 11,
-    HCCL_COMM_CONFIG_RESERVED = 12
+    HCCL_COMM_CONFIG_WORLD_RANKID = 5
 } HcclCommConfigCapability;
-
-typedef enum {
-    HCCL_COMM_STATUS_READY = 0,
-    HCCL_COMM_STATUS_SUSPENDING = 1,
-    HCCL_COMM_STATUS_INVALID = 254,
-    HCCL_COMM_STATUS_RESERVED = 255
-} HcclCommStatus;
 
 #define HCCL_ROOT_INFO_BYTES 4108
 typedef struct {
@@ -150,4 +110,4 @@ static_assert(offsetof(HcclCommConfig, hcclExecTimeOut) == 316, "config");
 static_assert(offsetof(HcclCommConfig, hcclBufferName) == 2098, "config");
 static_assert(offsetof(HcclCommConfig, hcclQos) == 2228, "config");
 static_assert(offsetof(HcclCommConfig, hcclChannelSqDepth) == 2240, "config");
-static_assert(sizeof(HcclResult) == 4 && sizeof(HcclDataType) == 4 && sizeof(HcclConfigValue) == 4, "enums");
+static_assert(sizeof(HcclResult) == 4 && sizeof(HcclDataType) == 4, "enums");

@@ -59,8 +59,7 @@ ncclResult_t readReduction(Communicator& communicator, const Call& call, Reducti
 /** Memory of another device or of the host would be an illegal access in the kernel, much later. */
 bool isReachable(const Communicator& communicator, const void* address) {
     if (address == nullptr) return false;
-    int owner = vendorRuntime().deviceOf(address);
-    return owner == communicator.device || owner == RuntimeLink::pinned;
+    return vendorRuntime().deviceOf(address) == communicator.device;
 }
 
 ncclResult_t enqueue(const Call& call) {
@@ -75,7 +74,7 @@ ncclResult_t enqueue(const Call& call) {
     Reduction reduction;
     ncclResult_t read = readReduction(*communicator, call, &reduction);
     if (read != ncclSuccess) return read;
-    Injection injection = injectInto(communicator->rank);
+    Injection injection = inject();
     if (injection.code != 0) return fail(static_cast<ncclResult_t>(injection.code), "injected by MOCK_NCCL_FAIL_AT");
     if (call.count == 0) return ncclSuccess;
     bool root = call.root == communicator->rank;
@@ -119,11 +118,6 @@ MOCK_API ncclResult_t ncclAllGather(const void* send, void* receive, size_t coun
 MOCK_API ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
                                     ncclComm_t comm, cudaStream_t stream) {
     return issue({"Broadcast", Kind::Broadcast, send, receive, count, type, 0, root, comm, stream});
-}
-
-MOCK_API ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                                cudaStream_t stream) {
-    return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
 }
 
 MOCK_API ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,

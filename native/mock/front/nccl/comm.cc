@@ -1,8 +1,7 @@
-// Making, dividing and ending communicators.
+// Making, dividing and ending communicators, and their memory.
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <set>
 #include <thread>
 
 #include "front.h"
@@ -11,18 +10,6 @@ using namespace mock;
 using namespace mock::nccl;
 
 namespace {
-
-UniqueId parse(const ncclUniqueId& id) {
-    UniqueId result;
-    std::memcpy(&result, id.internal, sizeof result);
-    return result;
-}
-
-ncclUniqueId format(const UniqueId& id) {
-    ncclUniqueId result{};
-    std::memcpy(result.internal, &id, sizeof id);
-    return result;
-}
 
 /** Checks a configuration as the library does; null means the defaults, or the parent's settings. */
 ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
@@ -57,7 +44,7 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     return ncclSuccess;
 }
 
-ncclResult_t initialize(ncclComm_t* handle, int size, const UniqueId& id, int rank, int device,
+ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, int rank,
                         const ncclConfig_t* config, const char* call) {
     if (handle == nullptr) return fail(ncclInvalidArgument, "CommInitRank : comm argument is NULL");
     *handle = nullptr;
@@ -67,56 +54,17 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const UniqueId& id, int ra
     Settings settings;
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return read;
-    auto communicator = std::make_shared<Communicator>(size, rank, device, settings);
+    auto communicator = std::make_shared<Communicator>(size, rank, vendorRuntime().currentDevice(), settings);
     *handle = publish(communicator);
+    UniqueId parsed;
+    std::memcpy(&parsed, id.internal, sizeof parsed);
     Result result =
-        Group::current().add(Job{communicator, [communicator, id] { return communicator->initialize(id); }});
+        Group::current().add(Job{communicator, [communicator, parsed] { return communicator->initialize(parsed); }});
     if (result != Result::Ok && result != Result::InProgress) {
         retire(*handle);
         *handle = nullptr;
     }
     return translate(result, call);
-}
-
-/** A job of the parent's that, when it succeeds, makes the child and shows it to the caller. */
-using Divide = std::function<Result(Communicator& parent, Communicator::Membership* membership)>;
-
-ncclResult_t makeChild(ncclComm_t handle, ncclComm_t* child, const ncclConfig_t* config, const char* call,
-                       const Divide& divide) {
-    auto parent = find(handle);
-    ncclResult_t ready = ensureReady(parent, call);
-    if (ready != ncclSuccess) return ready;
-    if (child == nullptr) return fail(ncclInvalidArgument, "newcomm argument is NULL");
-    *child = nullptr;
-    Settings settings = parent->settings;
-    ncclResult_t read = readConfig(config, &settings);
-    if (read != ncclSuccess) return read;
-    Result result = Group::current().add(Job{parent, [=] {
-                                                 Communicator::Membership membership;
-                                                 Result divided = divide(*parent, &membership);
-                                                 if (divided != Result::Ok || membership.rank < 0) return divided;
-                                                 auto made = std::make_shared<Communicator>(
-                                                     membership.size, membership.rank, parent->device, settings);
-                                                 Result met = made->initialize(membership.id);
-                                                 if (met == Result::Ok) *child = publish(made);
-                                                 return met;
-                                             }});
-    return translate(result, call);
-}
-
-std::vector<int> allBut(const Communicator& communicator, const int* excluded, int count) {
-    std::set<int> out(excluded, excluded + count);
-    std::vector<int> rest;
-    for (int r = 0; r < communicator.size; ++r) {
-        if (out.count(r) == 0) rest.push_back(r);
-    }
-    return rest;
-}
-
-void drain(Communicator& communicator) {
-    // Graphs that captured the communicator's operations may still launch them.
-    while (communicator.captured.load() > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    vendorRuntime().await(*communicator.order);
 }
 
 }  // namespace
@@ -125,96 +73,44 @@ MOCK_API ncclResult_t ncclGetUniqueId(ncclUniqueId* out) {
     if (out == nullptr) return fail(ncclInvalidArgument, "GetUniqueId : out argument is NULL");
     UniqueId id;
     Result created = Segment::createId(&id);
-    if (created == Result::Ok) *out = format(id);
+    if (created == Result::Ok) {
+        *out = {};
+        std::memcpy(out->internal, &id, sizeof id);
+    }
     return translate(created, "ncclGetUniqueId");
 }
 
 MOCK_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank,
                                              ncclConfig_t* config) {
-    return inGroup(
-        initialize(comm, size, parse(id), rank, vendorRuntime().currentDevice(), config, "ncclCommInitRankConfig"));
+    return inGroup(initialize(comm, size, id, rank, config, "ncclCommInitRankConfig"));
 }
 
 MOCK_API ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank) {
-    return inGroup(
-        initialize(comm, size, parse(id), rank, vendorRuntime().currentDevice(), nullptr, "ncclCommInitRank"));
-}
-
-MOCK_API ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int size, int rank, int ids, ncclUniqueId* list,
-                                               ncclConfig_t* config) {
-    if (ids < 1 || ids > size || list == nullptr)
-        return inGroup(fail(ncclInvalidArgument, "improper usage of ncclCommInitRankScalable"));
-    return inGroup(initialize(comm, size, parse(list[0]), rank, vendorRuntime().currentDevice(), config,
-                              "ncclCommInitRankScalable"));
-}
-
-MOCK_API ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
-    if (comms == nullptr || count < 1) return fail(ncclInvalidArgument, "CommInitAll : invalid arguments");
-    std::set<int> used;
-    for (int i = 0; i < count; ++i) {
-        int index = devices == nullptr ? i : devices[i];
-        if (index < 0 || index >= vendorRuntime().deviceCount())
-            return fail(ncclInvalidArgument, "Invalid device requested");
-        if (!used.insert(index).second) return fail(ncclInvalidUsage, "Duplicate GPU detected");
-    }
-    UniqueId id;
-    if (Segment::createId(&id) != Result::Ok) return fail(ncclSystemError, "cannot create an id");
-    ncclGroupStart();
-    for (int i = 0; i < count; ++i) {
-        inGroup(initialize(comms + i, count, id, i, devices == nullptr ? i : devices[i], nullptr, "ncclCommInitAll"));
-    }
-    return ncclGroupEnd();
+    return inGroup(initialize(comm, size, id, rank, nullptr, "ncclCommInitRank"));
 }
 
 MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child, ncclConfig_t* config) {
+    const char* call = "ncclCommSplit";
     if (color < NCCL_SPLIT_NOCOLOR)
         return inGroup(fail(ncclInvalidArgument, "color must be NCCL_SPLIT_NOCOLOR or not negative"));
-    return inGroup(makeChild(comm, child, config, "ncclCommSplit",
-                             [=](Communicator& parent, Communicator::Membership* membership) {
-                                 return parent.split(color, key, allBut(parent, nullptr, 0), membership);
-                             }));
-}
-
-MOCK_API ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* child, ncclConfig_t* config,
-                                     int flags) {
     auto parent = find(comm);
-    if (parent == nullptr) return inGroup(fail(ncclInvalidArgument, "CommShrink : comm argument is NULL"));
-    bool valid = excluded != nullptr && count > 0 && count < parent->size;
-    for (int i = 0; valid && i < count; ++i) {
-        valid = excluded[i] >= 0 && excluded[i] < parent->size && excluded[i] != parent->rank;
-    }
-    if (!valid) return inGroup(fail(ncclInvalidArgument, "CommShrink : invalid list of excluded ranks"));
-    std::vector<int> rest = allBut(*parent, excluded, count);
-    if ((flags & NCCL_SHRINK_ABORT) != 0) parent->revoke();
-    return inGroup(makeChild(
-        comm, child, config, "ncclCommShrink",
-        [=](Communicator& self, Communicator::Membership* membership) { return self.split(0, 0, rest, membership); }));
-}
-
-MOCK_API ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* out) {
-    ncclResult_t ready = ensureReady(find(comm), "ncclCommGetUniqueId");
-    return ready != ncclSuccess ? ready : ncclGetUniqueId(out);
-}
-
-MOCK_API ncclResult_t ncclCommGrow(ncclComm_t comm, int size, const ncclUniqueId* id, int rank, ncclComm_t* child,
-                                   ncclConfig_t* config) {
-    if (comm == nullptr) {
-        if (id == nullptr) return inGroup(fail(ncclInvalidArgument, "CommGrow : a new rank needs the id"));
-        return inGroup(
-            initialize(child, size, parse(*id), rank, vendorRuntime().currentDevice(), config, "ncclCommGrow"));
-    }
-    auto parent = find(comm);
-    if (rank != -1 || (parent != nullptr && size <= parent->size)) {
-        return inGroup(fail(ncclInvalidArgument, "CommGrow : an existing rank passes -1 and a larger size"));
-    }
-    bool offers = id != nullptr;
-    UniqueId offered = offers ? parse(*id) : UniqueId{};
-    return inGroup(
-        makeChild(comm, child, config, "ncclCommGrow", [=](Communicator& self, Communicator::Membership* membership) {
-            membership->rank = self.rank;
-            membership->size = size;
-            return self.spreadId(offers ? &offered : nullptr, &membership->id);
-        }));
+    ncclResult_t ready = ensureReady(parent, call);
+    if (ready != ncclSuccess) return inGroup(ready);
+    if (child == nullptr) return inGroup(fail(ncclInvalidArgument, "newcomm argument is NULL"));
+    *child = nullptr;
+    Settings settings = parent->settings;
+    ncclResult_t read = readConfig(config, &settings);
+    if (read != ncclSuccess) return inGroup(read);
+    auto divide = [=] {
+        Communicator::Membership membership;
+        Result divided = parent->split(color, key, &membership);
+        if (divided != Result::Ok || membership.rank < 0) return divided;
+        auto made = std::make_shared<Communicator>(membership.size, membership.rank, parent->device, settings);
+        Result met = made->initialize(membership.id);
+        if (met == Result::Ok) *child = publish(made);
+        return met;
+    };
+    return inGroup(translate(Group::current().add(Job{parent, divide}), call));
 }
 
 MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
@@ -224,12 +120,11 @@ MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     if (communicator->isRevoked()) return inGroup(fail(ncclInvalidUsage, "CommFinalize : comm is revoked"));
     if (communicator->finalized.exchange(true))
         return inGroup(fail(ncclInvalidArgument, "CommFinalize : comm is already finalized"));
-    return inGroup(translate(Group::current().add(Job{communicator,
-                                                      [communicator] {
-                                                          vendorRuntime().await(*communicator->order);
-                                                          return Result::Ok;
-                                                      }}),
-                             "ncclCommFinalize"));
+    auto drain = [communicator] {
+        vendorRuntime().await(*communicator->order);
+        return Result::Ok;
+    };
+    return inGroup(translate(Group::current().add(Job{communicator, drain}), "ncclCommFinalize"));
 }
 
 MOCK_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
@@ -237,8 +132,11 @@ MOCK_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     auto communicator = find(comm);
     if (communicator == nullptr || !retire(comm))
         return fail(ncclInvalidArgument, "CommDestroy : comm is no live communicator");
-    while (communicator->inProgress) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    drain(*communicator);
+    // Graphs that captured the communicator's operations may still launch them.
+    while (communicator->inProgress || communicator->captured > 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    vendorRuntime().await(*communicator->order);
     return ncclSuccess;
 }
 
@@ -267,28 +165,16 @@ MOCK_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error
     return ncclSuccess;
 }
 
-namespace {
-
-template <class Value>
-ncclResult_t answer(ncclComm_t comm, int* out, const char* call, Value value) {
-    auto communicator = find(comm);
-    ncclResult_t ready = ensureReady(communicator, call);
-    if (ready == ncclInvalidArgument || ready == ncclInProgress) return ready;
-    if (out == nullptr) return fail(ncclInvalidArgument, "result argument is NULL");
-    *out = value(*communicator);
-    return ncclSuccess;
+MOCK_API ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
+    if (address == nullptr || bytes == 0) return fail(ncclInvalidArgument, "ncclMemAlloc : invalid argument");
+    if (vendorRuntime().deviceCount() == 0)
+        return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
+    Status status = vendorRuntime().allocate(address, bytes);
+    return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'out of memory'");
 }
 
-}  // namespace
-
-MOCK_API ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-    return answer(comm, count, "CommCount", [](const Communicator& c) { return c.size; });
-}
-
-MOCK_API ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-    return answer(comm, device, "CommCuDevice", [](const Communicator& c) { return c.device; });
-}
-
-MOCK_API ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-    return answer(comm, rank, "CommUserRank", [](const Communicator& c) { return c.rank; });
+MOCK_API ncclResult_t ncclMemFree(void* address) {
+    if (address == nullptr) return ncclSuccess;
+    Status status = vendorRuntime().release(address);
+    return status == Status::Ok ? ncclSuccess : fail(ncclUnhandledCudaError, "Cuda failure 'invalid argument'");
 }

@@ -105,18 +105,6 @@ ncclResult_t inGroup(ncclResult_t code) {
     return code;
 }
 
-ncclResult_t endGroup(bool launch) {
-    Group& group = Group::current();
-    if (!group.isOpen()) return fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
-    if (!group.leave()) return ncclSuccess;
-    ncclResult_t error = std::exchange(groupError, ncclSuccess);
-    if (error != ncclSuccess || !launch) {
-        group.discard();
-        return error;
-    }
-    return translate(group.flush(), "ncclGroupEnd");
-}
-
 const char* textOf(ncclResult_t code) {
     switch (static_cast<int>(code)) {
         case 0: return "no error";
@@ -149,14 +137,12 @@ MOCK_API ncclResult_t ncclGroupStart() {
     return ncclSuccess;
 }
 
-MOCK_API ncclResult_t ncclGroupEnd() { return mock::nccl::endGroup(true); }
-
-MOCK_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {
-    constexpr unsigned simulationMagic = 0x74685283;
-    if (info == nullptr || info->magic != simulationMagic) {
-        return mock::nccl::fail(ncclInvalidArgument,
-                                "ncclSimInfo_t argument not initialized via NCCL_SIM_INFO_INITIALIZER");
-    }
-    info->estimatedTime = 1.0f;
-    return mock::nccl::endGroup(false);
+MOCK_API ncclResult_t ncclGroupEnd() {
+    mock::Group& group = mock::Group::current();
+    if (!group.isOpen()) return mock::nccl::fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
+    if (!group.leave()) return ncclSuccess;
+    ncclResult_t error = std::exchange(mock::nccl::groupError, ncclSuccess);
+    if (error == ncclSuccess) return mock::nccl::translate(group.flush(), "ncclGroupEnd");
+    group.discard();
+    return error;
 }

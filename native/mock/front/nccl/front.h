@@ -4,7 +4,7 @@
 
 #include "../../engine/comm/group.h"
 #include "../../engine/comm/vendor.h"
-#include "abi.h"
+#include "types.h"
 
 namespace mock::nccl {
 
@@ -27,7 +27,6 @@ ncclResult_t ensureReady(const std::shared_ptr<Communicator>& communicator, cons
 
 /** Inside a group an error also comes out of its end. */
 ncclResult_t inGroup(ncclResult_t code);
-ncclResult_t endGroup(bool launch);
 
 const char* textOf(ncclResult_t code);
 

@@ -1,7 +1,10 @@
-// No include guard: check.cc includes this a second time inside a namespace to compare it with the real header.
+// The part of the NCCL ABI the mock speaks, written from its documentation. The glue of JavaCPP's presets, which is
+// compiled with the vendor's header, is what it is tried with.
+#pragma once
+#include <cstddef>
 
+typedef struct CUstream_st* cudaStream_t;
 typedef struct ncclComm* ncclComm_t;
-typedef struct ncclWindow_vidmem* ncclWindow_t;
 typedef struct {
     char internal[128];
 } ncclUniqueId;
@@ -72,13 +75,5 @@ typedef struct {
     int graphStreamOrdering;
 } ncclConfig_t;
 
-typedef struct {
-    size_t size;
-    unsigned int magic;
-    unsigned int version;
-    float estimatedTime;
-} ncclSimInfo_t;
-
 #define NCCL_API_MAGIC 0xcafebeef
 #define NCCL_SPLIT_NOCOLOR -1
-#define NCCL_SHRINK_ABORT 0x01

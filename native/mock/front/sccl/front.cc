@@ -2,14 +2,13 @@
 #include <cstring>
 #include <mutex>
 #include <set>
-#include <stdexcept>
-#include <string>
 
-#include "../../engine/base.h"
 #include "../tpudnn/functions.h"
+#include "../tpudnn/link.h"
 #include "functions.h"
 
 using mock::fatal;
+using mock::Kind;
 
 namespace {
 
@@ -39,51 +38,33 @@ const Comm& find(const char* call, scclComm_t handle) {
     return *reinterpret_cast<Comm*>(handle);
 }
 
-/** The real library throws a C++ exception through its C interface; MOCK_SCCL_REFUSAL chooses. */
-[[noreturn]] void refuse(const std::string& why) {
-    const char* mode = std::getenv("MOCK_SCCL_REFUSAL");
-    if (mode != nullptr && std::strcmp(mode, "throw") == 0) throw std::runtime_error(why);
-    fatal("%s (the real library throws an exception that nobody can catch)", why.c_str());
+/** What the real library does not know it answers with a C++ exception that nobody can catch. */
+void checkNumbers(const char* call, int type, int reduce) {
+    if (type < SCCL_DTYPE_FP32 || type > SCCL_DTYPE_BOOL) fatal("%s: SCCL has no data type %d", call, type);
+    if (reduce < SCCL_REDUCE_SUM || reduce > SCCL_REDUCE_PROD) fatal("%s: SCCL has no reduction %d", call, reduce);
 }
 
-bool answersRefusals() {
-    const char* mode = std::getenv("MOCK_SCCL_REFUSAL");
-    return mode != nullptr && std::strcmp(mode, "error") == 0;
+/** Codes that a test injects pass as they are. */
+scclResult_t issue(const char* call, Kind kind, const void* send, const void* recv, uint64_t count,
+                   scclDataType_t type, int reduce, int root, scclComm_t comm, scclHandle_t handle) {
+    const Comm& c = find(call, comm);
+    checkNumbers(call, type, reduce);
+    return static_cast<scclResult_t>(mockTpudnnIssue(
+        handle, {call, kind, send, recv, count, type, reduce, root, c.id, c.nRanks, c.rank, c.chipMap}));
 }
-
-bool knowsType(int type) { return type >= SCCL_DTYPE_FP32 && type <= SCCL_DTYPE_BOOL; }
-bool knowsReduction(int reduce) { return reduce >= SCCL_REDUCE_SUM && reduce <= SCCL_REDUCE_PROD; }
-
-tpudnnDataType_t translate(scclDataType_t type) {
-    if (!knowsType(type)) refuse("SCCL: data type " + std::to_string(static_cast<int>(type)));
-    return type == SCCL_DTYPE_BOOL ? TPUDNN_DTYPE_BOOL : static_cast<tpudnnDataType_t>(static_cast<int>(type));
-}
-
-tpudnnReduceType_t translate(scclReduceType_t reduce) {
-    if (!knowsReduction(reduce)) refuse("SCCL: reduction " + std::to_string(static_cast<int>(reduce)));
-    return static_cast<tpudnnReduceType_t>(static_cast<int>(reduce));
-}
-
-bool isRefused(scclDataType_t type) { return !knowsType(type) && answersRefusals(); }
-bool isRefused(scclReduceType_t reduce) { return !knowsReduction(reduce) && answersRefusals(); }
-
-/** Injected codes other than 1 pass as they are. */
-scclResult_t result(tpudnnStatus_t status) { return static_cast<scclResult_t>(static_cast<int>(status)); }
-
-void* plain(const void* address) { return const_cast<void*>(address); }
 
 }  // namespace
 
-MOCK_API void* scclPhysToVirt(scclHandle_t handle, uint64_t address) { return tpudnnPhysToVirt(handle, address); }
+MOCK_API void* scclPhysToVirt(scclHandle_t handle, uint64_t address) { return mockTpudnnTranslate(handle, address); }
 
-MOCK_API scclResult_t scclSetupC2CTopology() { return result(tpudnnSetupC2CTopology()); }
+MOCK_API scclResult_t scclSetupC2CTopology() { return static_cast<scclResult_t>(mockTpudnnSetupTopology()); }
 
-MOCK_API scclHandle_t scclCreateHandle(int deviceID) { return tpudnnCreate(deviceID); }
+MOCK_API scclHandle_t scclCreateHandle(int deviceID) { return mockTpudnnCreate(deviceID); }
 
-MOCK_API void scclDestoryHandle(scclHandle_t handle) { tpudnnDestroy(handle); }
+MOCK_API void scclDestoryHandle(scclHandle_t handle) { mockTpudnnDestroy(handle); }
 
 MOCK_API scclResult_t scclGetUniqueId(scclHandle_t handle, scclUniqueId* id) {
-    return result(tpudnnGetUniqueId(handle, id == nullptr ? nullptr : id->internal));
+    return static_cast<scclResult_t>(tpudnnGetUniqueId(handle, id == nullptr ? nullptr : id->internal));
 }
 
 MOCK_API scclResult_t scclCommInitRank(scclComm_t* comm, int nRanks, scclUniqueId id, int rank, const int* chipMap) {
@@ -116,71 +97,51 @@ MOCK_API scclResult_t scclCommDestroy(scclComm_t comm) {
 
 MOCK_API scclResult_t scclSend(const void* buff, uint64_t count, scclDataType_t type, int dstRank, scclComm_t comm,
                                scclHandle_t handle) {
-    const Comm& c = find("scclSend", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(
-        tpudnnC2CSend(handle, plain(buff), count, translate(type), dstRank, c.id, c.nRanks, c.rank, c.chipMap));
+    return issue("scclSend", Kind::Send, buff, nullptr, count, type, SCCL_REDUCE_SUM, dstRank, comm, handle);
 }
 
 MOCK_API scclResult_t scclRecv(const void* buff, uint64_t count, scclDataType_t type, int srcRank, scclComm_t comm,
                                scclHandle_t handle) {
-    const Comm& c = find("scclRecv", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(
-        tpudnnC2CRecv(handle, plain(buff), count, translate(type), srcRank, c.id, c.nRanks, c.rank, c.chipMap));
+    return issue("scclRecv", Kind::Receive, nullptr, buff, count, type, SCCL_REDUCE_SUM, srcRank, comm, handle);
 }
 
 MOCK_API scclResult_t scclAllGather(const void* send, void* recv, uint64_t sendCount, scclDataType_t type,
                                     scclComm_t comm, scclHandle_t handle) {
-    const Comm& c = find("scclAllGather", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CAllGather(handle, plain(send), sendCount, recv, sendCount, c.id, translate(type), c.nRanks,
-                                     c.rank, c.chipMap));
+    return issue("scclAllGather", Kind::AllGather, send, recv, sendCount, type, SCCL_REDUCE_SUM, 0, comm, handle);
 }
 
 MOCK_API scclResult_t scclBroadcast(void* buff, uint64_t count, scclDataType_t type, int root, scclComm_t comm,
                                     scclHandle_t handle) {
-    const Comm& c = find("scclBroadcast", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CBroadcast(handle, buff, count, translate(type), root, c.id, c.nRanks, c.rank, c.chipMap));
+    return issue("scclBroadcast", Kind::Broadcast, buff, buff, count, type, SCCL_REDUCE_SUM, root, comm, handle);
 }
 
 MOCK_API scclResult_t scclAllReduce(const void* send, void* recv, uint64_t count, scclDataType_t type,
                                     scclReduceType_t reduceType, scclComm_t comm, scclHandle_t handle) {
-    const Comm& c = find("scclAllReduce", comm);
-    if (isRefused(type) || isRefused(reduceType)) return scclInvalidArgument;
-    return result(tpudnnC2CAllReduce(handle, plain(send), recv, count, translate(type), translate(reduceType), c.id,
-                                     c.nRanks, c.rank, c.chipMap));
+    return issue("scclAllReduce", Kind::AllReduce, send, recv, count, type, reduceType, 0, comm, handle);
 }
 
 MOCK_API scclResult_t scclReduce(const void* send, void* recv, uint64_t count, scclDataType_t type,
                                  scclReduceType_t reduceType, int root, scclComm_t comm, scclHandle_t handle) {
-    const Comm& c = find("scclReduce", comm);
-    if (isRefused(type) || isRefused(reduceType)) return scclInvalidArgument;
-    return result(tpudnnC2CReduce(handle, plain(send), recv, count, translate(type), translate(reduceType), root, c.id,
-                                  c.nRanks, c.rank, c.chipMap));
+    return issue("scclReduce", Kind::Reduce, send, recv, count, type, reduceType, root, comm, handle);
 }
 
 MOCK_API scclResult_t scclGather(const void* send, void* recv, uint64_t sendCount, scclDataType_t type, int root,
                                  scclComm_t comm, scclHandle_t handle) {
-    const Comm& c = find("scclGather", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CGather(handle, plain(send), sendCount, recv, sendCount * static_cast<uint64_t>(c.nRanks),
-                                  translate(type), root, c.id, c.nRanks, c.rank, c.chipMap));
+    return issue("scclGather", Kind::Gather, send, recv, sendCount, type, SCCL_REDUCE_SUM, root, comm, handle);
 }
 
 MOCK_API scclResult_t scclScatter(const void* send, void* recv, uint64_t recvCount, scclDataType_t type, int root,
                                   scclComm_t comm, scclHandle_t handle) {
-    const Comm& c = find("scclScatter", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CScatter(handle, plain(send), translate(type), recv, recvCount, translate(type), root, c.id,
-                                   c.nRanks, c.rank, c.chipMap));
+    return issue("scclScatter", Kind::Scatter, send, recv, recvCount, type, SCCL_REDUCE_SUM, root, comm, handle);
 }
 
 MOCK_API scclResult_t scclAllToAll(const void* send, void* recv, uint64_t recvCount, scclDataType_t type,
                                    scclComm_t comm, scclHandle_t handle) {
-    const Comm& c = find("scclAllToAll", comm);
-    if (isRefused(type)) return scclInvalidArgument;
-    return result(tpudnnC2CAllToAll(handle, plain(send), translate(type), recv, recvCount, translate(type), c.id,
-                                    c.nRanks, c.rank, c.chipMap));
+    auto ranks = static_cast<uint64_t>(find("scclAllToAll", comm).nRanks);
+    // The count is of the whole buffer; the engine counts what goes to one rank.
+    if (recvCount == 0 || recvCount % ranks != 0) {
+        fatal("scclAllToAll: %llu elements cannot be divided among %llu ranks",
+              static_cast<unsigned long long>(recvCount), static_cast<unsigned long long>(ranks));
+    }
+    return issue("scclAllToAll", Kind::AllToAll, send, recv, recvCount / ranks, type, SCCL_REDUCE_SUM, 0, comm, handle);
 }

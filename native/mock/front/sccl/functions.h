@@ -2,8 +2,6 @@
 #pragma once
 #include "types.h"
 
-#define MOCK_API extern "C" __attribute__((visibility("default")))
-
 MOCK_API void* scclPhysToVirt(scclHandle_t handle, uint64_t address);
 MOCK_API scclResult_t scclSetupC2CTopology();
 MOCK_API scclHandle_t scclCreateHandle(int deviceID);

@@ -20,16 +20,9 @@ typedef enum {
     SCCL_DTYPE_FP16 = 1,
     SCCL_DTYPE_INT8 = 2,
     SCCL_DTYPE_UINT8 = 3,
-    SCCL_DTYPE_INT16 = 4,
     SCCL_DTYPE_UINT16 = 5,
     SCCL_DTYPE_INT32 = 6,
-    SCCL_DTYPE_UINT32 = 7,
     SCCL_DTYPE_BF16 = 8,
-    SCCL_DTYPE_INT4 = 9,
-    SCCL_DTYPE_UINT4 = 10,
-    SCCL_DTYPE_FP20 = 11,
-    SCCL_DTYPE_FP8E5M2 = 12,
-    SCCL_DTYPE_FP8E4M3 = 13,
     SCCL_DTYPE_INT64 = 14,
     SCCL_DTYPE_BOOL = 15,
     SCCL_DTYPE_UNKNOWN = -1
@@ -40,9 +33,7 @@ typedef enum {
     SCCL_REDUCE_SUM = 1,
     SCCL_REDUCE_MAX = 2,
     SCCL_REDUCE_MIN = 3,
-    SCCL_REDUCE_PROD = 4,
-    SCCL_REDUCE_L2 = 5,
-    SCCL_REDUCE_L1 = 6
+    SCCL_REDUCE_PROD = 4
 } scclReduceType_t;
 
 static_assert(sizeof(scclUniqueId) == 128 && alignof(scclUniqueId) == 1, "unique id");

@@ -4,14 +4,10 @@
 #include "../../engine/runtime/traits.h"
 #include "front.h"
 #include "link.h"
-#include "topology.h"
 
 namespace mock {
 
-const Traits& traits() {
-    static const Traits& one = *new Traits{allDevices(), -1, tpuErrorFailure};
-    return one;
-}
+const Traits traits{-1, tpuErrorFailure};
 
 }  // namespace mock
 
@@ -50,7 +46,7 @@ tpuError_t fail(tpuError_t code, const char* format, ...) {
 tpuError_t ready(const char* call) {
     if (!initialized) return fail(tpuErrorFailure, "%s: tpuInit was not called", call);
     if (currentDevice() < 0) return fail(tpuErrorNoDevice, "%s: this thread has set no device", call);
-    return translate(stickyStatus());
+    return tpuSuccess;
 }
 
 }  // namespace mock::tpu
@@ -69,41 +65,8 @@ MOCK_API tpuError_t tpuGetDeviceCount(int* count) {
     return tpuSuccess;
 }
 
-MOCK_API tpuError_t tpuGetDevice(int* index) {
-    if (index == nullptr) return tpuErrorInvalidParam;
-    // Unlike other calls this one is how a caller asks, so it is silent.
-    if (currentDevice() < 0) return tpuErrorNoDevice;
-    *index = currentDevice();
-    return tpuSuccess;
-}
-
 MOCK_API tpuError_t tpuSetDevice(int index) {
     if (!initialized) return fail(tpuErrorFailure, "tpuSetDevice: tpuInit was not called");
     return setCurrentDevice(index) == Status::Ok ? tpuSuccess
                                                  : fail(tpuErrorInvalidDevice, "tpuSetDevice: no device %d", index);
-}
-
-MOCK_API tpuError_t tpuSetupTopology() {
-    return withDevice("tpuSetupTopology", [] { return tpuSuccess; });
-}
-
-MOCK_API tpuError_t tpuGetTopology(tpuTopology_t** topology) {
-    return withDevice("tpuGetTopology", [&] {
-        if (topology == nullptr) return tpuErrorInvalidParam;
-        // The declared type is not what callers pass: a flat table of all pairs.
-        auto* table = reinterpret_cast<tpuTopology_t*>(topology);
-        for (int parent = 0; parent < deviceCount(); ++parent) {
-            for (int child = 0; child < deviceCount(); ++child) {
-                auto port = static_cast<int8_t>(isLinked(parent, child) ? 0 : -1);
-                *table++ = {static_cast<uint32_t>(deviceCount()),
-                            static_cast<uint16_t>(parent),
-                            static_cast<uint16_t>(child),
-                            0,
-                            0,
-                            port,
-                            port};
-            }
-        }
-        return tpuSuccess;
-    });
 }

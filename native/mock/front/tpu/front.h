@@ -1,7 +1,6 @@
 // What the parts of the TPU runtime front share.
 #pragma once
 #include "../../engine/runtime/runtime.h"
-#include "../../engine/runtime/sticky.h"
 #include "functions.h"
 
 namespace mock::tpu {
@@ -23,9 +22,8 @@ tpuError_t withDevice(const char* call, Body body) {
 template <class Body>
 tpuError_t withStream(const char* call, tpuStream_t handle, Body body) {
     return withDevice(call, [&]() -> tpuError_t {
-        auto bits = reinterpret_cast<uintptr_t>(handle);
-        if (bits == 0) return fail(tpuErrorInvalidValue, "%s: null stream", call);
-        Stream* stream = bits <= perThreadHandle ? nullptr : findStream(handle);
+        if (handle == nullptr) return fail(tpuErrorInvalidValue, "%s: null stream", call);
+        Stream* stream = findStream(handle);
         if (stream == nullptr) fatal("%s: %p is no live stream", call, static_cast<void*>(handle));
         if (stream->device == currentDevice()) return body(*stream);
         return fail(tpuErrorInvalidValue, "%s: the stream is on device %d, the thread on %d", call, stream->device,

@@ -9,13 +9,6 @@ using namespace mock::tpu;
 
 namespace {
 
-std::atomic<size_t> peaks[64];
-
-size_t used() {
-    DeviceMemory& memory = device(currentDevice()).memory;
-    return memory.capacity() - memory.available();
-}
-
 void checkRaw(const char* call, const void* address) {
     if (isTranslated(reinterpret_cast<uintptr_t>(address))) {
         fatal("%s: %p is a translated address; only SCCL and tpuDNN take those", call, address);
@@ -58,23 +51,12 @@ tpuError_t copyLater(const char* call, void* to, const void* from, size_t bytes,
     });
 }
 
-tpuError_t answer(const char* call, size_t* out, size_t value) {
-    if (out == nullptr) return fail(tpuErrorInvalidParam, "%s: null argument", call);
-    *out = value;
-    return tpuSuccess;
-}
-
-std::atomic<size_t>& peak() { return peaks[currentDevice() % 64]; }
-
 }  // namespace
 
 MOCK_API tpuError_t tpuMalloc(void** address, size_t bytes) {
     return withDevice("tpuMalloc", [&] {
         if (address == nullptr || bytes == 0) return fail(tpuErrorInvalidParam, "tpuMalloc: no place or no size");
-        Status status = allocate(address, bytes);
-        size_t now = used();
-        if (now > peak()) peak() = now;
-        return report("tpuMalloc", status);
+        return report("tpuMalloc", allocate(address, bytes));
     });
 }
 
@@ -108,25 +90,4 @@ MOCK_API tpuError_t tpuMemcpyD2HAsync(void* to, const void* from, size_t bytes, 
 
 MOCK_API tpuError_t tpuMemcpyD2DAsync(void* to, const void* from, size_t bytes, tpuStream_t stream) {
     return copyLater("tpuMemcpyD2DAsync", to, from, bytes, Direction::DeviceToDevice, stream);
-}
-
-MOCK_API tpuError_t tpuGetAllMemory(size_t* bytes) {
-    return withDevice("tpuGetAllMemory",
-                      [&] { return answer("tpuGetAllMemory", bytes, device(currentDevice()).memory.capacity()); });
-}
-
-MOCK_API tpuError_t tpuGetFreeMemory(size_t* bytes) {
-    return withDevice("tpuGetFreeMemory",
-                      [&] { return answer("tpuGetFreeMemory", bytes, device(currentDevice()).memory.available()); });
-}
-
-MOCK_API tpuError_t tpuGetPeakMemory(size_t* bytes) {
-    return withDevice("tpuGetPeakMemory", [&] { return answer("tpuGetPeakMemory", bytes, peak()); });
-}
-
-MOCK_API tpuError_t tpuResetPeakMemory() {
-    return withDevice("tpuResetPeakMemory", [] {
-        peak() = used();
-        return tpuSuccess;
-    });
 }

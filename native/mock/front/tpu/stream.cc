@@ -1,4 +1,4 @@
-// Streams, events, graphs and the little that is mocked of kernels.
+// Streams, events and the little that is mocked of kernels.
 #include <cstring>
 
 #include "../../engine/runtime/event.h"
@@ -22,40 +22,12 @@ tpuError_t withEvent(const char* call, tpuEvent_t handle, Body body) {
     });
 }
 
-bool crossesStreams() {
-    static const bool allowed = setting("MOCK_TPU_CROSS_STREAM_WAIT", 0) == 1;
-    return allowed;
-}
-
-template <class Body>
-tpuError_t withGraph(const char* call, tpuGraph_t handle, Body body) {
-    return withDevice(call, [&]() -> tpuError_t {
-        Graph* graph = findGraph(handle);
-        return graph == nullptr ? fail(tpuErrorInvalidValue, "%s: no live graph", call) : body(*graph);
-    });
-}
-
-template <class Body>
-tpuError_t withExecutable(const char* call, tpuGraphExec_t handle, Body body) {
-    return withDevice(call, [&]() -> tpuError_t {
-        Executable* executable = findExecutable(handle);
-        return executable == nullptr ? fail(tpuErrorInvalidValue, "%s: no live graph", call) : body(*executable);
-    });
-}
-
 }  // namespace
 
 MOCK_API tpuError_t tpuStreamCreate(tpuStream_t* stream) {
     return withDevice("tpuStreamCreate", [&] {
         if (stream == nullptr) return tpuErrorInvalidParam;
-        *stream = reinterpret_cast<tpuStream_t>(device(currentDevice()).createStream(false, 0, 0));
-        return tpuSuccess;
-    });
-}
-
-MOCK_API tpuError_t tpuStreamDestroy(tpuStream_t handle) {
-    return withStream("tpuStreamDestroy", handle, [](Stream& stream) {
-        device(stream.device).destroyStream(&stream);
+        *stream = reinterpret_cast<tpuStream_t>(device(currentDevice()).createStream(false, 0));
         return tpuSuccess;
     });
 }
@@ -65,19 +37,6 @@ MOCK_API tpuError_t tpuStreamSynchronize(tpuStream_t handle) {
         Status status = synchronizeStream(stream);
         int code = stream.error.exchange(0);
         return code != 0 ? static_cast<tpuError_t>(code) : translate(status);
-    });
-}
-
-MOCK_API tpuError_t tpuStreamWaitEvent(tpuStream_t streamHandle, tpuEvent_t handle) {
-    const char* call = "tpuStreamWaitEvent";
-    return withStream(call, streamHandle, [&](Stream& stream) {
-        return withEvent(call, handle, [&](Event& event) -> tpuError_t {
-            if (!event.isRecorded()) return fail(tpuErrorFailure, "%s: the event was never recorded", call);
-            if (event.recordedOn() != &stream && event.recordedOn() != nullptr && !crossesStreams()) {
-                return fail(tpuErrorInvalidValue, "%s: the event was recorded on another stream", call);
-            }
-            return translate(event.makeWait(stream));
-        });
     });
 }
 
@@ -120,7 +79,7 @@ MOCK_API tpuError_t tpuEventSynchronize(tpuEvent_t handle) {
         event.place().await();
         Stream* home = event.recordedOn();
         int code = home == nullptr ? 0 : home->error.exchange(0);
-        return code != 0 ? static_cast<tpuError_t>(code) : translate(stickyStatus());
+        return code != 0 ? static_cast<tpuError_t>(code) : tpuSuccess;
     });
 }
 
@@ -143,79 +102,4 @@ MOCK_API tpuKernelModule_t tpuKernelModuleLoad(const char* data, size_t bytes, t
 
 MOCK_API tpuKernelModule_t tpuKernelModuleLoadFromFile(const char* path, tpuStream_t stream) {
     return path != nullptr && access(path, R_OK) == 0 ? tpuKernelModuleLoad(path, 1, stream) : nullptr;
-}
-
-MOCK_API tpuError_t tpuKernelUnloadModule(tpuKernelModule_t module, tpuStream_t stream) {
-    return withStream("tpuKernelUnloadModule", stream, [&](Stream&) {
-        delete reinterpret_cast<char*>(module);
-        return tpuSuccess;
-    });
-}
-
-MOCK_API tpuError_t tpuKernelLaunch(tpuKernelModule_t, const char*, const void*, uint32_t, uint64_t, uint64_t,
-                                    tpuStream_t) {
-    return fail(tpuErrorNotSupported, "tpuKernelLaunch: the mock has no kernels of its own format");
-}
-
-MOCK_API tpuError_t tpuKernelLaunchAsync(tpuKernelModule_t, const char*, const void*, uint32_t, uint64_t, uint64_t,
-                                         tpuStream_t) {
-    return fail(tpuErrorNotSupported, "tpuKernelLaunchAsync: the mock has no kernels of its own format");
-}
-
-MOCK_API tpuError_t tpuStreamBeginCapture(tpuStream_t handle) {
-    return withStream("tpuStreamBeginCapture", handle,
-                      [](Stream& stream) { return translate(beginCapture(stream, CaptureMode::Relaxed)); });
-}
-
-MOCK_API tpuError_t tpuStreamEndCapture(tpuStream_t handle, tpuGraph_t* graph) {
-    return withStream("tpuStreamEndCapture", handle, [&](Stream& stream) {
-        if (graph == nullptr) return tpuErrorInvalidParam;
-        Graph* made = nullptr;
-        tpuError_t ended = translate(endCapture(stream, &made));
-        *graph = reinterpret_cast<tpuGraph_t>(made);
-        return ended;
-    });
-}
-
-MOCK_API tpuError_t tpuGraphInstantiate(tpuGraphExec_t* executable, tpuGraph_t handle, void*) {
-    return withGraph("tpuGraphInstantiate", handle, [&](Graph& graph) {
-        if (executable == nullptr) return tpuErrorInvalidParam;
-        *executable = reinterpret_cast<tpuGraphExec_t>(instantiate(graph));
-        return tpuSuccess;
-    });
-}
-
-MOCK_API tpuError_t tpuGraphLaunch(tpuGraphExec_t handle, tpuStream_t streamHandle) {
-    return withStream("tpuGraphLaunch", streamHandle, [&](Stream& stream) {
-        return withExecutable("tpuGraphLaunch", handle,
-                              [&](Executable& executable) { return translate(launchGraph(executable, stream)); });
-    });
-}
-
-MOCK_API tpuError_t tpuGraphDestroy(tpuGraph_t handle) {
-    return withGraph("tpuGraphDestroy", handle, [](Graph& graph) {
-        destroyGraph(&graph);
-        return tpuSuccess;
-    });
-}
-
-MOCK_API tpuError_t tpuGraphExecDestroy(tpuGraphExec_t handle) {
-    return withExecutable("tpuGraphExecDestroy", handle, [](Executable& executable) {
-        destroyExecutable(&executable);
-        return tpuSuccess;
-    });
-}
-
-MOCK_API tpuError_t mockTpuFill(float* data, float value, uint64_t count, tpuStream_t handle) {
-    return withStream("mockTpuFill", handle, [&](Stream& stream) {
-        void* arguments[] = {&data, &value, &count};
-        return translate(launchKernel(mockKernelFill, arguments, stream));
-    });
-}
-
-MOCK_API tpuError_t mockTpuBusy(uint64_t microseconds, tpuStream_t handle) {
-    return withStream("mockTpuBusy", handle, [&](Stream& stream) {
-        void* arguments[] = {&microseconds};
-        return translate(launchKernel(mockKernelBusy, arguments, stream));
-    });
 }

@@ -7,8 +7,6 @@
 typedef struct mockTpuStream* tpuStream_t;
 typedef struct mockTpuEvent* tpuEvent_t;
 typedef struct mockTpuModule* tpuKernelModule_t;
-typedef struct mockTpuGraph* tpuGraph_t;
-typedef struct mockTpuGraphExec* tpuGraphExec_t;
 
 typedef enum {
     tpuSuccess = 0,
@@ -23,15 +21,3 @@ typedef enum {
     tpuErrorMemoryAllocation = 9,
     tpuErrorKernelModuleLoad = 10
 } tpuError_t;
-
-typedef struct {
-    uint32_t device_num;
-    uint16_t parent_dev;
-    uint16_t child_dev;
-    uint8_t parent_pcie;
-    uint8_t child_pcie;
-    int8_t parent_port;
-    int8_t child_port;
-} tpuTopology_t;
-
-static_assert(sizeof(tpuTopology_t) == 12 && offsetof(tpuTopology_t, parent_port) == 10, "topology");

@@ -7,7 +7,9 @@
 
 #include "../../engine/comm/faults.h"
 #include "../../engine/comm/segment.h"
+#include "../sccl/types.h"
 #include "front.h"
+#include "link.h"
 #include "uuid.h"
 
 using namespace mock;
@@ -39,24 +41,6 @@ struct Meeting {
     }
 };
 
-struct Group {
-    const char* uuid;
-    int size;
-    int rank;
-    const int* chipMap;
-};
-
-struct Call {
-    const char* name;
-    Kind kind;
-    const void* send;
-    void* recv;
-    uint64_t count;
-    int type;
-    int reduce;
-    int root;
-};
-
 struct Meetings {
     std::mutex mutex;
     std::map<std::tuple<std::string, int, int>, std::shared_ptr<Meeting>> all;
@@ -69,14 +53,14 @@ Meetings& meetings() {
 
 bool toDataType(int type, DataType* result) {
     switch (type) {
-        case TPUDNN_DTYPE_FP32: *result = DataType::Float32; return true;
-        case TPUDNN_DTYPE_FP16: *result = DataType::Float16; return true;
-        case TPUDNN_DTYPE_BF16: *result = DataType::Bfloat16; return true;
-        case TPUDNN_DTYPE_INT8: *result = DataType::Int8; return true;
-        case TPUDNN_DTYPE_UINT8:
-        case TPUDNN_DTYPE_BOOL: *result = DataType::Uint8; return true;
-        case TPUDNN_DTYPE_INT32: *result = DataType::Int32; return true;
-        case TPUDNN_DTYPE_INT64: *result = DataType::Int64; return true;
+        case SCCL_DTYPE_FP32: *result = DataType::Float32; return true;
+        case SCCL_DTYPE_FP16: *result = DataType::Float16; return true;
+        case SCCL_DTYPE_BF16: *result = DataType::Bfloat16; return true;
+        case SCCL_DTYPE_INT8: *result = DataType::Int8; return true;
+        case SCCL_DTYPE_UINT8:
+        case SCCL_DTYPE_BOOL: *result = DataType::Uint8; return true;
+        case SCCL_DTYPE_INT32: *result = DataType::Int32; return true;
+        case SCCL_DTYPE_INT64: *result = DataType::Int64; return true;
         default: return false;
     }
 }
@@ -89,48 +73,48 @@ bool canReduce(DataType type) {
 
 ReduceOp toReduceOp(int reduce) {
     switch (reduce) {
-        case TPUDNN_REDUCE_SUM: return ReduceOp::Sum;
-        case TPUDNN_REDUCE_MAX: return ReduceOp::Max;
-        case TPUDNN_REDUCE_MIN: return ReduceOp::Min;
-        case TPUDNN_REDUCE_PROD: return ReduceOp::Prod;
+        case SCCL_REDUCE_SUM: return ReduceOp::Sum;
+        case SCCL_REDUCE_MAX: return ReduceOp::Max;
+        case SCCL_REDUCE_MIN: return ReduceOp::Min;
+        case SCCL_REDUCE_PROD: return ReduceOp::Prod;
         default: fatal("tpuDNN: no reduction %d", reduce);
     }
 }
 
 /** The library checks none of this: what it would do then is anybody's guess. */
-void checkGroup(const Call& call, const Handle& handle, const Group& group) {
-    if (group.size < 2) fatal("%s: %d rank; a lone rank is not SCCL's business", call.name, group.size);
-    if (group.size > mostRanks) fatal("%s: %d ranks, more than %d", call.name, group.size, mostRanks);
-    if (group.rank < 0 || group.rank >= group.size) fatal("%s: rank %d of %d", call.name, group.rank, group.size);
-    if (!areDistinct(group.size, group.chipMap)) {
+void checkGroup(const Request& call, const Handle& handle) {
+    if (call.size < 2) fatal("%s: %d rank; a lone rank is not SCCL's business", call.name, call.size);
+    if (call.size > mostRanks) fatal("%s: %d ranks, more than %d", call.name, call.size, mostRanks);
+    if (call.rank < 0 || call.rank >= call.size) fatal("%s: rank %d of %d", call.name, call.rank, call.size);
+    if (!areDistinct(call.size, call.chipMap)) {
         fatal("%s: the chip map names a chip twice, or one that is not there", call.name);
     }
-    if (setting("MOCK_SCCL_RING", 0) == 1 && !isRing(group.size, group.chipMap)) {
+    if (setting("MOCK_SCCL_RING", 0) == 1 && !isRing(call.size, call.chipMap)) {
         fatal("%s: the chip map is no ring", call.name);
     }
-    if (group.chipMap[group.rank] != handle.device) {
-        fatal("%s: rank %d is chip %d by the chip map, the handle is on chip %d", call.name, group.rank,
-              group.chipMap[group.rank], handle.device);
+    if (call.chipMap[call.rank] != handle.device) {
+        fatal("%s: rank %d is chip %d by the chip map, the handle is on chip %d", call.name, call.rank,
+              call.chipMap[call.rank], handle.device);
     }
     bool rooted = call.kind == Kind::Broadcast || call.kind == Kind::Reduce || call.kind >= Kind::Gather;
-    if (rooted && (call.root < 0 || call.root >= group.size)) fatal("%s: no rank %d", call.name, call.root);
-    if (isPointToPoint(call.kind) && call.root == group.rank) fatal("%s: to or from itself", call.name);
+    if (rooted && (call.root < 0 || call.root >= call.size)) fatal("%s: no rank %d", call.name, call.root);
+    if (isPointToPoint(call.kind) && call.root == call.rank) fatal("%s: to or from itself", call.name);
     if (call.count == 0) fatal("%s: nothing is known of a count of 0; skip the call", call.name);
 }
 
-std::shared_ptr<Meeting> meetingOf(const Call& call, const Handle& handle, const Group& group) {
+std::shared_ptr<Meeting> meetingOf(const Request& call, const Handle& handle) {
     UniqueId id;
-    if (group.uuid == nullptr || !parseUuid(group.uuid, &id)) {
+    if (call.uuid == nullptr || !parseUuid(call.uuid, &id)) {
         fatal("%s: the 128 bytes are not what scclGetUniqueId wrote", call.name);
     }
     std::lock_guard<std::mutex> lock(meetings().mutex);
-    auto& meeting = meetings().all[{std::string(group.uuid), group.size, group.rank}];
-    std::vector<int> chips(group.chipMap, group.chipMap + group.size);
+    auto& meeting = meetings().all[{std::string(call.uuid), call.size, call.rank}];
+    std::vector<int> chips(call.chipMap, call.chipMap + call.size);
     if (meeting == nullptr) {
         meeting = std::make_shared<Meeting>();
         Settings settings;
         settings.rendezvous = true;
-        meeting->ranks = std::make_shared<Communicator>(group.size, group.rank, handle.device, settings);
+        meeting->ranks = std::make_shared<Communicator>(call.size, call.rank, handle.device, settings);
         meeting->id = id;
         meeting->chips = chips;
     }
@@ -144,9 +128,9 @@ struct Sizes {
 };
 
 /** How many elements each buffer has to have on this rank, whether they are used or not. */
-Sizes sizes(const Call& call, const Group& group) {
-    auto ranks = static_cast<uint64_t>(group.size);
-    bool root = group.rank == call.root;
+Sizes sizes(const Request& call) {
+    auto ranks = static_cast<uint64_t>(call.size);
+    bool root = call.rank == call.root;
     switch (call.kind) {
         case Kind::AllGather: return {call.count, call.count * ranks};
         case Kind::Gather: return {call.count, root ? call.count * ranks : call.count};
@@ -158,26 +142,26 @@ Sizes sizes(const Call& call, const Group& group) {
     }
 }
 
-bool mayBeInPlace(const Call& call, const Group& group) {
+bool mayBeInPlace(const Request& call) {
     return call.kind == Kind::AllReduce || call.kind == Kind::Broadcast ||
-           (call.kind == Kind::Reduce && group.rank == call.root);
+           (call.kind == Kind::Reduce && call.rank == call.root);
 }
 
 bool overlap(const char* a, uint64_t aBytes, const char* b, uint64_t bBytes) {
     return a < b + bBytes && b < a + aBytes;
 }
 
-tpudnnStatus_t issue(tpudnnHandle_t handleAddress, const Call& call, const Group& group) {
+int issue(tpudnnHandle_t handleAddress, const Request& call) {
     Handle& handle = find(call.name, handleAddress);
     tpudnnStatus_t usable = ready(call.name, handle);
     if (usable != TPUDNN_STATUS_SUCCESS) return usable;
-    checkGroup(call, handle, group);
+    checkGroup(call, handle);
     DataType type;
     if (!toDataType(call.type, &type)) return fail("%s: data type %d is not moved", call.name, call.type);
     if (isReducing(call.kind) && !canReduce(type)) return fail("%s: data type %d is not reduced", call.name, call.type);
-    auto meeting = meetingOf(call, handle, group);
-    Injection injection = injectInto(group.rank);
-    if (injection.code != 0) return static_cast<tpudnnStatus_t>(injection.code);
+    auto meeting = meetingOf(call, handle);
+    Injection injection = inject();
+    if (injection.code != 0) return injection.code;
 
     Operation operation{};
     operation.kind = call.kind;
@@ -187,26 +171,27 @@ tpudnnStatus_t issue(tpudnnHandle_t handleAddress, const Call& call, const Group
     operation.root = call.root;
     operation.fault = injection.fault;
     uint64_t width = sizeOf(type);
-    Sizes elements = sizes(call, group);
+    Sizes elements = sizes(call);
     if (elements.send > 0) operation.send = rawOf(call.name, handle, call.send);
     if (elements.recv > 0) operation.receive = rawOf(call.name, handle, call.recv);
-    if (elements.send > 0 && elements.recv > 0 && !mayBeInPlace(call, group) &&
+    if (elements.send > 0 && elements.recv > 0 && !mayBeInPlace(call) &&
         overlap(static_cast<const char*>(operation.send), elements.send * width,
                 static_cast<const char*>(operation.receive), elements.recv * width)) {
         fatal("%s: the buffers overlap, of which nothing is known", call.name);
     }
-    bool scratch = (call.kind == Kind::Reduce || call.kind == Kind::Gather) && group.rank != call.root;
+    bool scratch = (call.kind == Kind::Reduce || call.kind == Kind::Gather) && call.rank != call.root;
     auto task = [meeting, operation, elements, width, scratch, name = call.name] {
         meeting->meet();
         // Buffers that this rank does not need have to be there all the same, and may be written.
         if (elements.send > 0) vendorRuntime().view(operation.send, elements.send * width, name);
         if (elements.recv > 0) {
             char* place = vendorRuntime().view(operation.receive, elements.recv * width, name);
-            if (scratch && place != nullptr) std::memset(place, 0xfd, elements.recv * width);
+            if (scratch) std::memset(place, 0xfd, elements.recv * width);
         }
         meeting->ranks->run({operation});
     };
-    return submit(handle, task, meeting->ranks->order);
+    submit(handle, task, meeting->ranks->order);
+    return TPUDNN_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -221,72 +206,4 @@ MOCK_API tpudnnStatus_t tpudnnGetUniqueId(tpudnnHandle_t handle, char* out) {
     return TPUDNN_STATUS_SUCCESS;
 }
 
-MOCK_API tpudnnStatus_t tpudnnC2CSend(tpudnnHandle_t handle, void* buff, uint64_t count, tpudnnDataType_t type,
-                                      int peer, const char* uuid, int nranks, int rank, const int* chipMap) {
-    return issue(handle, {"scclSend", Kind::Send, buff, nullptr, count, type, 0, peer}, {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CRecv(tpudnnHandle_t handle, void* buff, uint64_t count, tpudnnDataType_t type,
-                                      int peer, const char* uuid, int nranks, int rank, const int* chipMap) {
-    return issue(handle, {"scclRecv", Kind::Receive, nullptr, buff, count, type, 0, peer},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CBroadcast(tpudnnHandle_t handle, void* buff, uint64_t count, tpudnnDataType_t type,
-                                           int root, const char* uuid, int nranks, int rank, const int* chipMap) {
-    return issue(handle, {"scclBroadcast", Kind::Broadcast, buff, buff, count, type, 0, root},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CAllReduce(tpudnnHandle_t handle, void* send, void* recv, uint64_t count,
-                                           tpudnnDataType_t type, tpudnnReduceType_t reduce, const char* uuid,
-                                           int nranks, int rank, const int* chipMap) {
-    return issue(handle, {"scclAllReduce", Kind::AllReduce, send, recv, count, type, reduce, 0},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CReduce(tpudnnHandle_t handle, void* send, void* recv, uint64_t count,
-                                        tpudnnDataType_t type, tpudnnReduceType_t reduce, int root, const char* uuid,
-                                        int nranks, int rank, const int* chipMap) {
-    return issue(handle, {"scclReduce", Kind::Reduce, send, recv, count, type, reduce, root},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CGather(tpudnnHandle_t handle, void* send, uint64_t sendCount, void* recv,
-                                        uint64_t recvCount, tpudnnDataType_t type, int root, const char* uuid,
-                                        int nranks, int rank, const int* chipMap) {
-    if (recvCount != sendCount * static_cast<uint64_t>(nranks))
-        return fail("tpudnnC2CGather: recv_count is not the total");
-    return issue(handle, {"scclGather", Kind::Gather, send, recv, sendCount, type, 0, root},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CAllGather(tpudnnHandle_t handle, void* send, uint64_t sendCount, void* recv,
-                                           uint64_t recvCount, const char* uuid, tpudnnDataType_t type, int nranks,
-                                           int rank, const int* chipMap) {
-    if (recvCount != sendCount) return fail("tpudnnC2CAllGather: both counts are one rank's");
-    return issue(handle, {"scclAllGather", Kind::AllGather, send, recv, sendCount, type, 0, 0},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CScatter(tpudnnHandle_t handle, void* send, tpudnnDataType_t sendType, void* recv,
-                                         uint64_t recvCount, tpudnnDataType_t recvType, int root, const char* uuid,
-                                         int nranks, int rank, const int* chipMap) {
-    if (sendType != recvType) return fail("tpudnnC2CScatter: types differ");
-    return issue(handle, {"scclScatter", Kind::Scatter, send, recv, recvCount, recvType, 0, root},
-                 {uuid, nranks, rank, chipMap});
-}
-
-MOCK_API tpudnnStatus_t tpudnnC2CAllToAll(tpudnnHandle_t handle, void* send, tpudnnDataType_t sendType, void* recv,
-                                          uint64_t recvCount, tpudnnDataType_t recvType, const char* uuid, int nranks,
-                                          int rank, const int* chipMap) {
-    if (sendType != recvType) return fail("tpudnnC2CAllToAll: types differ");
-    auto ranks = static_cast<uint64_t>(nranks);
-    // The count is of the whole buffer; the engine counts what goes to one rank.
-    if (recvCount == 0 || recvCount % ranks != 0) {
-        fatal("scclAllToAll: %llu elements cannot be divided among %d ranks",
-              static_cast<unsigned long long>(recvCount), nranks);
-    }
-    return issue(handle, {"scclAllToAll", Kind::AllToAll, send, recv, recvCount / ranks, recvType, 0, 0},
-                 {uuid, nranks, rank, chipMap});
-}
+MOCK_API int mockTpudnnIssue(tpudnnHandle_t handle, const Request& request) { return issue(handle, request); }

@@ -33,7 +33,7 @@ Handle& find(const char* call, tpudnnHandle_t handle);
 /** The thread has to be on the handle's device. */
 tpudnnStatus_t ready(const char* call, const Handle& handle);
 
-tpudnnStatus_t submit(Handle& handle, Task task, std::shared_ptr<Order> order);
+void submit(Handle& handle, Task task, std::shared_ptr<Order> order);
 
 /** The raw address behind one that this device's handle has translated; ends the process for any other. */
 void* rawOf(const char* call, const Handle& handle, const void* address);

@@ -4,9 +4,8 @@
 
 #include "../../engine/runtime/handles.h"
 #include "../tpu/address.h"
-#include "../tpu/functions.h"
 #include "front.h"
-#include "runtime.h"
+#include "link.h"
 
 namespace mock {
 
@@ -17,7 +16,12 @@ const Vendor& vendor() {
 
 // libtpudnn is loaded before libtpurt and does not name it as a dependency, so it looks for it when it is needed.
 RuntimeLink& vendorRuntime() {
-    static RuntimeLink& link = *tpudnn::runtimeFunction<RuntimeLink* (*)()>("mockTpuRuntime")();
+    static RuntimeLink& link = *[] {
+        void* library = dlopen("libtpurt.so", RTLD_NOW | RTLD_NOLOAD);
+        void* found = library == nullptr ? nullptr : dlsym(library, "mockTpuRuntime");
+        if (found == nullptr) fatal("tpuDNN: libtpurt is not loaded");
+        return reinterpret_cast<RuntimeLink* (*)()>(found)();
+    }();
     return link;
 }
 
@@ -28,11 +32,6 @@ namespace {
 Handles<Handle>& handles() {
     static auto* all = new Handles<Handle>(size_t(1) << 12, true);
     return *all;
-}
-
-bool caches() {
-    static const bool value = setting("MOCK_TPUDNN_CACHE", 1) == 1;
-    return value;
 }
 
 tpudnnHandle_t make(int device, Stream* stream, bool ownsStream) {
@@ -55,18 +54,7 @@ bool flush(Handle& handle) {
     return fine;
 }
 
-void* symbol(const char* name) {
-    void* found = dlsym(RTLD_DEFAULT, name);
-    if (found != nullptr) return found;
-    void* library = dlopen("libtpurt.so", RTLD_NOW | RTLD_NOLOAD);
-    found = library == nullptr ? nullptr : dlsym(library, name);
-    if (found == nullptr) fatal("tpuDNN: libtpurt is not loaded (%s)", name);
-    return found;
-}
-
 }  // namespace
-
-void* runtimeSymbol(const char* name) { return symbol(name); }
 
 Handle& find(const char* call, tpudnnHandle_t handle) {
     Handle* found = handles().find(handle);
@@ -91,13 +79,9 @@ tpudnnStatus_t ready(const char* call, const Handle& handle) {
     return fail("%s: the thread is on device %d, the handle on %d", call, device, handle.device);
 }
 
-tpudnnStatus_t submit(Handle& handle, Task task, std::shared_ptr<Order> order) {
-    {
-        std::lock_guard<std::mutex> lock(handle.mutex);
-        handle.waiting.push_back({std::move(task), std::move(order)});
-    }
-    bool fine = caches() || flush(handle);
-    return fine ? TPUDNN_STATUS_SUCCESS : fail("tpuDNN: the runtime refused an operation");
+void submit(Handle& handle, Task task, std::shared_ptr<Order> order) {
+    std::lock_guard<std::mutex> lock(handle.mutex);
+    handle.waiting.push_back({std::move(task), std::move(order)});
 }
 
 void* rawOf(const char* call, const Handle& handle, const void* address) {
@@ -116,39 +100,17 @@ void* rawOf(const char* call, const Handle& handle, const void* address) {
 using namespace mock;
 using namespace mock::tpudnn;
 
-MOCK_API tpudnnHandle_t tpudnnCreate(int deviceID) {
-    if (vendorRuntime().currentDevice() != deviceID) {
-        fail("tpudnnCreate: the thread is on device %d, asked for %d", vendorRuntime().currentDevice(), deviceID);
-        return nullptr;
-    }
-    tpuStream_t stream = nullptr;
-    if (runtimeFunction<decltype(&tpuStreamCreate)>("tpuStreamCreate")(&stream) != tpuSuccess) return nullptr;
-    return make(deviceID, vendorRuntime().findStream(stream), true);
-}
-
 MOCK_API tpudnnHandle_t tpudnnHandleFromStream(int deviceID, void* stream, void* module) {
     Stream* found = stream == nullptr ? nullptr : vendorRuntime().findStream(stream);
     if (found == nullptr || found->device != deviceID || vendorRuntime().currentDevice() != deviceID) {
         fail("tpudnnHandleFromStream: no live stream of device %d, or the thread is on another", deviceID);
         return nullptr;
     }
-    if (module == nullptr && setting("MOCK_TPUDNN_NULL_MODULE", 0) == 0) {
+    if (module == nullptr) {
         fail("tpudnnHandleFromStream: no kernel module");
         return nullptr;
     }
     return make(deviceID, found, false);
-}
-
-MOCK_API void tpudnnDestroy(tpudnnHandle_t handle) {
-    Handle& found = find("tpudnnDestroy", handle);
-    {
-        std::lock_guard<std::mutex> lock(found.mutex);
-        if (!found.waiting.empty()) fatal("tpudnnDestroy: %zu operations were never flushed", found.waiting.size());
-    }
-    if (found.ownsStream && !vendorRuntime().isIdle(*found.stream))
-        fatal("tpudnnDestroy: operations still run; use tpudnnSync");
-    // The stream behind a handle goes with the process: nobody else has it, and nothing runs on it.
-    handles().destroy(&found);
 }
 
 MOCK_API tpudnnStatus_t tpudnnFlush(tpudnnHandle_t handle) {
@@ -165,37 +127,30 @@ MOCK_API tpudnnStatus_t tpudnnSync(tpudnnHandle_t handle) {
     return TPUDNN_STATUS_SUCCESS;
 }
 
-MOCK_API void* tpudnnPhysToVirt(tpudnnHandle_t handle, uint64_t address) {
-    Handle& found = find("tpudnnPhysToVirt", handle);
+MOCK_API tpudnnHandle_t mockTpudnnCreate(int device) {
+    if (vendorRuntime().currentDevice() == device) return make(device, vendorRuntime().createStream(), true);
+    fail("scclCreateHandle: the thread is on device %d, asked for %d", vendorRuntime().currentDevice(), device);
+    return nullptr;
+}
+
+MOCK_API void mockTpudnnDestroy(tpudnnHandle_t handle) {
+    Handle& found = find("scclDestoryHandle", handle);
+    {
+        std::lock_guard<std::mutex> lock(found.mutex);
+        if (!found.waiting.empty()) fatal("scclDestoryHandle: %zu operations were never flushed", found.waiting.size());
+    }
+    if (found.ownsStream && !vendorRuntime().isIdle(*found.stream))
+        fatal("scclDestoryHandle: operations still run; use tpudnnSync");
+    // The stream behind a handle goes with the process: nobody else has it, and nothing runs on it.
+    handles().destroy(&found);
+}
+
+MOCK_API void* mockTpudnnTranslate(tpudnnHandle_t handle, uint64_t address) {
+    Handle& found = find("scclPhysToVirt", handle);
     auto* raw = reinterpret_cast<void*>(address);
-    if (tpu::isTranslated(address)) fatal("tpudnnPhysToVirt: %p is translated already", raw);
+    if (tpu::isTranslated(address)) fatal("scclPhysToVirt: %p is translated already", raw);
     if (vendorRuntime().deviceOf(raw) != found.device) {
-        fatal("tpudnnPhysToVirt: %p is no memory of device %d", raw, found.device);
+        fatal("scclPhysToVirt: %p is no memory of device %d", raw, found.device);
     }
     return reinterpret_cast<void*>(tpu::translated(address, found.device));
-}
-
-MOCK_API uint64_t tpudnnVirtToPhys(tpudnnHandle_t handle, void* address) {
-    return reinterpret_cast<uint64_t>(rawOf("tpudnnVirtToPhys", find("tpudnnVirtToPhys", handle), address));
-}
-
-MOCK_API tpudnnStatus_t tpudnnLaunchKernel(tpudnnHandle_t handle, const char*, void*, size_t, int, int) {
-    find("tpudnnLaunchKernel", handle);
-    return fail("tpudnnLaunchKernel: the mock has no kernels of its own format");
-}
-
-MOCK_API tpudnnStatus_t tpudnnMemcpyHostToDevice(tpudnnHandle_t handle, uint64_t device, void* host, size_t bytes) {
-    tpudnnStatus_t usable = ready("tpudnnMemcpyHostToDevice", find("tpudnnMemcpyHostToDevice", handle));
-    if (usable != TPUDNN_STATUS_SUCCESS) return usable;
-    auto copy = runtimeFunction<decltype(&tpuMemcpyH2D)>("tpuMemcpyH2D");
-    return copy(reinterpret_cast<void*>(device), host, bytes) == tpuSuccess ? TPUDNN_STATUS_SUCCESS
-                                                                            : TPUDNN_STATUS_FAILED;
-}
-
-MOCK_API tpudnnStatus_t tpudnnMemcpyDeviceToHost(tpudnnHandle_t handle, void* host, uint64_t device, size_t bytes) {
-    tpudnnStatus_t usable = ready("tpudnnMemcpyDeviceToHost", find("tpudnnMemcpyDeviceToHost", handle));
-    if (usable != TPUDNN_STATUS_SUCCESS) return usable;
-    auto copy = runtimeFunction<decltype(&tpuMemcpyD2H)>("tpuMemcpyD2H");
-    return copy(host, reinterpret_cast<void*>(device), bytes) == tpuSuccess ? TPUDNN_STATUS_SUCCESS
-                                                                            : TPUDNN_STATUS_FAILED;
 }

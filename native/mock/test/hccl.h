@@ -1,20 +1,16 @@
-// What the ACL and HCCL cases share.
+// What the two files of ACL and HCCL cases share.
 #pragma once
-#include "../runner.h"
-
-#include <algorithm>
-
-#include "../../front/acl/functions.h"
-#include "../../front/hccl/functions.h"
+#include "../front/acl/functions.h"
+#include "../front/hccl/functions.h"
+#include "runner.h"
 
 using Context = ContextOf<HcclRootInfo>;
 using Case = CaseOf<HcclRootInfo>;
 
-void addRuntimeCases(std::vector<Case>& cases);
-void addCollectiveCases(std::vector<Case>& cases);
-void addCommunicatorCases(std::vector<Case>& cases);
-void addReleaseCases(std::vector<Case>& cases);
+/** Of hccl_chips.cc. */
 void addChipCases(std::vector<Case>& cases);
+
+constexpr HcclDataType fp32 = HCCL_DATA_TYPE_FP32;
 
 inline void use(int device) {
     int initialized = aclInit(nullptr);
@@ -24,14 +20,8 @@ inline void use(int device) {
 
 inline aclrtStream newStream() {
     aclrtStream stream = nullptr;
-    OK(aclrtCreateStream(&stream));
+    OK(aclrtCreateStreamWithConfig(&stream, 0, ACL_STREAM_FAST_LAUNCH));
     return stream;
-}
-
-inline aclrtEvent newEvent(uint32_t flags = ACL_EVENT_SYNC) {
-    aclrtEvent event = nullptr;
-    OK(aclrtCreateEventExWithFlag(&event, flags));
-    return event;
 }
 
 inline HcclComm join(const Context& context) {
@@ -42,34 +32,12 @@ inline HcclComm join(const Context& context) {
     return comm;
 }
 
-template <class T>
-T* onDevice(size_t count) {
+inline float* onDevice(const std::vector<float>& values) {
     void* memory = nullptr;
-    OK(aclrtMalloc(&memory, count * sizeof(T), ACL_MEM_MALLOC_HUGE_FIRST));
-    return static_cast<T*>(memory);
-}
-
-template <class T>
-T* onDevice(const std::vector<T>& values) {
-    T* memory = onDevice<T>(values.size());
-    size_t bytes = values.size() * sizeof(T);
+    size_t bytes = values.size() * sizeof(float);
+    OK(aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
     OK(aclrtMemcpy(memory, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE));
-    return memory;
-}
-
-template <class T>
-std::vector<T> read(const T* memory, size_t count) {
-    std::vector<T> values(count);
-    size_t bytes = count * sizeof(T);
-    OK(aclrtMemcpy(values.data(), bytes, memory, bytes, ACL_MEMCPY_DEVICE_TO_HOST));
-    return values;
-}
-
-/** Waits for the stream, then reads. */
-template <class T>
-std::vector<T> fetch(const T* memory, size_t count, aclrtStream stream) {
-    OK(aclrtSynchronizeStream(stream));
-    return read(memory, count);
+    return static_cast<float*>(memory);
 }
 
 /** A configuration as of a version, with every later field unset too. */

@@ -1,0 +1,413 @@
+// What CUDA and NCCL refuse, and what ends the process. That they work is for the binding's tests.
+#include <atomic>
+#include <climits>
+#include <dlfcn.h>
+
+#include "../front/cuda/types.h"
+#include "../front/nccl/types.h"
+#include "runner.h"
+
+using Context = ContextOf<ncclUniqueId>;
+using Case = CaseOf<ncclUniqueId>;
+
+extern "C" {
+cudaError_t cudaGetDeviceCount(int*);
+cudaError_t cudaSetDevice(int);
+cudaError_t cudaGetLastError();
+cudaError_t cudaMalloc(void**, size_t);
+cudaError_t cudaFree(void*);
+cudaError_t cudaMemcpy(void*, const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaStreamCreate(cudaStream_t*);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaStreamQuery(cudaStream_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+cudaError_t cudaEventQuery(cudaEvent_t);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t);
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode);
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*);
+extern const char mockKernelFill[8];
+extern const char mockKernelBusy[8];
+
+ncclResult_t ncclGetVersion(int*);
+ncclResult_t ncclGetUniqueId(ncclUniqueId*);
+ncclResult_t ncclCommInitRank(ncclComm_t*, int, ncclUniqueId, int);
+ncclResult_t ncclCommInitRankConfig(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*);
+ncclResult_t ncclCommAbort(ncclComm_t);
+ncclResult_t ncclCommRevoke(ncclComm_t, int);
+ncclResult_t ncclCommFinalize(ncclComm_t);
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t*);
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t*, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t);
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t);
+ncclResult_t ncclAllReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
+ncclResult_t ncclAllGather(const void*, void*, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
+ncclResult_t ncclBroadcast(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclSend(const void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclGroupStart();
+ncclResult_t ncclGroupEnd();
+ncclResult_t ncclMemAlloc(void**, size_t);
+ncclResult_t ncclMemFree(void*);
+}
+
+namespace {
+
+constexpr uint64_t n = 1000;
+
+cudaStream_t newStream() {
+    cudaStream_t stream;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+}
+
+cudaEvent_t newEvent() {
+    cudaEvent_t event;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    return event;
+}
+
+float* onDevice(size_t count) {
+    void* memory;
+    OK(cudaMalloc(&memory, count * sizeof(float)));
+    return static_cast<float*>(memory);
+}
+
+cudaError_t fill(float* data, float value, uint64_t count, cudaStream_t stream) {
+    void* arguments[] = {&data, &value, &count};
+    return cudaLaunchKernel(mockKernelFill, {1, 1, 1}, {1, 1, 1}, arguments, 0, stream);
+}
+
+void keepBusy(uint64_t microseconds, cudaStream_t stream) {
+    void* arguments[] = {&microseconds};
+    OK(cudaLaunchKernel(mockKernelBusy, {1, 1, 1}, {1, 1, 1}, arguments, 0, stream));
+}
+
+ncclComm_t join(const Context& context) {
+    OK(cudaSetDevice(context.rank));
+    ncclComm_t comm;
+    OK(ncclCommInitRank(&comm, context.size, context.id, context.rank));
+    return comm;
+}
+
+void runtimeArguments(const Context&) {
+    EXPECT(cudaErrorInvalidDevice, cudaSetDevice(4));
+    EXPECT(cudaErrorInvalidDevice, cudaSetDevice(-1));
+    cudaEvent_t event = newEvent();
+    OK(cudaSetDevice(2));
+    cudaStream_t elsewhere = newStream();
+    EXPECT(cudaErrorInvalidResourceHandle, cudaEventRecord(event, elsewhere));
+    OK(cudaSetDevice(0));
+    char host[200] = {};
+    EXPECT(cudaErrorInvalidResourceHandle, fill(onDevice(1), 1, 1, elsewhere));
+    EXPECT(98, cudaLaunchKernel(host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, newStream()));
+    OK(cudaStreamDestroy(elsewhere));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(elsewhere));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaStreamDestroy(elsewhere));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaStreamDestroy(nullptr));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(uintptr_t(0x1234))));
+    float time = 0;
+    EXPECT(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&time, event, event));
+    OK(cudaEventDestroy(event));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaEventQuery(event));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaGetLastError());
+    OK(cudaGetLastError());
+    float* memory = onDevice(25);
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(memory, host, 101, cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(memory, host, 10, cudaMemcpyDeviceToHost));
+    EXPECT(cudaErrorInvalidValue, cudaFree(memory + 1));
+    EXPECT(cudaErrorInvalidValue, cudaFree(host));
+    OK(cudaFree(memory));
+    EXPECT(cudaErrorInvalidValue, cudaFree(memory));
+    OK(cudaFree(nullptr));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy(memory, host, 10, cudaMemcpyHostToDevice));
+    void* huge = nullptr;
+    EXPECT(cudaErrorMemoryAllocation, cudaMalloc(&huge, size_t(1) << 60));
+}
+
+void newMemoryIsPoisoned(const Context&) {
+    unsigned char host[16] = {};
+    OK(cudaMemcpy(host, onDevice(4), 16, cudaMemcpyDeviceToHost));
+    for (unsigned char byte : host) CHECK(byte == 0xff);
+}
+
+/** Pageable memory is staged: it may change as soon as the call is back, though the stream is busy. */
+void stagedCopy(const Context&) {
+    cudaStream_t stream = newStream();
+    float* memory = onDevice(1);
+    float host = 7;
+    keepBusy(20000, stream);
+    OK(cudaMemcpyAsync(memory, &host, sizeof host, cudaMemcpyHostToDevice, stream));
+    host = 0;
+    OK(cudaMemcpyAsync(&host, memory, sizeof host, cudaMemcpyDeviceToHost, stream));
+    CHECK(host == 7);
+}
+
+void useAfterFree(const Context&) {
+    float* memory = onDevice(n);
+    OK(cudaFree(memory));
+    cudaStream_t stream = newStream();
+    fill(memory, 1.0f, n, stream);
+    cudaStreamSynchronize(stream);
+}
+
+void outOfRange(const Context&) {
+    cudaStream_t stream = newStream();
+    fill(onDevice(n), 1.0f, n + 1, stream);
+    cudaStreamSynchronize(stream);
+}
+
+void hostTouches(const Context&) { *static_cast<volatile float*>(onDevice(n)) = 1.0f; }
+
+std::atomic<int> insideResult{-1};
+
+void hostFunction(const Context&) {
+    cudaStream_t stream = newStream();
+    OK(cudaLaunchHostFunc(
+        stream, [](void* argument) { insideResult = cudaStreamQuery(static_cast<cudaStream_t>(argument)); }, stream));
+    OK(cudaStreamSynchronize(stream));
+    CHECK(insideResult == cudaErrorNotPermitted);
+}
+
+void injected(const Context&) {
+    cudaStream_t stream = newStream();
+    float* x = onDevice(n);
+    OK(fill(x, 1.0f, n, stream));
+    EXPECT(719, fill(x, 1.0f, n, stream));
+    OK(fill(x, 1.0f, n, stream));
+}
+
+/** Begins on one stream and leaves another with work nobody waits for. */
+void unjoined(const Context&) {
+    cudaStream_t a = newStream();
+    cudaStream_t b = newStream();
+    cudaEvent_t fork = newEvent();
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
+    OK(cudaEventRecord(fork, a));
+    OK(cudaStreamWaitEvent(b, fork, 0));
+    OK(fill(onDevice(n), 1.0f, n, b));
+    cudaGraph_t graph;
+    EXPECT(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(b, &graph));
+    EXPECT(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &graph));
+    CHECK(graph == nullptr);
+    EXPECT(cudaErrorCapturedEvent, cudaEventQuery(fork));
+    EXPECT(cudaErrorInvalidValue, cudaStreamEndCapture(a, &graph));
+}
+
+void isolation(const Context&) {
+    cudaStream_t a = newStream();
+    cudaEvent_t outside = newEvent();
+    OK(cudaEventRecord(outside, newStream()));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    EXPECT(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(a, outside, 0));
+    cudaGraph_t graph;
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+}
+
+void disturbed(const Context&) {
+    cudaStream_t a = newStream();
+    cudaEvent_t event = newEvent();
+    OK(cudaEventRecord(event, newStream()));
+    cudaGraph_t graph;
+    // A thread in the default mode breaks a Global capture of another one.
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    std::thread([&] { EXPECT(cudaErrorStreamCaptureUnsupported, cudaEventQuery(event)); }).join();
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+    // In thread-local mode it does not.
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    std::thread([&] {
+        cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal;
+        OK(cudaThreadExchangeStreamCaptureMode(&mode));
+        CHECK(mode == cudaStreamCaptureModeGlobal);
+        CHECK(cudaEventQuery(event) != cudaErrorStreamCaptureUnsupported);
+    }).join();
+    OK(cudaStreamEndCapture(a, &graph));
+    // A ThreadLocal capture is not disturbed by others, but by its own thread.
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    std::thread([&] { CHECK(cudaEventQuery(event) != cudaErrorStreamCaptureUnsupported); }).join();
+    void* memory;
+    EXPECT(cudaErrorStreamCaptureUnsupported, cudaMalloc(&memory, 16));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
+    OK(cudaMalloc(&memory, 16));
+    EXPECT(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(a));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+    EXPECT(cudaErrorStreamCaptureUnsupported, cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    std::thread([&] { EXPECT(cudaErrorStreamCaptureWrongThread, cudaStreamEndCapture(a, &graph)); }).join();
+    OK(cudaStreamEndCapture(a, &graph));
+    cudaStream_t blocking;
+    OK(cudaStreamCreate(&blocking));
+    OK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeGlobal));
+    EXPECT(cudaErrorStreamCaptureImplicit, fill(static_cast<float*>(memory), 0, 4, nullptr));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(blocking, &graph));
+}
+
+void collectiveArguments(const Context& context) {
+    ncclComm_t comm = join(context);
+    cudaStream_t stream = newStream();
+    float* x = onDevice(n);
+    float host[4];
+    auto reduce = [&](const void* send, size_t count, int type, int op, cudaStream_t on) {
+        return ncclAllReduce(send, x, count, static_cast<ncclDataType_t>(type), static_cast<ncclRedOp_t>(op), comm, on);
+    };
+    EXPECT(ncclInvalidArgument, ncclAllReduce(x, x, n, ncclFloat32, ncclSum, nullptr, stream));
+    EXPECT(ncclInvalidArgument, reduce(x, n, 12, ncclSum, stream));
+    EXPECT(ncclInvalidArgument, reduce(x, n, ncclFloat32, 5, stream));
+    EXPECT(ncclInvalidArgument, reduce(host, 4, ncclFloat32, ncclSum, stream));
+    EXPECT(ncclInvalidArgument, reduce(nullptr, 4, ncclFloat32, ncclSum, stream));
+    EXPECT(ncclInvalidArgument, reduce(x, n, ncclFloat8e4m3, ncclSum, stream));
+    EXPECT(ncclUnhandledCudaError, reduce(x, n, ncclFloat32, ncclSum, reinterpret_cast<cudaStream_t>(x)));
+    OK(reduce(nullptr, 0, ncclFloat32, ncclSum, stream));
+    EXPECT(ncclInvalidArgument, ncclBroadcast(x, x, n, ncclFloat32, 1, comm, stream));
+    EXPECT(ncclInvalidArgument, ncclBroadcast(x, x, n, ncclFloat32, -1, comm, stream));
+    OK(ncclBroadcast(x, x, n, ncclFloat8e4m3, 0, comm, stream));
+    EXPECT(ncclInvalidUsage, ncclSend(x, n, ncclFloat32, 0, comm, stream));
+    EXPECT(ncclInvalidUsage, ncclGroupEnd());
+    OK(ncclGroupStart());
+    EXPECT(ncclInvalidArgument, ncclBroadcast(x, x, n, ncclFloat32, 9, comm, stream));
+    EXPECT(ncclInvalidArgument, ncclGroupEnd());
+    float factor = 0.5f;
+    ncclRedOp_t op;
+    OK(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat32, ncclScalarHostImmediate, comm));
+    EXPECT(ncclInvalidArgument, reduce(x, n, ncclInt32, op, stream));
+    OK(ncclRedOpDestroy(op, comm));
+    EXPECT(ncclInvalidArgument, ncclRedOpDestroy(op, comm));
+    EXPECT(ncclInvalidArgument, ncclRedOpDestroy(ncclSum, comm));
+    EXPECT(ncclInvalidArgument, reduce(x, n, ncclFloat32, op, stream));
+    void* memory;
+    OK(ncclMemAlloc(&memory, 4096));
+    OK(ncclMemFree(memory));
+    EXPECT(ncclUnhandledCudaError, ncclMemFree(memory));
+    EXPECT(ncclInvalidArgument, ncclCommRevoke(comm, 1));
+    OK(ncclCommRevoke(comm, 0));
+    EXPECT(ncclInvalidUsage, reduce(x, n, ncclFloat32, ncclSum, stream));
+    EXPECT(ncclInvalidUsage, ncclCommFinalize(comm));
+    OK(ncclCommAbort(comm));
+    ncclResult_t state;
+    EXPECT(ncclInvalidArgument, ncclCommGetAsyncError(comm, &state));
+}
+
+ncclConfig_t config() {
+    ncclConfig_t result{};
+    result.size = sizeof result;
+    result.magic = NCCL_API_MAGIC;
+    result.version = 23007;
+    for (int* field : {&result.blocking, &result.cgaClusterSize, &result.minCTAs, &result.maxCTAs, &result.splitShare,
+                       &result.trafficClass}) {
+        *field = INT_MIN;
+    }
+    return result;
+}
+
+void configurations(const Context& context) {
+    ncclComm_t comm;
+    auto attempt = [&](const ncclConfig_t& asked) {
+        ncclConfig_t own = asked;
+        return ncclCommInitRankConfig(&comm, 1, context.id, 0, &own);
+    };
+    ncclConfig_t bad = config();
+    bad.magic = 1;
+    EXPECT(ncclInvalidArgument, attempt(bad));
+    CHECK(comm == nullptr);
+    bad = config();
+    bad.minCTAs = 4;
+    EXPECT(ncclInvalidArgument, attempt(bad));
+    bad.maxCTAs = 2;
+    EXPECT(ncclInvalidArgument, attempt(bad));
+    EXPECT(ncclInvalidArgument, ncclCommInitRank(&comm, 1, context.id, 1));
+    OK(attempt(config()));
+    // An id is for one communicator.
+    CHECK(ncclCommInitRank(&comm, 1, context.id, 0) != ncclSuccess);
+}
+
+void overrun(const Context& context) {
+    ncclComm_t comm = join(context);
+    cudaStream_t stream = newStream();
+    ncclAllReduce(onDevice(n), onDevice(n), n + 1, ncclFloat32, ncclSum, comm, stream);
+    cudaStreamSynchronize(stream);
+}
+
+void mismatchHangs(const Context& context) {
+    ncclComm_t comm = join(context);
+    cudaStream_t stream = newStream();
+    float* x = onDevice(2 * n);
+    OK(context.rank == 0 ? ncclAllReduce(x, x, n, ncclFloat32, ncclSum, comm, stream)
+                         : ncclAllGather(x, x, n, ncclFloat32, comm, stream));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT(cudaErrorNotReady, cudaStreamQuery(stream));
+    OK(ncclCommAbort(comm));
+    OK(cudaStreamSynchronize(stream));
+}
+
+void ranksThatDoNotFit(const Context& context) {
+    OK(cudaSetDevice(std::getenv("SAME_DEVICE") != nullptr ? 0 : context.rank));
+    ncclComm_t comm;
+    EXPECT(ncclInvalidUsage, ncclCommInitRank(&comm, context.size, context.id, context.rank));
+    CHECK(comm == nullptr);
+}
+
+void sharedDevice(const Context& context) {
+    ncclComm_t comm;
+    OK(ncclCommInitRank(&comm, context.size, context.id, context.rank));
+}
+
+void noDevice(const Context& context) {
+    int count = -1;
+    EXPECT(cudaErrorNoDevice, cudaGetDeviceCount(&count));
+    CHECK(count == 0);
+    EXPECT(cudaErrorNoDevice, cudaStreamSynchronize(nullptr));
+    ncclComm_t comm;
+    EXPECT(ncclUnhandledCudaError, ncclCommInitRank(&comm, 1, context.id, 0));
+    void* memory;
+    EXPECT(ncclUnhandledCudaError, ncclMemAlloc(&memory, 16));
+}
+
+void olderLibrary(const Context&) {
+    std::string path = std::string(std::getenv("MOCK_LIBRARIES")) + "/nccl-2.27.7/libnccl.so.2";
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != nullptr);
+    int code = 0;
+    OK(reinterpret_cast<decltype(&ncclGetVersion)>(dlsym(library, "ncclGetVersion"))(&code));
+    CHECK(code == 22707);
+    for (const char* later : {"ncclCommRevoke", "ncclAlltoAll", "ncclGather", "ncclScatter"}) {
+        CHECK(dlsym(library, later) == nullptr);
+    }
+}
+
+const std::vector<Case> cases{
+    {"runtime arguments", 1, {}, runtimeArguments},
+    {"new memory is poisoned", 1, {}, newMemoryIsPoisoned},
+    {"staged copy", 1, {}, stagedCopy},
+    {"use after free", 1, {}, useAfterFree, SIGABRT},
+    {"out of range", 1, {}, outOfRange, SIGABRT},
+    {"host touches device memory", 1, {}, hostTouches, SIGSEGV},
+    {"host function", 1, {}, hostFunction},
+    {"injected runtime error", 1, {"MOCK_RUNTIME_FAIL_AT=2:719"}, injected},
+    {"capture unjoined", 1, {}, unjoined},
+    {"capture isolation", 1, {}, isolation},
+    {"capture disturbed", 1, {}, disturbed},
+    {"collective arguments", 1, {"MOCK_COMPUTE_CAPABILITY=80"}, collectiveArguments},
+    {"configurations", 1, {}, configurations},
+    {"collective overruns", 1, {}, overrun, SIGABRT},
+    {"mismatch hangs", 2, {}, mismatchHangs},
+    {"duplicate device", 2, {"SAME_DEVICE=1"}, ranksThatDoNotFit},
+    {"versions differ", 2, {}, ranksThatDoNotFit, 0, {"1 MOCK_NCCL_VERSION=22809"}},
+    {"distinct host ids", 2, {}, sharedDevice, 0, {"0 NCCL_HOSTID=a", "1 NCCL_HOSTID=b"}},
+    {"several ranks a device", 2, {"NCCL_MULTI_RANK_GPU_ENABLE=1"}, sharedDevice},
+    {"no device", 1, {"MOCK_DEVICES=0"}, noDevice},
+    {"older library", 1, {}, olderLibrary},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    return Runner<ncclUniqueId>::main(count, arguments, cases,
+                                      [](ncclUniqueId* id) { return ncclGetUniqueId(id) == ncclSuccess; });
+}

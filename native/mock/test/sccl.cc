@@ -1,0 +1,264 @@
+// What the TPU runtime, tpuDNN and SCCL refuse, and what ends the process. That they work is for the binding's tests.
+#include <cstring>
+#include <dlfcn.h>
+
+#include "../front/sccl/functions.h"
+#include "../front/tpu/functions.h"
+#include "../front/tpudnn/functions.h"
+#include "runner.h"
+
+using Context = ContextOf<scclUniqueId>;
+using Case = CaseOf<scclUniqueId>;
+
+namespace {
+
+void use(int device) {
+    OK(tpuInit());
+    OK(tpuSetDevice(device));
+}
+
+tpuStream_t newStream() {
+    tpuStream_t stream = nullptr;
+    OK(tpuStreamCreate(&stream));
+    return stream;
+}
+
+void* onDevice(size_t bytes) {
+    void* memory = nullptr;
+    OK(tpuMalloc(&memory, bytes));
+    return memory;
+}
+
+/** A rank with a handle on its chip. */
+struct Rank {
+    int rank;
+    scclHandle_t handle;
+    scclComm_t comm;
+
+    explicit Rank(const Context& context) : rank(context.rank) {
+        use(rank);
+        handle = scclCreateHandle(rank);
+        CHECK(handle != nullptr);
+        OK(scclCommInitRank(&comm, context.size, context.id, rank, nullptr));
+    }
+
+    /** Room on the device, as SCCL wants its address. */
+    void* room(size_t bytes) const { return scclPhysToVirt(handle, reinterpret_cast<uint64_t>(onDevice(bytes))); }
+
+    scclResult_t reduce(uint64_t count = 8, scclDataType_t type = SCCL_DTYPE_FP32, int op = SCCL_REDUCE_SUM) const {
+        void* x = room(64);
+        return scclAllReduce(x, x, count, type, static_cast<scclReduceType_t>(op), comm, handle);
+    }
+};
+
+void deviceOfThread(const Context&) {
+    EXPECT(tpuErrorFailure, tpuSetDevice(0));
+    OK(tpuInit());
+    void* memory = nullptr;
+    EXPECT(tpuErrorNoDevice, tpuMalloc(&memory, 8));
+    EXPECT(tpuErrorInvalidDevice, tpuSetDevice(4));
+    EXPECT(scclKernelError, scclSetupC2CTopology());
+    use(1);
+    scclHandle_t handle = scclCreateHandle(1);
+    CHECK(handle != nullptr && scclCreateHandle(0) == nullptr);
+    OK(scclSetupC2CTopology());
+    tpuStream_t stream = newStream();
+    std::thread([&] {
+        scclUniqueId id;
+        EXPECT(tpuErrorNoDevice, tpuStreamSynchronize(stream));
+        EXPECT(scclKernelError, scclGetUniqueId(handle, &id));
+        EXPECT(TPUDNN_STATUS_FAILED, tpudnnFlush(handle));
+        use(0);
+        EXPECT(tpuErrorInvalidValue, tpuStreamSynchronize(stream));
+    }).join();
+    CHECK(tpudnnHandleFromStream(1, stream, nullptr) == nullptr);
+    tpuKernelModule_t module = tpuKernelModuleLoad("x", 1, stream);
+    CHECK(tpudnnHandleFromStream(1, stream, module) != nullptr && tpudnnHandleFromStream(0, stream, module) == nullptr);
+}
+
+void copies(const Context&) {
+    use(0);
+    float a[2] = {}, b[2] = {};
+    void* x = onDevice(8);
+    EXPECT(tpuErrorInvalidValue, tpuMemcpyH2D(a, b, 4));
+    EXPECT(tpuErrorInvalidValue, tpuMemcpyD2H(a, x, 9));
+    OK(tpuFree(x));
+    EXPECT(tpuErrorInvalidValue, tpuFree(x));
+}
+
+void events(const Context&) {
+    use(0);
+    tpuStream_t stream = newStream();
+    tpuEvent_t event = nullptr;
+    OK(tpuEventCreate(&event));
+    OK(tpuEventQuery(event));
+    OK(tpuEventRecord(event, stream));
+    // The stream that an event is destroyed with has to be the one it was recorded on.
+    tpuEventDestroy(event, newStream());
+}
+
+void rings(const Context&) {
+    use(0);
+    int documented[][4] = {{7, 6, 2, 3}, {1, 0, 2, 3}, {1, 0, 4, 5}};
+    for (auto& ring : documented) OK(tpudnnCheckChipMap(4, ring));
+    int all[] = {0, 2, 6, 7, 3, 1, 5, 4}, made[8], none[] = {0, 1, 2, 3}, twice[] = {0, 0};
+    OK(tpudnnCheckChipMap(8, all));
+    OK(tpudnnGetC2CRing(8, made));
+    OK(tpudnnCheckChipMap(8, made));
+    EXPECT(TPUDNN_STATUS_FAILED, tpudnnCheckChipMap(4, none));
+    EXPECT(TPUDNN_STATUS_FAILED, tpudnnCheckChipMap(2, twice));
+}
+
+void translatedToRuntime(const Context& context) {
+    float host = 0;
+    tpuMemcpyD2H(&host, Rank(context).room(4), 4);
+}
+
+void translatedTwice(const Context& context) {
+    Rank r(context);
+    scclPhysToVirt(r.handle, reinterpret_cast<uint64_t>(r.room(4)));
+}
+
+void hostTranslated(const Context& context) {
+    float host = 0;
+    scclPhysToVirt(Rank(context).handle, reinterpret_cast<uint64_t>(&host));
+}
+
+void communicatorArguments(const Context& context) {
+    scclComm_t comm = nullptr;
+    EXPECT(scclInvalidArgument, scclCommInitRank(&comm, 0, context.id, 0, nullptr));
+    EXPECT(scclInvalidArgument, scclCommInitRank(&comm, 2, context.id, -1, nullptr));
+    EXPECT(scclInvalidArgument, scclCommInitRank(&comm, 2, context.id, 3, nullptr));
+    OK(scclCommInitRank(&comm, 2, context.id, 2, nullptr));
+    EXPECT(scclInvalidArgument, scclCommDestroy(comm));
+    OK(scclCommInitRank(&comm, 16, context.id, 15, nullptr));
+    OK(scclCommDestroy(comm));
+    OK(scclCommDestroy(nullptr));
+    scclCommInitRank(&comm, 17, context.id, 0, nullptr);
+}
+
+void types(const Context& context) {
+    Rank r(context);
+    for (scclDataType_t type : {SCCL_DTYPE_INT64, SCCL_DTYPE_BOOL, SCCL_DTYPE_UINT16}) {
+        EXPECT(scclKernelError, r.reduce(8, type));
+    }
+    OK(r.reduce(8, SCCL_DTYPE_BF16));
+    std::thread([&] {
+        EXPECT(scclKernelError, scclBroadcast(nullptr, 1, SCCL_DTYPE_FP32, 0, r.comm, r.handle));
+    }).join();
+    OK(tpudnnSync(r.handle));
+}
+
+void meanRefused(const Context& context) { Rank(context).reduce(8, SCCL_DTYPE_FP32, SCCL_REDUCE_MEAN); }
+void typeRefused(const Context& context) { Rank(context).reduce(8, SCCL_DTYPE_UNKNOWN); }
+
+void untranslated(const Context& context) {
+    Rank r(context);
+    void* x = onDevice(32);
+    scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, r.comm, r.handle);
+}
+
+void overrun(const Context& context) {
+    Rank r(context);
+    OK(r.reduce(17));
+    tpudnnSync(r.handle);
+}
+
+/** Every rank needs room for what only the root gets. */
+void noScratch(const Context& context) {
+    Rank r(context);
+    void* all = r.rank == 0 ? r.room(64) : nullptr;
+    scclGather(r.room(32), all, 8, SCCL_DTYPE_FP32, 0, r.comm, r.handle);
+    if (r.rank == 0) std::abort();
+}
+
+void indivisible(const Context& context) {
+    Rank r(context);
+    scclAllToAll(r.room(36), r.room(36), 9, SCCL_DTYPE_FP32, r.comm, r.handle);
+}
+
+void zeroCount(const Context& context) { Rank(context).reduce(0); }
+
+void inPlaceGather(const Context& context) {
+    Rank r(context);
+    void* x = r.room(64);
+    scclAllGather(x, x, 8, SCCL_DTYPE_FP32, r.comm, r.handle);
+}
+
+void lone(const Context& context) { Rank(context).reduce(); }
+
+void wrongChip(const Context& context) {
+    Rank r(context);
+    scclComm_t comm = nullptr;
+    OK(scclCommInitRank(&comm, 2, context.id, 1, nullptr));
+    void* x = r.room(32);
+    scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, comm, r.handle);
+}
+
+void shortenedId(const Context& context) {
+    Context other = context;
+    std::memset(other.id.internal + 8, 0, sizeof other.id.internal - 8);
+    Rank(other).reduce();
+}
+
+void neverFlushed(const Context& context) {
+    Rank r(context);
+    OK(r.reduce());
+    scclDestoryHandle(r.handle);
+}
+
+/** A wheel's directory has no libtpudnn.so by that name. */
+void loadOrder(const Context&) {
+    std::string wheel = std::string(std::getenv("MOCK_LIBRARIES")) + "/torch_tpu/lib/";
+    CHECK(access((wheel + "libtpudnn.so").c_str(), F_OK) != 0);
+    for (const char* name : {"libtpudnn.sg2260.so", "libtpurt.sg2260.so", "libsccl.so"}) {
+        CHECK(dlopen((wheel + name).c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
+    }
+}
+
+void olderLibrary(const Context&) {
+    std::string directory = std::string(std::getenv("MOCK_LIBRARIES")) + "/sccl-2024-11/";
+    void* tpudnn = dlopen((directory + "libtpudnn.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* sccl = dlopen((directory + "libsccl.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    CHECK(tpudnn != nullptr && sccl != nullptr);
+    CHECK(dlsym(sccl, "scclAllReduce") != nullptr && dlsym(tpudnn, "tpudnnFlush") != nullptr);
+    CHECK(dlsym(sccl, "scclDestoryHandle") == nullptr && dlsym(sccl, "scclSend") == nullptr);
+    CHECK(dlsym(tpudnn, "tpudnnSync") == nullptr);
+}
+
+const std::vector<Case> cases{
+    {"device of a thread", 1, {}, deviceOfThread},
+    {"copies", 1, {}, copies},
+    {"event of another stream", 1, {}, events, SIGABRT},
+    {"rings", 1, {"MOCK_DEVICES=8"}, rings},
+    {"translated address to runtime", 1, {}, translatedToRuntime, SIGABRT},
+    {"translated twice", 1, {}, translatedTwice, SIGABRT},
+    {"host address translated", 1, {}, hostTranslated, SIGABRT},
+    {"communicator arguments", 1, {}, communicatorArguments, SIGABRT},
+    {"types of reductions", 2, {}, types},
+    {"mean refused", 2, {}, meanRefused, SIGABRT},
+    {"unknown type refused", 2, {}, typeRefused, SIGABRT},
+    {"untranslated address", 2, {}, untranslated, SIGABRT},
+    {"collective overruns", 2, {}, overrun, SIGABRT},
+    {"no scratch buffer", 2, {}, noScratch, SIGABRT},
+    {"total count indivisible", 2, {}, indivisible, SIGABRT},
+    {"count of zero", 2, {}, zeroCount, SIGABRT},
+    {"all-gather in place", 2, {}, inPlaceGather, SIGABRT},
+    {"lone rank", 1, {}, lone, SIGABRT},
+    {"rank on another chip", 1, {}, wrongChip, SIGABRT},
+    {"no ring", 4, {"MOCK_SCCL_RING=1"}, lone, SIGABRT},
+    {"shortened id", 2, {}, shortenedId, SIGABRT},
+    {"never flushed", 2, {}, neverFlushed, SIGABRT},
+    {"load order", 1, {}, loadOrder},
+    {"older library", 1, {}, olderLibrary},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    return Runner<scclUniqueId>::main(count, arguments, cases, [](scclUniqueId* id) {
+        use(0);
+        static scclHandle_t handle = scclCreateHandle(0);
+        return scclGetUniqueId(handle, id) == scclSuccess;
+    });
+}

@@ -16,14 +16,16 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 import org.jccl.spi.NativeStatus;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.OperationKind;
 import org.jccl.spi.RefusedOperationException;
 
 /** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
-final class GlooCommunicator implements Communicator {
+final class GlooCommunicator implements HostCommunicator {
 
     private static final Duration LONGEST = Duration.ofHours(24);
     private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
@@ -32,6 +34,13 @@ final class GlooCommunicator implements Communicator {
     private static final Pattern LOST_RANK = Pattern.compile("^gloo: lost rank (\\d{1,9}):");
 
     private static final int MESSAGE_BYTES = 4096;
+
+    private static final Capabilities WITH_TORCH =
+            Capabilities.ALL
+                    .withListsReducedApart()
+                    .without(
+                            "PyTorch's ranks gather equal parts only: pad them to the largest",
+                            OperationKind.ALL_GATHER_V);
 
     private final long handle;
     private final Duration timeout;
@@ -79,33 +88,24 @@ final class GlooCommunicator implements Communicator {
     }
 
     @Override
+    public Capabilities capabilities() {
+        return torch ? WITH_TORCH : Capabilities.ALL;
+    }
+
+    @Override
     public boolean reduces(ReduceOp op, DataType type) {
         boolean known = !torch || op.kind() != ReduceOp.Kind.PREMUL_SUM;
         return known && !type.isFloat8();
     }
 
     @Override
-    public boolean reducesListsApart() {
-        return torch;
-    }
-
-    @Override
-    public void requireUnevenGather() {
-        if (torch) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "PyTorch's ranks gather equal parts only: pad them to the largest");
-        }
-    }
-
-    @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
+    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
         return check(GlooNative.broadcast(handle, address, count, type.ordinal(), root));
     }
 
     @Override
     public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
         return check(
                 GlooNative.allReduce(
                         handle,
@@ -119,13 +119,7 @@ final class GlooCommunicator implements Communicator {
 
     @Override
     public long reduce(
-            long input,
-            long output,
-            long count,
-            DataType type,
-            ReduceOp op,
-            int root,
-            long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
         return check(
                 GlooNative.reduce(
                         handle,
@@ -139,28 +133,28 @@ final class GlooCommunicator implements Communicator {
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
+    public long allGather(long input, long output, long count, DataType type, Mode mode) {
         return check(GlooNative.allGather(handle, input, output, count, type.ordinal()));
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
         return check(GlooNative.allGatherV(handle, input, output, counts, type.ordinal()));
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
         return check(GlooNative.gather(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
         return check(GlooNative.scatter(handle, input, output, count, type.ordinal(), root));
     }
 
     @Override
     public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
         return check(
                 GlooNative.reduceScatter(
                         handle,
@@ -174,7 +168,7 @@ final class GlooCommunicator implements Communicator {
 
     @Override
     public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
         return check(
                 GlooNative.reduceScatterV(
                         handle,
@@ -187,7 +181,7 @@ final class GlooCommunicator implements Communicator {
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
+    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
         return check(GlooNative.allToAll(handle, input, output, count, type.ordinal()));
     }
 
@@ -198,35 +192,35 @@ final class GlooCommunicator implements Communicator {
             long[] inputCounts,
             long[] outputCounts,
             DataType type,
-            long stream) {
+            Mode mode) {
         return check(
                 GlooNative.allToAllV(
                         handle, input, output, inputCounts, outputCounts, type.ordinal()));
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        return started(GlooNative.send(handle, address, count, type.ordinal(), peer, tag), stream);
+    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
+        return started(GlooNative.send(handle, address, count, type.ordinal(), peer, tag), mode);
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        return started(GlooNative.recv(handle, address, count, type.ordinal(), peer, tag), stream);
+    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
+        return started(GlooNative.recv(handle, address, count, type.ordinal(), peer, tag), mode);
     }
 
-    private long started(long request, long stream) {
+    private long started(long request, Mode mode) {
         if (request < 0) {
             throw failure((int) -request);
         }
-        if (stream == NONBLOCKING) {
+        if (mode == Mode.NONBLOCKING) {
             return request;
         }
         await(request);
-        return 0;
+        return COMPLETE;
     }
 
     @Override
-    public long barrier(long stream) {
+    public long barrier(Mode mode) {
         return check(GlooNative.barrier(handle));
     }
 
@@ -262,7 +256,7 @@ final class GlooCommunicator implements Communicator {
                     ? new RefusedOperationException(failure.reason())
                     : failure;
         }
-        return 0;
+        return COMPLETE;
     }
 
     private void checkSetUp(int status) {

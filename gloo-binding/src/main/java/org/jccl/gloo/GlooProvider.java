@@ -8,8 +8,8 @@ import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Interop;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.NativeLibraries;
 
 /**
@@ -87,7 +87,7 @@ public final class GlooProvider implements BackendProvider {
     }
 
     @Override
-    public Communicator create(CommunicatorConfig config) {
+    public HostCommunicator create(CommunicatorConfig config) {
         requireAvailable();
         return GlooCommunicator.connect(config, chosen -> log(chosen, config.rank()));
     }

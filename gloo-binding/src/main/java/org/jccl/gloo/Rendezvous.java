@@ -22,9 +22,9 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
@@ -74,7 +74,7 @@ final class Rendezvous {
         if (format.meets()) {
             // A quick rank could otherwise finish its work and leave while a slow one still
             // connects.
-            communicator.barrier(Communicator.BLOCKING);
+            communicator.barrier(HostCommunicator.Mode.BLOCKING);
         }
     }
 

@@ -1,7 +1,7 @@
 package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.jccl.spi.Communicator.BLOCKING;
+import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
 
 import java.util.Arrays;
 import java.util.List;

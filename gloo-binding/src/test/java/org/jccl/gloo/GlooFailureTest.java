@@ -3,8 +3,8 @@ package org.jccl.gloo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.jccl.spi.Communicator.BLOCKING;
-import static org.jccl.spi.Communicator.NONBLOCKING;
+import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
+import static org.jccl.spi.HostCommunicator.Mode.NONBLOCKING;
 
 import java.lang.ref.Reference;
 import java.nio.file.Files;
@@ -24,7 +24,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.store.FileStore;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
@@ -40,7 +40,7 @@ class GlooFailureTest {
     private static final int BIG = 64 << 20;
 
     interface Call {
-        void on(Communicator communicator, Memory memory);
+        void on(HostCommunicator communicator, Memory memory);
     }
 
     private static Arguments differ(String what, Call first, Call second) {
@@ -139,7 +139,7 @@ class GlooFailureTest {
     void abortWakesABigBroadcastAndRefusesLaterCalls() throws Exception {
         CountDownLatch entered = new CountDownLatch(1);
         CountDownLatch done = new CountDownLatch(1);
-        Communicator[] first = new Communicator[1];
+        HostCommunicator[] first = new HostCommunicator[1];
         List<Future<Throwable>> results =
                 Ranks.start(
                         2,
@@ -179,7 +179,7 @@ class GlooFailureTest {
     @Test
     void abortWakesWhoReceivesFromAnybody() throws Exception {
         CountDownLatch entered = new CountDownLatch(2);
-        Communicator[] all = new Communicator[2];
+        HostCommunicator[] all = new HostCommunicator[2];
         List<Future<Throwable>> results =
                 Ranks.start(
                         2,
@@ -192,7 +192,7 @@ class GlooFailureTest {
                                             memory.address,
                                             1,
                                             TYPE,
-                                            Communicator.ANY_SOURCE,
+                                            HostCommunicator.ANY_SOURCE,
                                             0,
                                             NONBLOCKING);
                             entered.countDown();
@@ -301,7 +301,7 @@ class GlooFailureTest {
     }
 
     private static CompletableFuture<?> abortAfter(
-            Communicator communicator, CountDownLatch called, int spins) {
+            HostCommunicator communicator, CountDownLatch called, int spins) {
         return CompletableFuture.runAsync(
                 () -> {
                     try {
@@ -317,7 +317,7 @@ class GlooFailureTest {
     }
 
     /** Without a failure of the communicator, as await would bring it. */
-    private static void awaitLoss(Communicator communicator, int peer) {
+    private static void awaitLoss(HostCommunicator communicator, int peer) {
         Memory memory = Memory.bytes(1);
         long request = communicator.recv(memory.address, 1, DataType.INT8, peer, 0, NONBLOCKING);
         while (!communicator.test(request)) {
@@ -326,7 +326,7 @@ class GlooFailureTest {
         Reference.reachabilityFence(memory);
     }
 
-    private static Future<?> abortWhenSet(Communicator communicator, Memory memory, int index) {
+    private static Future<?> abortWhenSet(HostCommunicator communicator, Memory memory, int index) {
         return CompletableFuture.runAsync(
                 () -> {
                     while (memory.bytes.get(index) == 0) {
@@ -390,7 +390,7 @@ class GlooFailureTest {
                         .redirectOutput(directory.resolve("child.log").toFile())
                         .start();
         try (Store store = Victim.store(directory);
-                Communicator communicator =
+                HostCommunicator communicator =
                         new GlooProvider().create(Ranks.config(0, 2, store, Ranks.TIMEOUT))) {
             Memory memory = Memory.bytes(Victim.BYTES);
             memory.bytes.put(0, (byte) (sends ? 0 : 1));
@@ -431,7 +431,7 @@ class GlooFailureTest {
 
         public static void main(String[] args) throws Exception {
             Path directory = Path.of(args[0]);
-            Communicator communicator =
+            HostCommunicator communicator =
                     new GlooProvider().create(Ranks.config(1, 2, store(directory), Ranks.TIMEOUT));
             Memory memory = Memory.bytes(BYTES);
             if (Boolean.parseBoolean(args[1])) {

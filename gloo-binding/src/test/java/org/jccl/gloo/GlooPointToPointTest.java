@@ -3,8 +3,8 @@ package org.jccl.gloo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.jccl.spi.Communicator.ANY_SOURCE;
-import static org.jccl.spi.Communicator.BLOCKING;
-import static org.jccl.spi.Communicator.NONBLOCKING;
+import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
+import static org.jccl.spi.HostCommunicator.Mode.NONBLOCKING;
 
 import java.lang.ref.Reference;
 import java.util.HashSet;

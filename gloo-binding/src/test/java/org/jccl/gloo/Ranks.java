@@ -11,8 +11,8 @@ import java.util.concurrent.Future;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.Store;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.store.HashStore;
 
 /** Runs the ranks of a group as threads of this JVM. */
@@ -25,7 +25,7 @@ final class Ranks {
     private Ranks() {}
 
     interface Body<T> {
-        T run(int rank, Communicator communicator) throws Exception;
+        T run(int rank, HostCommunicator communicator) throws Exception;
     }
 
     /** Every rank's result, or what it threw. */
@@ -37,7 +37,7 @@ final class Ranks {
             int rank = i;
             Callable<T> work =
                     () -> {
-                        try (Communicator communicator =
+                        try (HostCommunicator communicator =
                                 PROVIDER.create(config(rank, size, store, timeout))) {
                             return body.run(rank, communicator);
                         }

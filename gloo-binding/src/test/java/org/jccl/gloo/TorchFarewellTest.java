@@ -13,8 +13,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.Store;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.store.HashStore;
 import org.jccl.store.PrefixStore;
 import org.junit.jupiter.api.Test;
@@ -59,7 +59,7 @@ class TorchFarewellTest {
     @Test
     void aConnectionStaysUntilThePeerHasSpoken() throws Exception {
         Store store = HashStore.create(Ranks.TIMEOUT);
-        CompletableFuture<Communicator> java =
+        CompletableFuture<HostCommunicator> java =
                 CompletableFuture.supplyAsync(() -> new GlooProvider().create(config(2, store)));
         store.await(List.of(FORMAT.key(0)), Ranks.TIMEOUT);
         Announcement theirs = FORMAT.decode(store.get(FORMAT.key(0)), 2);

@@ -2,13 +2,12 @@ package org.jccl.hccl;
 
 import java.util.Arrays;
 import org.jccl.DataType;
-import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
-import org.jccl.UsageException;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.RefusedOperationException;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * One rank's HcclComm. Every operation is enqueued on the given stream and answers 0. What is empty
@@ -16,9 +15,7 @@ import org.jccl.spi.RefusedOperationException;
  *
  * <p>What HCCL lacks is made of what it has: see the guide, which lists it for each operation.
  */
-final class HcclCommunicator implements Communicator {
-
-    private static final long ENQUEUED = 0;
+final class HcclCommunicator implements StreamCommunicator {
 
     /** Two places for elements that nobody reads. */
     private static final int SPARE_BYTES = 128;
@@ -52,6 +49,7 @@ final class HcclCommunicator implements Communicator {
     private final long[] inputCounts;
     private final long[] outputCounts;
     private final long spare;
+    private final Capabilities capabilities;
     private boolean batching;
     private long batchStream;
     private boolean closed;
@@ -86,6 +84,7 @@ final class HcclCommunicator implements Communicator {
         this.nativeMessages = libraries.offers("HcclSend");
         this.nativeBatch = libraries.offers("HcclBatchSendRecv");
         this.nativeBarrier = libraries.offers("HcclBarrier");
+        this.capabilities = capabilities(chip, size, nativeMessages, nativeScatter);
         this.inputCounts = new long[size];
         this.outputCounts = new long[size];
         this.handle =
@@ -100,6 +99,42 @@ final class HcclCommunicator implements Communicator {
         this.reductions = new Reductions(rank, size, chip, libraries, scratch);
         this.parts = new AllGatheredParts(rank, size, scratch);
         this.spare = allocateSpare();
+    }
+
+    /** The same on every rank, since chip and size are. */
+    private static Capabilities capabilities(
+            Chip chip, int size, boolean messages, boolean scatter) {
+        Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
+        if (!messages) {
+            all =
+                    all.without(
+                            "HCCL has no send and recv on "
+                                    + chip.label()
+                                    + "; use broadcast in a group of the two ranks, or allToAll"
+                                    + " with splits, which all ranks of a group call",
+                            OperationKind.SEND,
+                            OperationKind.RECV);
+        }
+        if (size > chip.mostRanksOfAllToAll()) {
+            String reason =
+                    "HCCL has gather, scatter and allToAll on "
+                            + chip.label()
+                            + " for at most "
+                            + chip.mostRanksOfAllToAll()
+                            + " ranks, this group has "
+                            + size
+                            + "; use allGather or broadcast, or smaller groups";
+            all =
+                    all.without(
+                            reason,
+                            OperationKind.GATHER,
+                            OperationKind.ALL_TO_ALL,
+                            OperationKind.ALL_TO_ALL_V);
+            if (!scatter && !messages) {
+                all = all.without(reason, OperationKind.SCATTER);
+            }
+        }
+        return all;
     }
 
     private long allocateSpare() {
@@ -127,13 +162,8 @@ final class HcclCommunicator implements Communicator {
     }
 
     @Override
-    public int largestTag() {
-        return 0;
-    }
-
-    @Override
-    public boolean receivesFromAnySource() {
-        return false;
+    public Capabilities capabilities() {
+        return capabilities;
     }
 
     @Override
@@ -143,7 +173,7 @@ final class HcclCommunicator implements Communicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
+    public void broadcast(long address, long count, DataType type, int root, long stream) {
         if (count > 0) {
             try (HcclCalls calls = handle.enter(stream)) {
                 if (nativeBroadcast) {
@@ -153,22 +183,20 @@ final class HcclCommunicator implements Communicator {
                 }
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allReduce(
+    public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         if (count > 0) {
             try (HcclCalls calls = handle.enter(stream)) {
                 reductions.allReduce(calls, input, output, count, type, op);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduce(
+    public void reduce(
             long input,
             long output,
             long count,
@@ -181,33 +209,30 @@ final class HcclCommunicator implements Communicator {
                 reductions.reduce(calls, input, output, count, type, op, root);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduceScatter(
+    public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         if (count > 0) {
             try (HcclCalls calls = handle.enter(stream)) {
                 reductions.reduceScatter(calls, input, output, count, type, op);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduceScatterV(
+    public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
         if (sum(counts) > 0) {
             try (HcclCalls calls = handle.enter(stream)) {
                 reductions.reduceScatterV(calls, input, output, counts, type, op);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
+    public void allGather(long input, long output, long count, DataType type, long stream) {
         if (count > 0) {
             long bytes = count * type.size();
             try (HcclCalls calls = handle.enter(stream)) {
@@ -222,7 +247,6 @@ final class HcclCommunicator implements Communicator {
                 }
             }
         }
-        return ENQUEUED;
     }
 
     /**
@@ -230,10 +254,10 @@ final class HcclCommunicator implements Communicator {
      * gathered with padding where there is no broadcast.
      */
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+    public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
         long total = sum(counts);
         if (total == 0) {
-            return ENQUEUED;
+            return;
         }
         long bytes = counts[rank] * type.size();
         try (HcclCalls calls = handle.enter(stream)) {
@@ -241,7 +265,7 @@ final class HcclCommunicator implements Communicator {
                     && Arrays.stream(counts).allMatch(count -> count > 0)
                     && !overlaps(input, bytes, output, total * type.size())) {
                 calls.allGatherV(input, output, counts, rank, type);
-                return ENQUEUED;
+                return;
             }
             long mine = output;
             for (int i = 0; i < rank; i++) {
@@ -250,7 +274,7 @@ final class HcclCommunicator implements Communicator {
             calls.copy(input, mine, bytes);
             if (!nativeBroadcast) {
                 parts.complete(calls, output, counts, type);
-                return ENQUEUED;
+                return;
             }
             long part = output;
             for (int root = 0; root < size; root++) {
@@ -260,21 +284,19 @@ final class HcclCommunicator implements Communicator {
                 part += counts[root] * type.size();
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+    public void gather(long input, long output, long count, DataType type, int root, long stream) {
         if (count == 0) {
-            return ENQUEUED;
+            return;
         }
-        requireAllToAll();
         // HCCL has no gather, and must not be given one address for both sides.
         long to = rank == root ? output : spare;
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeAllToAllVc) {
                 calls.allToOne(input, to, count, type, root);
-                return ENQUEUED;
+                return;
             }
             Arrays.fill(inputCounts, 0);
             inputCounts[root] = count;
@@ -282,13 +304,12 @@ final class HcclCommunicator implements Communicator {
             // The displacement of each rank's only part is 0, as those before it are empty.
             calls.allToAllV(input, to, inputCounts, outputCounts, type);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+    public void scatter(long input, long output, long count, DataType type, int root, long stream) {
         if (count == 0) {
-            return ENQUEUED;
+            return;
         }
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeScatter) {
@@ -308,12 +329,10 @@ final class HcclCommunicator implements Communicator {
                 calls.receive(output, count, type, root);
             }
         }
-        return ENQUEUED;
     }
 
     private void scatterByAllToAll(
             HcclCalls calls, long input, long output, long count, DataType type, int root) {
-        requireAllToAll();
         Arrays.fill(inputCounts, rank == root ? count : 0);
         Arrays.fill(outputCounts, 0);
         outputCounts[root] = count;
@@ -322,38 +341,11 @@ final class HcclCommunicator implements Communicator {
         calls.allToAllV(from, output, inputCounts, outputCounts, type);
     }
 
-    /** Every rank refuses alike, since the number of ranks is the same. */
-    private void requireAllToAll() {
-        if (size > chip.mostRanksOfAllToAll()) {
-            throw new RefusedOperationException(
-                    "HCCL has gather, scatter and allToAll on "
-                            + chip.label()
-                            + " for at most "
-                            + chip.mostRanksOfAllToAll()
-                            + " ranks, this group has "
-                            + size
-                            + "; use allGather or broadcast, or smaller groups");
-        }
-    }
-
     @Override
-    public void requireMessages() {
-        if (!nativeMessages) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "HCCL has no send and recv on "
-                            + chip.label()
-                            + "; use broadcast in a group of the two ranks, or allToAll with"
-                            + " splits, which all ranks of a group call");
-        }
-    }
-
-    @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
+    public void allToAll(long input, long output, long count, DataType type, long stream) {
         if (count == 0) {
-            return ENQUEUED;
+            return;
         }
-        requireAllToAll();
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeAllToAll) {
                 calls.allToAll(input, output, count, type);
@@ -362,42 +354,39 @@ final class HcclCommunicator implements Communicator {
                 calls.allToAllV(input, output, inputCounts, inputCounts, type);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allToAllV(
+    public void allToAllV(
             long input,
             long output,
             long[] inputCounts,
             long[] outputCounts,
             DataType type,
             long stream) {
-        requireAllToAll();
         long from = sum(inputCounts) > 0 ? input : spare;
         long to = sum(outputCounts) > 0 ? output : spare + SPARE_BYTES / 2;
         try (HcclCalls calls = handle.enter(stream)) {
             calls.allToAllV(from, to, inputCounts, outputCounts, type);
         }
-        return ENQUEUED;
     }
 
     /** Both sides know the count, so neither issues an empty message. */
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        return message(false, address, count, type, peer, stream);
+    public void send(long address, long count, DataType type, int peer, int tag, long stream) {
+        message(false, address, count, type, peer, stream);
     }
 
     /** Both sides know the count, so neither issues an empty message. */
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        return message(true, address, count, type, peer, stream);
+    public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        message(true, address, count, type, peer, stream);
     }
 
-    private long message(
+    private void message(
             boolean receive, long address, long count, DataType type, int peer, long stream) {
         if (count == 0) {
-            return ENQUEUED;
+            return;
         }
         handle.enter();
         boolean inBatch = batching;
@@ -415,11 +404,10 @@ final class HcclCommunicator implements Communicator {
                 }
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long barrier(long stream) {
+    public void barrier(long stream) {
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeBarrier) {
                 calls.barrier();
@@ -427,7 +415,6 @@ final class HcclCommunicator implements Communicator {
                 calls.allReduce(spare, spare, 1, DataType.FLOAT32, ReduceOp.Kind.SUM);
             }
         }
-        return ENQUEUED;
     }
 
     /** Keeps messages until {@link #batchEnd()}; this thread stays inside so long. */

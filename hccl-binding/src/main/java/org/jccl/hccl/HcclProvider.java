@@ -4,9 +4,9 @@ import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * HCCL, for tensors in the memory of Ascend devices. The jar carries no vendor code: ACL and HCCL
@@ -53,7 +53,7 @@ public final class HcclProvider implements BackendProvider {
      * @throws BackendUnavailableException when the libraries can not be used
      */
     @Override
-    public Communicator create(CommunicatorConfig config) {
+    public StreamCommunicator create(CommunicatorConfig config) {
         requireAvailable();
         return HcclConnector.connect(config, CannLibraries.get());
     }

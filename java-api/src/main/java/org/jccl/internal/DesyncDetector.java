@@ -27,6 +27,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.spi.Communicator;
+import org.jccl.spi.OperationKind;
 
 /**
  * Finds out through the store why an operation does not come to its end: ranks that issued

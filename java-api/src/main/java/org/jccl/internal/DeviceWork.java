@@ -9,6 +9,7 @@ import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.Durations;
+import org.jccl.spi.OperationKind;
 
 /**
  * An operation on a communication stream: complete when its end event is. Small, because one is

@@ -2,6 +2,7 @@ package org.jccl.internal;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
@@ -13,9 +14,11 @@ import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.Durations;
+import org.jccl.spi.OperationKind;
 import org.jccl.spi.RefusedOperationException;
 
 /**
@@ -29,7 +32,8 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     /** How long at most what was aborted may take to leave the library. */
     private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
 
-    final Communicator communicator;
+    private final Communicator communicator;
+    private final Map<OperationKind, String> missing;
     final FailureContext context;
     final Duration timeout;
     final DesyncDetector detector;
@@ -62,6 +66,7 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
             Duration timeout,
             DesyncDetector detector) {
         this.communicator = communicator;
+        this.missing = communicator.capabilities().missing();
         this.context = context;
         this.timeout = timeout;
         this.detector = detector;
@@ -106,23 +111,14 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
-     * Refuses what the library does not know before it is numbered, so that the group stays as it
+     * Refuses what the library does not have before it is numbered, so that the group stays as it
      * was. Lets the operation's memory go then.
      */
     final void requireKnown(Operation operation) {
-        try {
-            switch (operation.kind) {
-                case SEND, RECV -> communicator.requireMessages();
-                case ALL_TO_ALL_V -> communicator.requireUnevenAllToAll();
-                case ALL_GATHER_V -> communicator.requireUnevenGather();
-                default -> {}
-            }
-        } catch (UsageException e) {
-            if (!isUsable()) {
-                return; // which is said next
-            }
+        String reason = missing.isEmpty() ? null : missing.get(operation.kind);
+        if (reason != null && isUsable()) { // what is not usable is said next
             operation.releaseMemory();
-            throw e.at(contextOf(operation));
+            throw new UsageException(contextOf(operation), reason);
         }
     }
 
@@ -164,12 +160,12 @@ public abstract sealed class Engine permits HostEngine, StreamEngine {
     }
 
     /**
-     * The communicator, for making sub-groups.
+     * What the library can do.
      *
-     * @return the communicator
+     * @return the same for the engine's life
      */
-    public final Communicator communicator() {
-        return communicator;
+    public final Capabilities capabilities() {
+        return communicator.capabilities();
     }
 
     /**

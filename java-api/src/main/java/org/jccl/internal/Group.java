@@ -27,6 +27,8 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.StreamCommunicator;
 import org.jccl.store.PrefixStore;
 
 /**
@@ -233,7 +235,8 @@ public final class Group {
      */
     private static Communicator create(
             Backend backend, OptionalInt color, CommunicatorConfig config) {
-        Optional<Communicator> divided = config.parent().filter(Communicator::splits);
+        Optional<Communicator> divided =
+                config.parent().filter(from -> from.capabilities().splits());
         return color.isPresent() && divided.isPresent()
                 ? divided.get().split(color.getAsInt(), config)
                 : backend.provider().create(config);
@@ -269,15 +272,13 @@ public final class Group {
     }
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
-        if (backend.device().isCpu()) {
-            return new HostEngine(communicator, context, timeout, detector, TensorPlace.HOST);
-        }
-        if (backend.isForeign()) {
-            TensorPlace place = new DevicePlace(backend.device());
-            return new HostEngine(communicator, context, timeout, detector, place);
+        if (communicator instanceof HostCommunicator host) {
+            TensorPlace place =
+                    backend.device().isCpu() ? TensorPlace.HOST : new DevicePlace(backend.device());
+            return new HostEngine(host, context, timeout, detector, place);
         }
         return new StreamEngine(
-                communicator,
+                (StreamCommunicator) communicator,
                 context,
                 timeout,
                 detector,
@@ -490,7 +491,7 @@ public final class Group {
     private void prepareSplits(int color) {
         bounds.stream()
                 .map(Bound::engine)
-                .filter(engine -> engine.communicator().splits())
+                .filter(engine -> engine.capabilities().splits())
                 .forEach(engine -> prepareSplit(engine, color));
     }
 

@@ -5,30 +5,43 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.PeerLostException;
 import org.jccl.Work;
 import org.jccl.spi.BoundedCall;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.HostCommunicator.Mode;
+import org.jccl.spi.OperationKind;
 
 /**
  * The engine of libraries that work on the calling thread.
  *
- * <p>Collectives go through a queue in the order they were issued. Whoever has the {@link Turn}
- * runs its head: a worker thread, a thread that awaits a work in the queue, or a synchronous
- * caller, which first runs what was queued before it. So there is one order and no thread change
- * that a waiting caller has to pay. Messages are started at once and have no turn.
+ * <p>Collectives have one order, that of their numbers. Asynchronous ones wait in a queue; whoever
+ * holds the {@link #turn} runs its head: a worker thread, a thread that awaits a work in the queue,
+ * or a synchronous caller, which first runs what was queued before it. So there is one order and no
+ * thread change that a waiting caller has to pay. Messages are started at once and need no turn.
+ *
+ * <p>Two locks: the turn, which is held while the library is called, and the monitor of the running
+ * operations, which is held for a few instructions only and taken inside the turn, never around it.
  */
 public final class HostEngine extends Engine {
 
+    private final HostCommunicator communicator;
+    private final boolean startsCollectives;
     private final TensorPlace place;
     private final Staging staging;
-    private final StartedCollectives started = new StartedCollectives();
-    private final Turn turn = new Turn(running);
 
-    // Guarded by the monitor of the running operations: one lock is faster than three.
+    /** The right to call collectives, of one thread at a time. */
+    private final ReentrantLock turn = new ReentrantLock();
+
+    /** Guarded by the turn. */
+    private final StartedCollectives started = new StartedCollectives();
+
+    // Guarded by the monitor of the running operations.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
+    private long nextSequence;
     private Thread worker;
 
     /** Whether a thread of its own asks why a peer is lost. */
@@ -44,12 +57,14 @@ public final class HostEngine extends Engine {
      * @param place where the tensors are; the engine owns it
      */
     HostEngine(
-            Communicator communicator,
+            HostCommunicator communicator,
             FailureContext context,
             Duration timeout,
             DesyncDetector detector,
             TensorPlace place) {
         super(communicator, context, timeout, detector);
+        this.communicator = communicator;
+        this.startsCollectives = communicator.capabilities().nonBlockingCollectives();
         this.place = place;
         this.staging = new Staging(place.scratch());
     }
@@ -62,10 +77,6 @@ public final class HostEngine extends Engine {
     @Override
     public Work submit(Operation operation) {
         requireKnown(operation);
-        return issue(operation);
-    }
-
-    private Work issue(Operation operation) {
         HostWork work = (HostWork) operation;
         place.awaitCaller(work, context);
         if (work.kind.isCollective()) {
@@ -79,62 +90,35 @@ public final class HostEngine extends Engine {
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
         requireKnown(operations);
-        synchronized (running) {
-            requireUsable(operations);
-            running.enter();
-        }
-        try {
-            communicator.batchStart();
-            List<Work> works = issueAll(operations);
-            communicator.batchEnd();
-            return works;
-        } finally {
-            running.leave();
-        }
-    }
-
-    private List<Work> issueAll(List<Operation> operations) {
+        requireUsable(operations);
         List<Work> works = new ArrayList<>(operations.size());
         try {
             for (Operation operation : operations) {
-                works.add(issue(operation));
+                works.add(submit(operation));
             }
             return works;
         } catch (RuntimeException | Error e) {
             // What was not issued would hold its tensors for ever.
             operations.subList(works.size(), operations.size()).forEach(Operation::releaseMemory);
-            try {
-                communicator.batchEnd();
-            } catch (RuntimeException | Error again) {
-                e.addSuppressed(again);
-            }
             throw e;
         }
-    }
-
-    private long call(Operation operation, long stream) {
-        place.enter();
-        return operation.call(communicator, stream);
     }
 
     private void enqueue(HostWork work) {
         synchronized (running) {
             requireUsable(work);
-            if (queue.isEmpty()) {
-                turn.block();
-            }
-            work.sequence = turn.number();
+            work.sequence = nextSequence++;
             queue.add(work);
         }
         // Whoever has the turn may already have seen an empty queue, then the worker comes next.
-        if (!communicator.startsCollectives() || !turn.tryTake()) {
+        if (!startsCollectives || !turn.tryLock()) {
             wakeWorker();
             return;
         }
         try {
             startQueued();
         } finally {
-            turn.leave();
+            turn.unlock();
         }
     }
 
@@ -150,7 +134,7 @@ public final class HostEngine extends Engine {
         }
     }
 
-    /** Runs the queue's works as long as that blocks nobody. The caller has the turn. */
+    /** Starts the queue's works as long as that blocks nobody. The caller has the turn. */
     private void startQueued() {
         while (true) {
             HostWork head;
@@ -162,7 +146,7 @@ public final class HostEngine extends Engine {
                 if (staging.needs(head) || started.isFull()) {
                     break;
                 }
-                removeHead();
+                queue.remove();
             }
             runQueued(head);
         }
@@ -185,38 +169,33 @@ public final class HostEngine extends Engine {
                     }
                 }
             }
-            turn.take();
-            try {
-                drain(null);
-            } finally {
-                turn.leave();
-            }
+            drain();
         }
     }
 
-    /** Runs the queue's works, up to and with {@code last}, or all. The caller has the turn. */
-    private void drain(HostWork last) {
-        while (last == null || !last.isDone()) {
-            HostWork head;
-            synchronized (running) {
-                head = queue.isEmpty() ? null : removeHead();
+    /** Takes the turn and runs all of the queue's works. */
+    private void drain() {
+        turn.lock();
+        try {
+            for (HostWork head = takeHead(Long.MAX_VALUE);
+                    head != null;
+                    head = takeHead(Long.MAX_VALUE)) {
+                runQueued(head);
             }
-            if (head == null) {
-                return;
-            }
-            runQueued(head);
+        } finally {
+            turn.unlock();
         }
     }
 
-    /** The caller has the monitor, and the queue is not empty. */
-    private HostWork removeHead() {
-        HostWork head = queue.remove();
-        if (queue.isEmpty()) {
-            turn.unblock();
+    /** The first work in the queue, unless it comes after one with a number; or null. */
+    private HostWork takeHead(long last) {
+        synchronized (running) {
+            HostWork head = queue.peek();
+            return head == null || head.sequence > last ? null : queue.remove();
         }
-        return head;
     }
 
+    /** The caller has the turn. */
     private void runQueued(HostWork work) {
         while (started.isFull()) {
             await(started.oldest());
@@ -229,14 +208,18 @@ public final class HostEngine extends Engine {
         running.begin(work);
         JcclException cause = null;
         try {
-            long request =
-                    communicator.startsCollectives() && !staging.needs(work)
-                            ? call(work, Communicator.NONBLOCKING)
-                            : callBlocking(work);
-            if (request != 0) {
-                started.add(work);
-                work.started(request);
-                return;
+            place.enter();
+            boolean staged = staging.needs(work);
+            if (staged) {
+                callStaged(work);
+            } else {
+                Mode mode = startsCollectives ? Mode.NONBLOCKING : Mode.BLOCKING;
+                long request = work.call(communicator, mode);
+                if (request != HostCommunicator.COMPLETE) {
+                    started.add(work);
+                    work.started(request);
+                    return;
+                }
             }
         } catch (Throwable e) {
             cause = notStarted(e, work);
@@ -244,14 +227,10 @@ public final class HostEngine extends Engine {
         finish(work, -1, cause);
     }
 
-    private long callBlocking(Operation operation) {
-        if (!staging.needs(operation)) {
-            return call(operation, Communicator.BLOCKING);
-        }
+    private void callStaged(Operation operation) {
         staging.before(operation);
-        long request = call(operation, Communicator.BLOCKING);
+        operation.call(communicator, Mode.BLOCKING);
         staging.after(operation);
-        return request;
     }
 
     private void startMessage(HostWork work) {
@@ -261,8 +240,9 @@ public final class HostEngine extends Engine {
             running.begin(work, System.nanoTime());
         }
         try {
-            long request = call(work, Communicator.NONBLOCKING);
-            if (request != 0) {
+            place.enter();
+            long request = work.call(communicator, Mode.NONBLOCKING);
+            if (request != HostCommunicator.COMPLETE) {
                 work.started(request);
                 return;
             }
@@ -285,11 +265,15 @@ public final class HostEngine extends Engine {
                 complete(work, true);
                 return;
             }
-            if (work.kind.isCollective() && turn.tryTake()) {
+            if (work.kind.isCollective() && turn.tryLock()) {
                 try {
-                    drainUpTo(work);
+                    for (HostWork head = takeHead(work.sequence);
+                            head != null;
+                            head = takeHead(work.sequence)) {
+                        runQueued(head);
+                    }
                 } finally {
-                    turn.leave();
+                    turn.unlock();
                 }
             }
             work.park();
@@ -306,15 +290,6 @@ public final class HostEngine extends Engine {
         } catch (CompletionException e) {
             // The work has its failure, and throws it to whoever asks.
         }
-    }
-
-    private void drainUpTo(HostWork work) {
-        synchronized (running) {
-            if (!queue.contains(work)) {
-                return;
-            }
-        }
-        drain(work);
     }
 
     /** Ends a work. Closing waits for what runs, so it leaves that list last. */
@@ -385,91 +360,75 @@ public final class HostEngine extends Engine {
     @Override
     public int run(Operation operation) {
         if (VirtualThreads.isCurrent()) {
-            HostWork work = new HostWork(this);
-            operation.moveTo(work);
-            running.giveBack(operation);
-            submit(work).await();
-            return work.sourceRank();
+            return runElsewhere(operation);
+        }
+        requireKnown(operation);
+        place.awaitCaller(operation, context);
+        boolean collective = operation.kind.isCollective();
+        if (collective) {
+            beginCollective(operation);
+        } else {
+            beginMessage(operation);
         }
         try {
-            requireKnown(operation);
-            place.awaitCaller(operation, context);
-            return operation.kind.isCollective() ? runCollective(operation) : runMessage(operation);
-        } finally {
-            running.giveBack(operation);
-        }
-    }
-
-    private int runCollective(Operation operation) {
-        boolean alone =
-                operation.kind != OperationKind.BARRIER
-                        && !failure.isSet()
-                        && turn.takeAlone(operation);
-        if (!alone) {
-            begin(operation);
-        }
-        try {
-            callBlocking(operation);
+            place.enter();
+            if (staging.needs(operation)) {
+                callStaged(operation);
+            } else if (operation.kind == OperationKind.RECV) {
+                long request = operation.call(communicator, Mode.NONBLOCKING);
+                return request == HostCommunicator.COMPLETE
+                        ? operation.peer
+                        : communicator.await(request);
+            } else {
+                operation.call(communicator, Mode.BLOCKING);
+            }
             if (operation.kind == OperationKind.BARRIER) {
                 running.startedBefore(operation).forEach(this::await);
             }
+            return -1;
         } catch (Throwable e) {
-            throw notStarted(e, operation);
+            throw collective ? notStarted(e, operation) : failed(e, operation);
         } finally {
-            if (alone) {
-                turn.leaveAlone();
-            } else {
-                end(operation);
+            running.endAndGiveBack(operation);
+            if (collective) {
+                turn.unlock();
             }
-            running.letGo(operation);
         }
-        return -1;
+    }
+
+    private int runElsewhere(Operation operation) {
+        HostWork work = new HostWork(this);
+        operation.moveTo(work);
+        running.giveBack(operation);
+        submit(work).await();
+        return work.sourceRank();
     }
 
     /** Takes the turn for a synchronous operation, when what was queued before it has run. */
-    private void begin(Operation operation) {
-        while (true) {
-            synchronized (running) {
-                turn.take();
-                if (queue.isEmpty() && isUsable()) {
-                    operation.sequence = turn.number();
-                    running.beginSynchronous(operation);
-                    return;
+    private void beginCollective(Operation operation) {
+        turn.lock();
+        try {
+            while (true) {
+                synchronized (running) {
+                    requireUsable(operation);
+                    if (queue.isEmpty()) {
+                        operation.sequence = nextSequence++;
+                        running.beginSynchronous(operation);
+                        return;
+                    }
                 }
+                drain();
             }
-            try {
-                requireUsable(operation);
-                drain(null);
-            } finally {
-                turn.leave();
-            }
+        } catch (Throwable e) {
+            turn.unlock();
+            throw e;
         }
     }
 
-    private void end(Operation operation) {
-        synchronized (running) {
-            running.remove(operation);
-            turn.leave();
-        }
-    }
-
-    private int runMessage(Operation operation) {
-        boolean alone;
+    private void beginMessage(Operation operation) {
         synchronized (running) {
             requireUsable(operation);
-            alone = running.beginMessage(operation);
-        }
-        try {
-            if (operation.kind == OperationKind.RECV) {
-                long request = call(operation, Communicator.NONBLOCKING);
-                return request == 0 ? operation.peer : communicator.await(request);
-            }
-            call(operation, Communicator.BLOCKING);
-            return -1;
-        } catch (Throwable e) {
-            throw failed(e, operation);
-        } finally {
-            running.endMessage(operation, alone);
+            running.beginSynchronous(operation);
         }
     }
 
@@ -504,27 +463,16 @@ public final class HostEngine extends Engine {
             if (!beginClosing()) {
                 return;
             }
-            turn.block(); // for good
             running.notifyAll();
         }
         try {
-            drainQueue();
+            drain(); // each work in the queue has its own deadline, so this ends
             endOperations(patience);
         } finally {
             // Otherwise a thread is still inside the library: losing memory beats freeing it there.
             if (running.isEmpty()) {
                 free();
             }
-        }
-    }
-
-    /** Each work in the queue has its own deadline, so this ends. */
-    private void drainQueue() {
-        turn.take();
-        try {
-            drain(null);
-        } finally {
-            turn.leave();
         }
     }
 

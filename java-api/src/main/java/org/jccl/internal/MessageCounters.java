@@ -1,5 +1,7 @@
 package org.jccl.internal;
 
+import org.jccl.spi.OperationKind;
+
 /**
  * Numbers messages: the n-th send to a peer with a tag meets the n-th receive from it with that
  * tag. A hash table of numbers with open addressing, since each message looks into it and must

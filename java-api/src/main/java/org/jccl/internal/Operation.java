@@ -6,6 +6,10 @@ import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Communicator;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.HostCommunicator.Mode;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * One checked operation: what to call and with which primitives. Filled by the public API, run by
@@ -176,53 +180,59 @@ public class Operation {
     }
 
     /**
-     * Calls the communicator.
+     * Calls a library that works on the host.
      *
      * @param communicator of the engine
-     * @param stream what to pass on as stream
+     * @param mode when to return
      * @return the communicator's answer
      */
-    final long call(Communicator communicator, long stream) {
-        // The virtual machine inlines methods of this size, and none of them all in one.
+    final long call(HostCommunicator communicator, Mode mode) {
         return switch (kind) {
-            case ALL_REDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_V ->
-                    reduce(communicator, stream);
-            case SEND, RECV -> exchange(communicator, stream);
-            default -> move(communicator, stream);
+            case BROADCAST -> communicator.broadcast(output, count, type, peer, mode);
+            case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op, mode);
+            case REDUCE -> communicator.reduce(input, output, count, type, op, peer, mode);
+            case ALL_GATHER -> communicator.allGather(input, output, count, type, mode);
+            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, mode);
+            case GATHER -> communicator.gather(input, output, count, type, peer, mode);
+            case SCATTER -> communicator.scatter(input, output, count, type, peer, mode);
+            case REDUCE_SCATTER -> communicator.reduceScatter(input, output, count, type, op, mode);
+            case REDUCE_SCATTER_V ->
+                    communicator.reduceScatterV(input, output, inputCounts, type, op, mode);
+            case ALL_TO_ALL -> communicator.allToAll(input, output, count, type, mode);
+            case ALL_TO_ALL_V ->
+                    communicator.allToAllV(input, output, inputCounts, outputCounts, type, mode);
+            case SEND -> communicator.send(input, count, type, peer, tag, mode);
+            case RECV -> communicator.recv(output, count, type, peer, tag, mode);
+            case BARRIER -> communicator.barrier(mode);
         };
     }
 
-    private long reduce(Communicator communicator, long stream) {
-        return switch (kind) {
+    /**
+     * Calls a library that enqueues.
+     *
+     * @param communicator of the engine
+     * @param stream where to
+     */
+    final void call(StreamCommunicator communicator, long stream) {
+        switch (kind) {
+            case BROADCAST -> communicator.broadcast(output, count, type, peer, stream);
             case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op, stream);
             case REDUCE -> communicator.reduce(input, output, count, type, op, peer, stream);
-            case REDUCE_SCATTER ->
-                    communicator.reduceScatter(input, output, count, type, op, stream);
-            case REDUCE_SCATTER_V ->
-                    communicator.reduceScatterV(input, output, inputCounts, type, op, stream);
-            default -> throw new IllegalStateException(kind + " reduces nothing");
-        };
-    }
-
-    private long move(Communicator communicator, long stream) {
-        return switch (kind) {
-            case BROADCAST -> communicator.broadcast(output, count, type, peer, stream);
             case ALL_GATHER -> communicator.allGather(input, output, count, type, stream);
             case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, stream);
             case GATHER -> communicator.gather(input, output, count, type, peer, stream);
             case SCATTER -> communicator.scatter(input, output, count, type, peer, stream);
+            case REDUCE_SCATTER ->
+                    communicator.reduceScatter(input, output, count, type, op, stream);
+            case REDUCE_SCATTER_V ->
+                    communicator.reduceScatterV(input, output, inputCounts, type, op, stream);
             case ALL_TO_ALL -> communicator.allToAll(input, output, count, type, stream);
             case ALL_TO_ALL_V ->
                     communicator.allToAllV(input, output, inputCounts, outputCounts, type, stream);
+            case SEND -> communicator.send(input, count, type, peer, tag, stream);
+            case RECV -> communicator.recv(output, count, type, peer, tag, stream);
             case BARRIER -> communicator.barrier(stream);
-            default -> throw new IllegalStateException(kind + " does not only move");
-        };
-    }
-
-    private long exchange(Communicator communicator, long stream) {
-        return kind == OperationKind.SEND
-                ? communicator.send(input, count, type, peer, tag, stream)
-                : communicator.recv(output, count, type, peer, tag, stream);
+        }
     }
 
     /** Where a failure of this operation happened. */

@@ -10,7 +10,11 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.spi.Communicator;
 
-/** The operations an engine has in the library's hands, and a pool of objects for new ones. */
+/**
+ * The operations that an engine has in flight, numbers for messages, and a pool of objects. One
+ * plain lock: everything here is guarded by the object's own monitor, which is also what engines
+ * begin and close under. Whoever has it calls neither the library nor a device nor the store.
+ */
 final class RunningOperations {
 
     private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -25,15 +29,6 @@ final class RunningOperations {
 
     private final List<Operation> running = new ArrayList<>();
     private final ArrayDeque<Operation> pool = new ArrayDeque<>();
-
-    /** The first caller, or the first after it ended: it needs no lock. */
-    private volatile Thread favourite;
-
-    /** More of the pool, which only the favourite touches. */
-    private final ArrayDeque<Operation> spares = new ArrayDeque<>();
-
-    private final LoneCall loneCollective = new LoneCall();
-    private final LoneCall loneMessage = new LoneCall();
     private final MessageCounters messages = new MessageCounters();
 
     /** Threads that are inside the library with a call that is no operation. */
@@ -57,45 +52,21 @@ final class RunningOperations {
         }
     }
 
-    /** The collective that the thread that works alone has in the library's hands. */
-    LoneCall loneCollective() {
-        return loneCollective;
-    }
-
-    /** Whether the calling thread need not note its synchronous collectives here. */
-    boolean mayWorkAlone() {
-        return Thread.currentThread() == favourite && recorder == null;
-    }
-
     /** An empty operation, reused where possible. */
     Operation borrow() {
-        Operation operation = null;
-        if (Thread.currentThread() == favourite) {
-            operation = spares.poll();
+        Operation operation;
+        synchronized (this) {
+            operation = pool.poll();
         }
         if (operation == null) {
-            operation = borrowFromPool();
+            return new Operation();
         }
         operation.clear();
         return operation;
     }
 
-    private synchronized Operation borrowFromPool() {
-        if (favourite == null || !favourite.isAlive()) {
-            favourite = Thread.currentThread();
-        }
-        Operation operation = pool.poll();
-        return operation == null ? new Operation() : operation;
-    }
-
-    void giveBack(Operation operation) {
-        if (Thread.currentThread() == favourite) {
-            spares.push(operation);
-        } else {
-            synchronized (this) {
-                pool.push(operation);
-            }
-        }
+    synchronized void giveBack(Operation operation) {
+        pool.push(operation);
     }
 
     /**
@@ -118,31 +89,6 @@ final class RunningOperations {
      */
     void beginSynchronous(Operation operation) {
         begin(operation, NOT_SEEN);
-    }
-
-    /**
-     * Notes a message that its caller waits for. The caller has the monitor.
-     *
-     * @return whether it is that of the thread that works alone, for {@link #endMessage}
-     */
-    boolean beginMessage(Operation message) {
-        if (!mayWorkAlone()) {
-            beginSynchronous(message);
-            return false;
-        }
-        note(message);
-        loneMessage.begin(message);
-        return true;
-    }
-
-    /** Forgets it again, and lets its memory go; the caller does not have the monitor. */
-    void endMessage(Operation message, boolean alone) {
-        if (alone) {
-            loneMessage.end();
-            letGo(message);
-        } else {
-            end(message);
-        }
     }
 
     /**
@@ -177,23 +123,29 @@ final class RunningOperations {
         }
     }
 
-    /** The same for several, which are taken back for later use. */
-    void end(Operation[] operations, int count) {
+    /** The same, and the object is taken back for later use. */
+    void endAndGiveBack(Operation operation) {
+        letGo(operation);
+        synchronized (this) {
+            remove(operation);
+            pool.push(operation);
+        }
+    }
+
+    /** The same for several. */
+    void endAndGiveBack(Operation[] operations, int count) {
         for (int i = 0; i < count; i++) {
             letGo(operations[i]);
         }
         synchronized (this) {
             for (int i = 0; i < count; i++) {
                 remove(operations[i]);
+                pool.push(operations[i]);
             }
-        }
-        for (int i = 0; i < count; i++) {
-            giveBack(operations[i]);
         }
     }
 
-    /** The first half of {@link #end}, for a caller that has the monitor. */
-    void remove(Operation operation) {
+    private void remove(Operation operation) {
         Operation last = running.remove(running.size() - 1);
         if (last != operation) {
             running.set(operation.runningIndex, last);
@@ -202,8 +154,7 @@ final class RunningOperations {
         signal();
     }
 
-    /** The second half of {@link #end}, without the monitor. */
-    void letGo(Operation operation) {
+    private void letGo(Operation operation) {
         if (recorder != null) {
             recorder.end(operation);
         }
@@ -225,18 +176,15 @@ final class RunningOperations {
 
     /** Operations and threads inside the library. Nothing of it is freed before this is 0. */
     synchronized int count() {
-        return running.size()
-                + visitors
-                + (loneCollective.isUnderWay() ? 1 : 0)
-                + (loneMessage.isUnderWay() ? 1 : 0);
+        return running.size() + visitors;
     }
 
-    synchronized boolean isEmpty() {
+    boolean isEmpty() {
         return count() == 0;
     }
 
     synchronized boolean hasWhatMustEnd() {
-        return loneCollective.isUnderWay() || running.stream().anyMatch(Operation::mustEnd);
+        return running.stream().anyMatch(Operation::mustEnd);
     }
 
     /** Blocks until an operation ends or the time is over. */
@@ -246,7 +194,9 @@ final class RunningOperations {
         }
     }
 
-    /** Blocks until an operation ends, something else is signalled, or the time is over. */
+    /**
+     * Blocks until an operation ends, something else is signalled, or the time, unless 0, is over.
+     */
     synchronized void awaitSignal(long millis) throws InterruptedException {
         waiting++;
         try {
@@ -286,17 +236,10 @@ final class RunningOperations {
 
     synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
         List<Operation> stuck = new ArrayList<>();
-        List<Operation> all = new ArrayList<>(running);
-        for (LoneCall each : List.of(loneCollective, loneMessage)) {
-            Operation seen = each.look(now);
-            if (seen != null) {
-                all.add(seen);
-            }
-        }
         Operation expired = null;
         // Earlier when the deadline is near: by then ranks must have written where they are.
         long suspiciousNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
-        for (Operation operation : all) {
+        for (Operation operation : running) {
             if (operation.startNanos == NOT_SEEN) {
                 operation.startNanos = now;
             }

@@ -12,8 +12,9 @@ import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.Work;
 import org.jccl.spi.CleanUp;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * The engine of libraries that enqueue on device streams.
@@ -31,6 +32,7 @@ public final class StreamEngine extends Engine {
     /** So many works are issued between two looks at which have ended. */
     private static final int LOOK_EVERY = 32;
 
+    private final StreamCommunicator communicator;
     private final DeviceRuntime runtime;
     private final Device device;
     private final EventPool events;
@@ -70,7 +72,7 @@ public final class StreamEngine extends Engine {
      * @param highPriority whether the communication stream goes before others
      */
     public StreamEngine(
-            Communicator communicator,
+            StreamCommunicator communicator,
             FailureContext context,
             Duration timeout,
             DesyncDetector detector,
@@ -78,6 +80,7 @@ public final class StreamEngine extends Engine {
             Device device,
             boolean highPriority) {
         super(communicator, context, timeout, detector);
+        this.communicator = communicator;
         this.runtime = runtime;
         this.device = device;
         this.events = new EventPool(runtime);
@@ -109,7 +112,11 @@ public final class StreamEngine extends Engine {
         synchronized (issuing) {
             DeviceWork work = begin(operation, orderAfterCaller(operation));
             try {
-                enqueue(operation);
+                if (staging.needs(operation)) {
+                    callStaged(operation);
+                } else {
+                    operation.call(communicator, stream);
+                }
                 issued(work);
                 return work;
             } catch (Throwable e) {
@@ -240,14 +247,10 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    private void enqueue(Operation operation) {
-        if (staging.needs(operation)) {
-            staging.before(operation);
-            operation.call(communicator, stream);
-            staging.after(operation);
-        } else {
-            operation.call(communicator, stream);
-        }
+    private void callStaged(Operation operation) {
+        staging.before(operation);
+        operation.call(communicator, stream);
+        staging.after(operation);
     }
 
     /** Marks the end of a work that the library has enqueued. */
@@ -418,8 +421,7 @@ public final class StreamEngine extends Engine {
     }
 
     private void giveBack(Operation operation) {
-        running.end(operation);
-        running.giveBack(operation);
+        running.endAndGiveBack(operation);
     }
 
     /** Completes works from the oldest on, up to one that still runs. */
@@ -439,7 +441,7 @@ public final class StreamEngine extends Engine {
                 ended[count++] = operation;
             }
         }
-        running.end(ended, count);
+        running.endAndGiveBack(ended, count);
     }
 
     /**

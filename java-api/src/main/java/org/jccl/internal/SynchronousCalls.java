@@ -183,8 +183,7 @@ final class SynchronousCalls implements AutoCloseable {
         Operation ended = caller.marked;
         if (ended != null) {
             caller.marked = null;
-            running.end(ended);
-            running.giveBack(ended);
+            running.endAndGiveBack(ended);
         }
     }
 

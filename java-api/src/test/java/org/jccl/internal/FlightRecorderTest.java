@@ -9,6 +9,7 @@ import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.ReduceOp;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

@@ -25,6 +25,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.spi.OperationKind;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

@@ -2,6 +2,7 @@ package org.jccl.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
 class MessageCountersTest {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
 final class RecentCollectivesTest {

@@ -7,6 +7,7 @@ import java.util.stream.LongStream;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
 final class RunningOperationsTest {

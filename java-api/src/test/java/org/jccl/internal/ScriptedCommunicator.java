@@ -10,21 +10,16 @@ import java.util.Set;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.UsageException;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.HostCommunicator.Mode;
+import org.jccl.spi.OperationKind;
 
 /** A communicator that does what a test says, and remembers how the engine called it. */
 final class ScriptedCommunicator implements InvocationHandler {
 
     private static final Set<String> QUESTIONS =
-            Set.of(
-                    "startsCollectives",
-                    "reduces",
-                    "requireMessages",
-                    "requireUnevenAllToAll",
-                    "requireUnevenGather",
-                    "asynchronousError",
-                    "abandonsOperations");
+            Set.of("capabilities", "reduces", "asynchronousError", "abandonsOperations");
 
     private final List<String> calls = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
@@ -33,7 +28,7 @@ final class ScriptedCommunicator implements InvocationHandler {
     private boolean blocked;
     private boolean aborted;
 
-    /** Whether collectives return requests. */
+    /** Whether collectives return requests; set before an engine is made. */
     boolean startsCollectives;
 
     /** Whether requests are complete as soon as they are made. */
@@ -54,11 +49,8 @@ final class ScriptedCommunicator implements InvocationHandler {
     /** Thrown when asked for errors. */
     Error brokenQuestion;
 
-    /** Thrown when asked for messages, or for parts of different sizes to be gathered. */
-    UsageException lacking;
-
-    /** Thrown at the end of a batch. */
-    RuntimeException batchFailure;
+    /** Said of messages, and of parts of different sizes to be gathered, unless null. */
+    String lacking;
 
     /** Thrown when a request is awaited that is complete. */
     RuntimeException awaitFailure;
@@ -69,12 +61,32 @@ final class ScriptedCommunicator implements InvocationHandler {
     /** Thrown on closing. */
     RuntimeException closeFailure;
 
-    Communicator communicator() {
-        return (Communicator)
+    /** One whose collectives return requests. */
+    static ScriptedCommunicator starting() {
+        ScriptedCommunicator library = new ScriptedCommunicator();
+        library.startsCollectives = true;
+        return library;
+    }
+
+    HostCommunicator communicator() {
+        return (HostCommunicator)
                 Proxy.newProxyInstance(
-                        Communicator.class.getClassLoader(),
-                        new Class<?>[] {Communicator.class},
+                        HostCommunicator.class.getClassLoader(),
+                        new Class<?>[] {HostCommunicator.class},
                         this);
+    }
+
+    private Capabilities capabilities() {
+        Capabilities all =
+                lacking == null
+                        ? Capabilities.ALL
+                        : Capabilities.ALL.without(
+                                lacking,
+                                OperationKind.SEND,
+                                OperationKind.RECV,
+                                OperationKind.ALL_GATHER_V,
+                                OperationKind.ALL_TO_ALL_V);
+        return startsCollectives ? all.withNonBlockingCollectives() : all;
     }
 
     /** From now on blocking operations block until {@link #unblock} or abort. */
@@ -119,7 +131,7 @@ final class ScriptedCommunicator implements InvocationHandler {
             notifyAll();
         }
         return switch (name) {
-            case "startsCollectives" -> startsCollectives;
+            case "capabilities" -> capabilities();
             case "abandonsOperations" -> abandonsOperations;
             case "reduces" -> true;
             case "asynchronousError" -> {
@@ -128,8 +140,6 @@ final class ScriptedCommunicator implements InvocationHandler {
                 }
                 yield noticed;
             }
-            case "requireMessages", "requireUnevenAllToAll", "requireUnevenGather" ->
-                    throwUnlessNull(lacking);
             case "test" -> aborted || complete.contains((long) arguments[0]);
             case "await" -> {
                 blockUnless(() -> complete.contains((long) arguments[0]));
@@ -142,9 +152,7 @@ final class ScriptedCommunicator implements InvocationHandler {
                 yield throwUnlessNull(abortFailure);
             }
             case "close" -> throwUnlessNull(closeFailure);
-            case "batchEnd" -> throwUnlessNull(batchFailure);
-            case "batchStart" -> null;
-            default -> operation((long) arguments[arguments.length - 1]);
+            default -> operation((Mode) arguments[arguments.length - 1]);
         };
     }
 
@@ -155,13 +163,13 @@ final class ScriptedCommunicator implements InvocationHandler {
         return null;
     }
 
-    private long operation(long stream) throws InterruptedException {
+    private long operation(Mode mode) throws InterruptedException {
         if (failure != null) {
             RuntimeException thrown = failure;
             failure = null;
             throw thrown;
         }
-        if (stream == Communicator.NONBLOCKING) {
+        if (mode == Mode.NONBLOCKING) {
             requests++;
             if (completesAtOnce) {
                 complete.add(requests);

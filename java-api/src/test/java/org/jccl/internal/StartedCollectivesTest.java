@@ -13,6 +13,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.ReduceOp;
 import org.jccl.Work;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,7 +23,7 @@ class StartedCollectivesTest {
 
     private static final int ISSUED = 3 * StartedCollectives.MOST;
 
-    private final ScriptedCommunicator library = new ScriptedCommunicator();
+    private final ScriptedCommunicator library = ScriptedCommunicator.starting();
     private final HostEngine engine =
             new HostEngine(
                     library.communicator(),
@@ -34,7 +35,6 @@ class StartedCollectivesTest {
 
     @BeforeEach
     void issueMany() {
-        library.startsCollectives = true;
         for (int i = 0; i < ISSUED; i++) {
             Operation operation = engine.newOperation();
             operation.kind = OperationKind.ALL_REDUCE;

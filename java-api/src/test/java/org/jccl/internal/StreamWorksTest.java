@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
 final class StreamWorksTest {

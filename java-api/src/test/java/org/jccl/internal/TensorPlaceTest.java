@@ -16,6 +16,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.NativeException;
 import org.jccl.ReduceOp;
 import org.jccl.Work;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -76,13 +77,16 @@ class TensorPlaceTest {
                 }
             };
 
-    private final HostEngine engine =
-            new HostEngine(
-                    library.communicator(),
-                    FailureContext.ofGroup("g", 0),
-                    Duration.ofSeconds(60),
-                    new DesyncDetector(Optional.empty(), 0, 2),
-                    place);
+    private final HostEngine engine = engine(library);
+
+    private HostEngine engine(ScriptedCommunicator communicator) {
+        return new HostEngine(
+                communicator.communicator(),
+                FailureContext.ofGroup("g", 0),
+                Duration.ofSeconds(60),
+                new DesyncDetector(Optional.empty(), 0, 2),
+                place);
+    }
 
     @AfterEach
     void abortWhatIsLeft() {
@@ -115,10 +119,11 @@ class TensorPlaceTest {
     void whoeverCallsTheLibraryMakesTheDeviceCurrent() throws Exception {
         engine.submit(sum(engine.newOperation())).toFuture().get(20, TimeUnit.SECONDS);
         assertThat(entered).contains(library.thread(0)).doesNotContain(Thread.currentThread());
-        library.startsCollectives = true;
-        Work work = engine.submit(sum(engine.newOperation()));
+        ScriptedCommunicator starting = ScriptedCommunicator.starting();
+        HostEngine other = engine(starting);
+        Work work = other.submit(sum(other.newOperation()));
         entered.clear();
-        library.complete(1);
+        starting.complete(1);
         work.await();
         assertThat(entered).contains(Thread.currentThread());
     }

@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jccl.DataType;
 import org.jccl.Device;
@@ -18,7 +20,10 @@ import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Work;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -32,6 +37,7 @@ class WatchTest {
     private final ScriptedCommunicator library = new ScriptedCommunicator();
     private final Store store = HashStore.create(TIMEOUT);
     private final List<Engine> engines = new ArrayList<>();
+    private final Map<String, NativeException> libraryFailures = new HashMap<>();
     private NativeException deviceFailure;
 
     @AfterEach
@@ -55,13 +61,32 @@ class WatchTest {
     private Engine streamEngine(int rank) {
         return add(
                 new StreamEngine(
-                        new ScriptedCommunicator().communicator(),
+                        streamLibrary(),
                         FailureContext.ofGroup("g", rank),
                         TIMEOUT,
                         new DesyncDetector(Optional.of(store), rank, 2),
                         runtime(),
                         DEVICE,
                         false));
+    }
+
+    /** A library that enqueues nothing, and fails as the test says. */
+    private StreamCommunicator streamLibrary() {
+        return (StreamCommunicator)
+                Proxy.newProxyInstance(
+                        StreamCommunicator.class.getClassLoader(),
+                        new Class<?>[] {StreamCommunicator.class},
+                        (proxy, method, arguments) -> {
+                            NativeException failure = libraryFailures.get(method.getName());
+                            if (failure != null) {
+                                throw failure;
+                            }
+                            return switch (method.getName()) {
+                                case "capabilities" -> Capabilities.ALL;
+                                case "abandonsOperations" -> false;
+                                default -> null;
+                            };
+                        });
     }
 
     private Engine add(Engine engine) {

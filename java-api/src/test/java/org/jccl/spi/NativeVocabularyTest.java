@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.conformance.NativeWords;
-import org.jccl.internal.OperationKind;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -3,23 +3,25 @@ package org.jccl.mpi;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 
 /** One rank's end of a group in MPI. Each operation is one native call with primitives. */
-final class MpiCommunicator implements Communicator {
+final class MpiCommunicator implements HostCommunicator {
 
     private final long handle;
     private final int[] worldRanks;
     private final boolean onDevice;
-    private final int largestTag;
+    private final Capabilities capabilities;
     private volatile boolean closed;
 
     private MpiCommunicator(long handle, int[] worldRanks, boolean onDevice) {
         this.handle = handle;
         this.worldRanks = worldRanks;
         this.onDevice = onDevice;
-        this.largestTag = MpiNative.largestUserTag(handle);
+        Capabilities all = Capabilities.ALL.withLargestTag(MpiNative.largestUserTag(handle));
+        this.capabilities = starts(onDevice) ? all.withNonBlockingCollectives() : all;
     }
 
     static MpiCommunicator connect(
@@ -56,13 +58,8 @@ final class MpiCommunicator implements Communicator {
     }
 
     @Override
-    public int largestTag() {
-        return largestTag;
-    }
-
-    @Override
-    public boolean startsCollectives() {
-        return starts(onDevice);
+    public Capabilities capabilities() {
+        return capabilities;
     }
 
     @Override
@@ -73,13 +70,15 @@ final class MpiCommunicator implements Communicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
-        return check(MpiNative.broadcast(handle, address, count, type.ordinal(), root, stream));
+    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
+        return check(
+                MpiNative.broadcast(
+                        handle, address, count, type.ordinal(), root, nonBlocking(mode)));
     }
 
     @Override
     public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
         return check(
                 MpiNative.allReduce(
                         handle,
@@ -89,18 +88,12 @@ final class MpiCommunicator implements Communicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        stream));
+                        nonBlocking(mode)));
     }
 
     @Override
     public long reduce(
-            long input,
-            long output,
-            long count,
-            DataType type,
-            ReduceOp op,
-            int root,
-            long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
         return check(
                 MpiNative.reduce(
                         handle,
@@ -111,32 +104,40 @@ final class MpiCommunicator implements Communicator {
                         op.kind().ordinal(),
                         op.factor(),
                         root,
-                        stream));
+                        nonBlocking(mode)));
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
-        return check(MpiNative.allGather(handle, input, output, count, type.ordinal(), stream));
+    public long allGather(long input, long output, long count, DataType type, Mode mode) {
+        return check(
+                MpiNative.allGather(
+                        handle, input, output, count, type.ordinal(), nonBlocking(mode)));
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
-        return check(MpiNative.allGatherV(handle, input, output, counts, type.ordinal(), stream));
+    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
+        return check(
+                MpiNative.allGatherV(
+                        handle, input, output, counts, type.ordinal(), nonBlocking(mode)));
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
-        return check(MpiNative.gather(handle, input, output, count, type.ordinal(), root, stream));
+    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
+        return check(
+                MpiNative.gather(
+                        handle, input, output, count, type.ordinal(), root, nonBlocking(mode)));
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
-        return check(MpiNative.scatter(handle, input, output, count, type.ordinal(), root, stream));
+    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
+        return check(
+                MpiNative.scatter(
+                        handle, input, output, count, type.ordinal(), root, nonBlocking(mode)));
     }
 
     @Override
     public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
         return check(
                 MpiNative.reduceScatter(
                         handle,
@@ -146,12 +147,12 @@ final class MpiCommunicator implements Communicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        stream));
+                        nonBlocking(mode)));
     }
 
     @Override
     public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
         return check(
                 MpiNative.reduceScatterV(
                         handle,
@@ -161,12 +162,14 @@ final class MpiCommunicator implements Communicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        stream));
+                        nonBlocking(mode)));
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
-        return check(MpiNative.allToAll(handle, input, output, count, type.ordinal(), stream));
+    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
+        return check(
+                MpiNative.allToAll(
+                        handle, input, output, count, type.ordinal(), nonBlocking(mode)));
     }
 
     @Override
@@ -176,30 +179,40 @@ final class MpiCommunicator implements Communicator {
             long[] inputCounts,
             long[] outputCounts,
             DataType type,
-            long stream) {
+            Mode mode) {
         return check(
                 MpiNative.allToAllV(
-                        handle, input, output, inputCounts, outputCounts, type.ordinal(), stream));
+                        handle,
+                        input,
+                        output,
+                        inputCounts,
+                        outputCounts,
+                        type.ordinal(),
+                        nonBlocking(mode)));
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        if (onDevice && stream == BLOCKING) {
+    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
+        if (onDevice && mode == Mode.BLOCKING) {
             // Blocking calls are for collectives only: no deadline ends a send that waits in one.
-            await(send(address, count, type, peer, tag, NONBLOCKING));
-            return 0;
+            await(send(address, count, type, peer, tag, Mode.NONBLOCKING));
+            return COMPLETE;
         }
-        return check(MpiNative.send(handle, address, count, type.ordinal(), peer, tag, stream));
+        return check(
+                MpiNative.send(
+                        handle, address, count, type.ordinal(), peer, tag, nonBlocking(mode)));
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        return check(MpiNative.recv(handle, address, count, type.ordinal(), peer, tag, stream));
+    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
+        return check(
+                MpiNative.recv(
+                        handle, address, count, type.ordinal(), peer, tag, nonBlocking(mode)));
     }
 
     @Override
-    public long barrier(long stream) {
-        return check(MpiNative.barrier(handle, stream));
+    public long barrier(Mode mode) {
+        return check(MpiNative.barrier(handle, nonBlocking(mode)));
     }
 
     @Override
@@ -235,6 +248,10 @@ final class MpiCommunicator implements Communicator {
             closed = true;
             check(MpiNative.close(handle));
         }
+    }
+
+    private static long nonBlocking(Mode mode) {
+        return mode == Mode.NONBLOCKING ? 1 : 0;
     }
 
     private static long check(long result) {

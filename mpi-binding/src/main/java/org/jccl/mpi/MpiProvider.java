@@ -8,8 +8,8 @@ import org.jccl.BackendOptions;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 
 /**
  * MPI, for tensors in host memory, and on CUDA devices where the library is CUDA-aware. The jar
@@ -147,7 +147,7 @@ public final class MpiProvider implements BackendProvider {
     }
 
     @Override
-    public Communicator create(CommunicatorConfig config) {
+    public HostCommunicator create(CommunicatorConfig config) {
         FailureContext context = FailureContext.ofGroup(config.groupName(), config.rank());
         initialise();
         if (!config.device().isCpu()) {

@@ -21,8 +21,8 @@ import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.spi.BackendProvider.World;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.store.HashStore;
 
 /** One rank of a job; the first argument says what it does. It prints what a test looks for. */
@@ -138,7 +138,7 @@ final class JobMain {
                         Optional.of(options),
                         Optional.empty(),
                         List.of());
-        try (Communicator communicator = provider.create(config);
+        try (HostCommunicator communicator = provider.create(config);
                 Tensor tensor = Tensor.allocate(Device.CPU, DataType.INT32, OVERLAPPED)) {
             tensor.copyFrom(IntStream.generate(() -> 1).limit(OVERLAPPED).toArray());
             long request =
@@ -148,7 +148,7 @@ final class JobMain {
                             OVERLAPPED,
                             DataType.INT32,
                             ReduceOp.SUM,
-                            Communicator.NONBLOCKING);
+                            HostCommunicator.Mode.NONBLOCKING);
             int[] found = new int[OVERLAPPED];
             for (int i = 0; i < 600 && !allAre(found, world.size()); i++) {
                 LockSupport.parkNanos(Duration.ofMillis(100).toNanos());

@@ -10,8 +10,10 @@ import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.nccl.NativeHandles.Address;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * One rank's ncclComm. Every operation is enqueued on the given stream and answers 0.
@@ -19,9 +21,11 @@ import org.jccl.spi.CommunicatorConfig;
  * <p>What NCCL lacks is a group of what it has: parts of different sizes are broadcasts, reductions
  * or messages in a group, and so are the collectives that came in 2.28, on older libraries.
  */
-final class NcclCommunicator implements Communicator {
+final class NcclCommunicator implements StreamCommunicator {
 
-    private static final long ENQUEUED = 0;
+    /** Messages have no tags, and each names its peer. */
+    private static final Capabilities MESSAGES =
+            Capabilities.ALL.withLargestTag(0).withoutAnySource();
 
     private final NcclHandle handle;
     private final Optional<NcclPairs> pairs;
@@ -30,6 +34,8 @@ final class NcclCommunicator implements Communicator {
     private final int device;
     private final boolean float8;
     private final BytePointer networkName;
+    private final Capabilities capabilities =
+            NcclLibraries.has("ncclCommSplit") ? MESSAGES.withSplits() : MESSAGES;
     private final boolean nativeAllToAll = NcclLibraries.has("ncclAlltoAll");
     private final boolean nativeGather = NcclLibraries.has("ncclGather");
     private final boolean nativeScatter = NcclLibraries.has("ncclScatter");
@@ -79,13 +85,8 @@ final class NcclCommunicator implements Communicator {
     }
 
     @Override
-    public int largestTag() {
-        return 0;
-    }
-
-    @Override
-    public boolean receivesFromAnySource() {
-        return false;
+    public Capabilities capabilities() {
+        return capabilities;
     }
 
     @Override
@@ -94,26 +95,24 @@ final class NcclCommunicator implements Communicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
+    public void broadcast(long address, long count, DataType type, int root, long stream) {
         try (NcclCalls calls = handle.enter()) {
             calls.broadcast(address, address, count, type, root, stream);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allReduce(
+    public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         try (NcclCalls calls = handle.enter()) {
             int operation = calls.operation(op, type);
             calls.allReduce(input, output, count, type, operation, stream);
             calls.release(op, operation);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduce(
+    public void reduce(
             long input,
             long output,
             long count,
@@ -126,19 +125,17 @@ final class NcclCommunicator implements Communicator {
             calls.reduce(input, output, count, type, operation, root, stream);
             calls.release(op, operation);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
+    public void allGather(long input, long output, long count, DataType type, long stream) {
         try (NcclCalls calls = handle.enter()) {
             calls.allGather(input, output, count, type, stream);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+    public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
         try (NcclCalls calls = handle.enter()) {
             calls.groupStart();
             try {
@@ -156,15 +153,14 @@ final class NcclCommunicator implements Communicator {
             }
             calls.groupEnd();
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+    public void gather(long input, long output, long count, DataType type, int root, long stream) {
         try (NcclCalls calls = handle.enter()) {
             if (nativeGather) {
                 calls.gather(input, output, count, type, root, stream);
-                return ENQUEUED;
+                return;
             }
             calls.groupStart();
             try {
@@ -179,15 +175,14 @@ final class NcclCommunicator implements Communicator {
             }
             calls.groupEnd();
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+    public void scatter(long input, long output, long count, DataType type, int root, long stream) {
         try (NcclCalls calls = handle.enter()) {
             if (nativeScatter) {
                 calls.scatter(input, output, count, type, root, stream);
-                return ENQUEUED;
+                return;
             }
             calls.groupStart();
             try {
@@ -202,22 +197,20 @@ final class NcclCommunicator implements Communicator {
             }
             calls.groupEnd();
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduceScatter(
+    public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         try (NcclCalls calls = handle.enter()) {
             int operation = calls.operation(op, type);
             calls.reduceScatter(input, output, count, type, operation, stream);
             calls.release(op, operation);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduceScatterV(
+    public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
         try (NcclCalls calls = handle.enter()) {
             int operation = calls.operation(op, type);
@@ -237,15 +230,14 @@ final class NcclCommunicator implements Communicator {
             calls.groupEnd();
             calls.release(op, operation);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
+    public void allToAll(long input, long output, long count, DataType type, long stream) {
         try (NcclCalls calls = handle.enter()) {
             if (nativeAllToAll) {
                 calls.allToAll(input, output, count, type, stream);
-                return ENQUEUED;
+                return;
             }
             calls.groupStart();
             try {
@@ -260,11 +252,10 @@ final class NcclCommunicator implements Communicator {
             }
             calls.groupEnd();
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allToAllV(
+    public void allToAllV(
             long input,
             long output,
             long[] inputCounts,
@@ -288,45 +279,37 @@ final class NcclCommunicator implements Communicator {
             }
             calls.groupEnd();
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+    public void send(long address, long count, DataType type, int peer, int tag, long stream) {
         if (pairs.isPresent() && !handle.holds()) {
             try (NcclCalls calls = pairs.get().enter(peer)) {
                 calls.send(address, count, type, pairs.get().rankOf(peer), stream);
             }
-            return ENQUEUED;
+            return;
         }
         try (NcclCalls calls = handle.enter()) {
             calls.send(address, count, type, peer, stream);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+    public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
         if (pairs.isPresent() && !handle.holds()) {
             try (NcclCalls calls = pairs.get().enter(peer)) {
                 calls.receive(address, count, type, pairs.get().rankOf(peer), stream);
             }
-            return ENQUEUED;
+            return;
         }
         try (NcclCalls calls = handle.enter()) {
             calls.receive(address, count, type, peer, stream);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long barrier(long stream) {
-        return allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
-    }
-
-    @Override
-    public boolean splits() {
-        return NcclLibraries.has("ncclCommSplit");
+    public void barrier(long stream) {
+        allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
     }
 
     @Override

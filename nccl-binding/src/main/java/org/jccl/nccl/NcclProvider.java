@@ -5,9 +5,9 @@ import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Interop;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * NCCL, for tensors in the memory of CUDA devices. The jar carries no vendor code: the driver, the
@@ -66,7 +66,7 @@ public final class NcclProvider implements BackendProvider {
      * @throws BackendUnavailableException when the libraries can not be used
      */
     @Override
-    public Communicator create(CommunicatorConfig config) {
+    public StreamCommunicator create(CommunicatorConfig config) {
         requireAvailable();
         return NcclConnector.connect(config);
     }

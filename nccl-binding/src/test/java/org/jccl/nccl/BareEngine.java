@@ -9,9 +9,9 @@ import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.internal.DesyncDetector;
 import org.jccl.internal.StreamEngine;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.StreamCommunicator;
 
 /** An engine of one rank without a group around it, so that no watchdog looks after it. */
 final class BareEngine {
@@ -45,7 +45,7 @@ final class BareEngine {
     }
 
     static StreamEngine of(DeviceRuntime runtime) {
-        Communicator communicator =
+        StreamCommunicator communicator =
                 new NcclProvider()
                         .create(
                                 new CommunicatorConfig(

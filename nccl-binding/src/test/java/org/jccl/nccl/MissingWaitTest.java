@@ -7,10 +7,10 @@ import org.jccl.DataType;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.internal.Operation;
-import org.jccl.internal.OperationKind;
 import org.jccl.internal.StreamEngine;
 import org.jccl.nccl.Gpu.Gate;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 
 /** Takes the engine's wait for the caller's stream away, and expects that data goes wrong. */

@@ -17,10 +17,10 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.internal.Memory;
 import org.jccl.internal.Operation;
-import org.jccl.internal.OperationKind;
 import org.jccl.internal.StreamEngine;
 import org.jccl.nccl.Gpu.Gate;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 

@@ -8,14 +8,13 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
+import org.jccl.spi.StreamCommunicator;
 
 /** Has a device's thread run the operations of a communicator, in order, each to its end. */
-final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
+final class QueuedCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
     private static final System.Logger LOG = System.getLogger(QueuedCommunicator.class.getName());
-
-    private static final long ENQUEUED = 0;
 
     /** The watchdog, which notices a failure, comes by far more often. */
     private static final long NOTICE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -40,13 +39,12 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
         return direct.chipMap();
     }
 
-    private long enqueue(Runnable call) {
+    private void enqueue(Runnable call) {
         if (aborted) {
             throw new GroupAbortedException(
                     FailureContext.NONE, "the SCCL communicator was aborted or closed");
         }
         thread.submit(() -> run(call));
-        return ENQUEUED;
     }
 
     /** A call that failed is not past before its group has failed, or it would count as done. */
@@ -73,13 +71,8 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public int largestTag() {
-        return direct.largestTag();
-    }
-
-    @Override
-    public boolean receivesFromAnySource() {
-        return direct.receivesFromAnySource();
+    public Capabilities capabilities() {
+        return direct.capabilities();
     }
 
     @Override
@@ -88,28 +81,18 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public void requireMessages() {
-        direct.requireMessages();
+    public void broadcast(long address, long count, DataType type, int root, long stream) {
+        enqueue(() -> direct.broadcast(address, count, type, root, stream));
     }
 
     @Override
-    public void requireUnevenAllToAll() {
-        direct.requireUnevenAllToAll();
-    }
-
-    @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
-        return enqueue(() -> direct.broadcast(address, count, type, root, stream));
-    }
-
-    @Override
-    public long allReduce(
+    public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        return enqueue(() -> direct.allReduce(input, output, count, type, op, stream));
+        enqueue(() -> direct.allReduce(input, output, count, type, op, stream));
     }
 
     @Override
-    public long reduce(
+    public void reduce(
             long input,
             long output,
             long count,
@@ -117,71 +100,70 @@ final class QueuedCommunicator implements Communicator, ChipMap.HasChipMap {
             ReduceOp op,
             int root,
             long stream) {
-        return enqueue(() -> direct.reduce(input, output, count, type, op, root, stream));
+        enqueue(() -> direct.reduce(input, output, count, type, op, root, stream));
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
-        return enqueue(() -> direct.allGather(input, output, count, type, stream));
+    public void allGather(long input, long output, long count, DataType type, long stream) {
+        enqueue(() -> direct.allGather(input, output, count, type, stream));
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
-        return enqueue(() -> direct.allGatherV(input, output, counts, type, stream));
+    public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+        enqueue(() -> direct.allGatherV(input, output, counts, type, stream));
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
-        return enqueue(() -> direct.gather(input, output, count, type, root, stream));
+    public void gather(long input, long output, long count, DataType type, int root, long stream) {
+        enqueue(() -> direct.gather(input, output, count, type, root, stream));
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
-        return enqueue(() -> direct.scatter(input, output, count, type, root, stream));
+    public void scatter(long input, long output, long count, DataType type, int root, long stream) {
+        enqueue(() -> direct.scatter(input, output, count, type, root, stream));
     }
 
     @Override
-    public long reduceScatter(
+    public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        return enqueue(() -> direct.reduceScatter(input, output, count, type, op, stream));
+        enqueue(() -> direct.reduceScatter(input, output, count, type, op, stream));
     }
 
     @Override
-    public long reduceScatterV(
+    public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
-        return enqueue(() -> direct.reduceScatterV(input, output, counts, type, op, stream));
+        enqueue(() -> direct.reduceScatterV(input, output, counts, type, op, stream));
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
-        return enqueue(() -> direct.allToAll(input, output, count, type, stream));
+    public void allToAll(long input, long output, long count, DataType type, long stream) {
+        enqueue(() -> direct.allToAll(input, output, count, type, stream));
     }
 
     @Override
-    public long allToAllV(
+    public void allToAllV(
             long input,
             long output,
             long[] inputCounts,
             long[] outputCounts,
             DataType type,
             long stream) {
-        return enqueue(
-                () -> direct.allToAllV(input, output, inputCounts, outputCounts, type, stream));
+        enqueue(() -> direct.allToAllV(input, output, inputCounts, outputCounts, type, stream));
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
-        return enqueue(() -> direct.send(address, count, type, peer, tag, stream));
+    public void send(long address, long count, DataType type, int peer, int tag, long stream) {
+        enqueue(() -> direct.send(address, count, type, peer, tag, stream));
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        return enqueue(() -> direct.recv(address, count, type, peer, tag, stream));
+    public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        enqueue(() -> direct.recv(address, count, type, peer, tag, stream));
     }
 
     @Override
-    public long barrier(long stream) {
-        return enqueue(() -> direct.barrier(stream));
+    public void barrier(long stream) {
+        enqueue(() -> direct.barrier(stream));
     }
 
     @Override

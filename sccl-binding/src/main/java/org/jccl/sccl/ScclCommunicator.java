@@ -6,9 +6,10 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
-import org.jccl.UsageException;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * One rank's scclComm_t. Every operation is enqueued with the handle of the given stream and
@@ -17,11 +18,9 @@ import org.jccl.spi.CommunicatorConfig;
  * <p>What SCCL lacks is built from what it has: reduce-scatter of reductions to each rank, parts of
  * different sizes of broadcasts, reductions or messages. A group of one rank needs no library.
  */
-final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
+final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
     private static final System.Logger LOG = System.getLogger(ScclCommunicator.class.getName());
-
-    private static final long ENQUEUED = 0;
 
     private final ScclCalls calls;
     private final TpuRuntime runtime;
@@ -35,6 +34,7 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     private final MessageBatch exchange;
     private final MessageBatch batch;
     private final long barrierMemory;
+    private final Capabilities capabilities;
     private boolean batching;
     private TpuQueue batchQueue;
     private volatile boolean aborted;
@@ -62,6 +62,17 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
         this.exchange = new MessageBatch(calls, rank);
         this.batch = new MessageBatch(calls, rank);
         this.barrierMemory = runtime.allocate(Float.BYTES);
+        Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
+        this.capabilities =
+                size == 1 || calls.messages
+                        ? all
+                        : all.without(
+                                "this libsccl has no scclSend and scclRecv, which messages and"
+                                        + " allToAll with splits or lists need; install a newer"
+                                        + " one",
+                                OperationKind.SEND,
+                                OperationKind.RECV,
+                                OperationKind.ALL_TO_ALL_V);
     }
 
     @Override
@@ -83,13 +94,8 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public int largestTag() {
-        return 0;
-    }
-
-    @Override
-    public boolean receivesFromAnySource() {
-        return false;
+    public Capabilities capabilities() {
+        return capabilities;
     }
 
     @Override
@@ -98,35 +104,33 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
+    public void broadcast(long address, long count, DataType type, int root, long stream) {
         TpuQueue queue = queue(stream);
         if (size > 1) {
             synchronized (queue.calls) {
                 calls.broadcast(queue, address, count, type, root);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allReduce(
+    public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             if (size == 1) {
                 copy(queue, input, output, count * type.size());
-                return ENQUEUED;
+                return;
             }
             calls.allReduce(queue, input, output, count, type, ScclTypes.op(op));
             if (op.kind() == ReduceOp.Kind.AVG) {
                 averages.divideOnAll(queue, output, count, type);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduce(
+    public void reduce(
             long input,
             long output,
             long count,
@@ -142,7 +146,6 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 reduceTo(queue, input, output, count, type, op, root);
             }
         }
-        return ENQUEUED;
     }
 
     private void reduceTo(
@@ -161,7 +164,7 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
+    public void allGather(long input, long output, long count, DataType type, long stream) {
         TpuQueue queue = queue(stream);
         long bytes = count * type.size();
         synchronized (queue.calls) {
@@ -172,11 +175,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 calls.allGather(queue, from, output, count, type);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+    public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             long part = output;
@@ -191,11 +193,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 part += bytes;
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
+    public void gather(long input, long output, long count, DataType type, int root, long stream) {
         TpuQueue queue = queue(stream);
         long bytes = count * type.size();
         synchronized (queue.calls) {
@@ -208,11 +209,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 calls.gather(queue, input, scratch.reserve(queue, bytes), count, type, root);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+    public void scatter(long input, long output, long count, DataType type, int root, long stream) {
         TpuQueue queue = queue(stream);
         long bytes = count * type.size();
         synchronized (queue.calls) {
@@ -223,11 +223,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 calls.scatter(queue, from, output, count, type, root);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduceScatter(
+    public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
@@ -236,11 +235,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 reducePart(queue, part, output, count, type, op, root);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long reduceScatterV(
+    public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
@@ -250,7 +248,6 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 part += counts[root] * type.size();
             }
         }
-        return ENQUEUED;
     }
 
     private void reducePart(
@@ -269,7 +266,7 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
+    public void allToAll(long input, long output, long count, DataType type, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             if (size == 1) {
@@ -278,11 +275,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 calls.allToAll(queue, input, output, count, type);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long allToAllV(
+    public void allToAllV(
             long input,
             long output,
             long[] inputCounts,
@@ -305,11 +301,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
             }
             exchange.issue(queue);
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+    public void send(long address, long count, DataType type, int peer, int tag, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             if (batching) {
@@ -319,11 +314,10 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 calls.send(queue, address, count, type, peer);
             }
         }
-        return ENQUEUED;
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+    public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
         TpuQueue queue = queue(stream);
         synchronized (queue.calls) {
             if (batching) {
@@ -333,31 +327,14 @@ final class ScclCommunicator implements Communicator, ChipMap.HasChipMap {
                 calls.receive(queue, address, count, type, peer);
             }
         }
-        return ENQUEUED;
-    }
-
-    /** Made of messages. */
-    @Override
-    public void requireUnevenAllToAll() {
-        requireMessages();
     }
 
     @Override
-    public void requireMessages() {
-        if (size > 1 && !calls.messages) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "this libsccl has no scclSend and scclRecv, which messages and allToAll with"
-                            + " splits or lists need; install a newer one");
-        }
-    }
-
-    @Override
-    public long barrier(long stream) {
+    public void barrier(long stream) {
         if (size == 1) {
-            return ENQUEUED;
+            return;
         }
-        return allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
+        allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
     }
 
     /** Holds messages back until {@link #batchEnd()}; collectives are issued as they come. */

@@ -12,8 +12,8 @@ import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.sccl.abi.UniqueId;
 import org.jccl.spi.BoundedCall;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and
@@ -46,7 +46,7 @@ final class ScclConnector {
         this.device = config.device().index();
     }
 
-    Communicator connect() {
+    StreamCommunicator connect() {
         if (config.size() > MOST_RANKS) {
             throw usage(
                     "SCCL takes at most "

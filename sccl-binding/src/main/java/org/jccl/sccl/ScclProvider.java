@@ -4,9 +4,9 @@ import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * SCCL, for tensors in the memory of Sophgo TPUs. The jar carries no vendor code: libtpudnn,
@@ -54,7 +54,7 @@ public final class ScclProvider implements BackendProvider {
      * @throws BackendUnavailableException when the libraries can not be used
      */
     @Override
-    public Communicator create(CommunicatorConfig config) {
+    public StreamCommunicator create(CommunicatorConfig config) {
         requireAvailable();
         return new ScclConnector(ScclLibraries.get(), config).connect();
     }

@@ -8,9 +8,9 @@ import org.jccl.UsageException;
 import org.jccl.internal.Engine;
 import org.jccl.internal.Group;
 import org.jccl.internal.Operation;
-import org.jccl.internal.OperationKind;
 import org.jccl.internal.tensor.NativeTensor;
 import org.jccl.spi.Communicator;
+import org.jccl.spi.OperationKind;
 
 /**
  * Checks the arguments of each operation and fills in what the engine runs. Everything that can be
@@ -170,7 +170,7 @@ final class Arguments {
                             + output.count()
                             + "; this rank's input must be as large as its output");
         }
-        if (Parts.allEqual(counts) && !engine.communicator().reducesListsApart()) {
+        if (Parts.allEqual(counts) && !engine.capabilities().reducesListsApart()) {
             operation.count = output.count();
         } else {
             operation.kind = OperationKind.REDUCE_SCATTER_V;
@@ -287,7 +287,7 @@ final class Arguments {
     void recvAnySource(Operation operation, Engine engine, Tensor tensor, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
         message(operation, engine, tag);
-        if (!engine.communicator().receivesFromAnySource()) {
+        if (!engine.capabilities().anySource()) {
             throw checks.bad(operation, "this backend receives only from a peer that is named");
         }
         operation.peer = Communicator.ANY_SOURCE;
@@ -338,7 +338,7 @@ final class Arguments {
         if (tag < 0) {
             throw checks.bad(operation, "tag must not be negative, got " + tag);
         }
-        int largest = engine.communicator().largestTag();
+        int largest = engine.capabilities().largestTag();
         if (tag > largest) {
             throw checks.bad(
                     operation,

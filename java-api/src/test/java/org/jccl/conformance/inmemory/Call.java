@@ -4,7 +4,7 @@ import java.util.Arrays;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.internal.HostMemory;
-import org.jccl.internal.OperationKind;
+import org.jccl.spi.OperationKind;
 
 /** One rank's part of an operation. Guarded by its hub. */
 final class Call {

@@ -6,8 +6,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.jccl.DataType;
-import org.jccl.internal.OperationKind;
 import org.jccl.spi.Communicator;
+import org.jccl.spi.OperationKind;
 
 /**
  * Where the ranks of one group meet. Parts of a collective meet by their number, messages by peer

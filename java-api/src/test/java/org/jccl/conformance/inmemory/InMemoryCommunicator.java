@@ -7,14 +7,15 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
-import org.jccl.internal.OperationKind;
-import org.jccl.spi.Communicator;
+import org.jccl.spi.Capabilities;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.OperationKind;
 
 /**
  * One rank's end of a hub. Throws {@link IllegalStateException} where the engine breaks the rules
  * of the SPI, so that tests see what a native library would make a crash of.
  */
-final class InMemoryCommunicator implements Communicator {
+final class InMemoryCommunicator implements HostCommunicator {
 
     private final Hub hub;
     private final int rank;
@@ -34,8 +35,8 @@ final class InMemoryCommunicator implements Communicator {
     }
 
     @Override
-    public boolean startsCollectives() {
-        return startsCollectives;
+    public Capabilities capabilities() {
+        return startsCollectives ? Capabilities.ALL.withNonBlockingCollectives() : Capabilities.ALL;
     }
 
     @Override
@@ -44,74 +45,66 @@ final class InMemoryCommunicator implements Communicator {
     }
 
     @Override
-    public long broadcast(long address, long count, DataType type, int root, long stream) {
+    public long broadcast(long address, long count, DataType type, int root, Mode mode) {
         return collective(
-                call(OperationKind.BROADCAST, address, address, count, type, null, root), stream);
+                call(OperationKind.BROADCAST, address, address, count, type, null, root), mode);
     }
 
     @Override
     public long allReduce(
-            long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        return collective(
-                call(OperationKind.ALL_REDUCE, input, output, count, type, op, -1), stream);
+            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
+        return collective(call(OperationKind.ALL_REDUCE, input, output, count, type, op, -1), mode);
     }
 
     @Override
     public long reduce(
-            long input,
-            long output,
-            long count,
-            DataType type,
-            ReduceOp op,
-            int root,
-            long stream) {
-        return collective(call(OperationKind.REDUCE, input, output, count, type, op, root), stream);
+            long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode) {
+        return collective(call(OperationKind.REDUCE, input, output, count, type, op, root), mode);
     }
 
     @Override
-    public long allGather(long input, long output, long count, DataType type, long stream) {
+    public long allGather(long input, long output, long count, DataType type, Mode mode) {
         return collective(
-                call(OperationKind.ALL_GATHER, input, output, count, type, null, -1), stream);
+                call(OperationKind.ALL_GATHER, input, output, count, type, null, -1), mode);
     }
 
     @Override
-    public long allGatherV(long input, long output, long[] counts, DataType type, long stream) {
+    public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
         Call call = call(OperationKind.ALL_GATHER_V, input, output, 0, type, null, -1);
         call.outputCounts = counts.clone();
-        return collective(call, stream);
+        return collective(call, mode);
     }
 
     @Override
-    public long gather(long input, long output, long count, DataType type, int root, long stream) {
-        return collective(
-                call(OperationKind.GATHER, input, output, count, type, null, root), stream);
+    public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
+        return collective(call(OperationKind.GATHER, input, output, count, type, null, root), mode);
     }
 
     @Override
-    public long scatter(long input, long output, long count, DataType type, int root, long stream) {
+    public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
         return collective(
-                call(OperationKind.SCATTER, input, output, count, type, null, root), stream);
+                call(OperationKind.SCATTER, input, output, count, type, null, root), mode);
     }
 
     @Override
     public long reduceScatter(
-            long input, long output, long count, DataType type, ReduceOp op, long stream) {
+            long input, long output, long count, DataType type, ReduceOp op, Mode mode) {
         return collective(
-                call(OperationKind.REDUCE_SCATTER, input, output, count, type, op, -1), stream);
+                call(OperationKind.REDUCE_SCATTER, input, output, count, type, op, -1), mode);
     }
 
     @Override
     public long reduceScatterV(
-            long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
+            long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode) {
         Call call = call(OperationKind.REDUCE_SCATTER_V, input, output, 0, type, op, -1);
         call.inputCounts = counts.clone();
-        return collective(call, stream);
+        return collective(call, mode);
     }
 
     @Override
-    public long allToAll(long input, long output, long count, DataType type, long stream) {
+    public long allToAll(long input, long output, long count, DataType type, Mode mode) {
         return collective(
-                call(OperationKind.ALL_TO_ALL, input, output, count, type, null, -1), stream);
+                call(OperationKind.ALL_TO_ALL, input, output, count, type, null, -1), mode);
     }
 
     @Override
@@ -121,30 +114,30 @@ final class InMemoryCommunicator implements Communicator {
             long[] inputCounts,
             long[] outputCounts,
             DataType type,
-            long stream) {
+            Mode mode) {
         Call call = call(OperationKind.ALL_TO_ALL_V, input, output, 0, type, null, -1);
         call.inputCounts = inputCounts.clone();
         call.outputCounts = outputCounts.clone();
-        return collective(call, stream);
+        return collective(call, mode);
     }
 
     @Override
-    public long barrier(long stream) {
-        return collective(call(OperationKind.BARRIER, 0, 0, 0, DataType.BOOL, null, -1), stream);
+    public long barrier(Mode mode) {
+        return collective(call(OperationKind.BARRIER, 0, 0, 0, DataType.BOOL, null, -1), mode);
     }
 
     @Override
-    public long send(long address, long count, DataType type, int peer, int tag, long stream) {
+    public long send(long address, long count, DataType type, int peer, int tag, Mode mode) {
         Call call = call(OperationKind.SEND, address, 0, count, type, null, peer);
         call.tag = tag;
-        return message(call, stream);
+        return message(call, mode);
     }
 
     @Override
-    public long recv(long address, long count, DataType type, int peer, int tag, long stream) {
+    public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
         Call call = call(OperationKind.RECV, 0, address, count, type, null, peer);
         call.tag = tag;
-        return message(call, stream);
+        return message(call, mode);
     }
 
     private Call call(
@@ -164,17 +157,17 @@ final class InMemoryCommunicator implements Communicator {
         return call;
     }
 
-    private long collective(Call call, long stream) {
+    private long collective(Call call, Mode mode) {
         synchronized (hub) {
             requireUsable();
             if (collectiveRuns) {
                 throw new IllegalStateException("two collectives run at once");
             }
             hub.arrive(collectives++, call);
-            if (stream == NONBLOCKING && !startsCollectives) {
+            if (mode == Mode.NONBLOCKING && !startsCollectives) {
                 throw new IllegalStateException("asked to start a collective, which it does not");
             }
-            if (stream == NONBLOCKING) {
+            if (mode == Mode.NONBLOCKING) {
                 return request(call);
             }
             collectiveRuns = true;
@@ -187,11 +180,11 @@ final class InMemoryCommunicator implements Communicator {
         }
     }
 
-    private long message(Call call, long stream) {
+    private long message(Call call, Mode mode) {
         synchronized (hub) {
             requireUsable();
             hub.post(call);
-            if (stream == NONBLOCKING) {
+            if (mode == Mode.NONBLOCKING) {
                 return request(call);
             }
             block(call);

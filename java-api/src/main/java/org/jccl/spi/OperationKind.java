@@ -1,4 +1,4 @@
-package org.jccl.internal;
+package org.jccl.spi;
 
 /** The operations of a group, by the names of their methods. */
 public enum OperationKind {

@@ -6,12 +6,10 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.DataType;
 import org.jccl.Device;
-import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -20,10 +18,7 @@ import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.OperationKind;
-import org.jccl.spi.StreamCommunicator;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -36,7 +31,6 @@ class StraightWayTest {
 
     private static final int MOST = 5;
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
-    private static final Device DEVICE = new Device("straight", 0);
 
     /** Frames seen by each operation that came to the communicator. */
     private final List<List<String>> ways = new ArrayList<>();
@@ -50,12 +44,11 @@ class StraightWayTest {
         }
     }
 
-    @SuppressWarnings("unchecked")
-    private <T extends Communicator> T communicator(Class<T> kind, Object answer) {
-        return (T)
+    private HostCommunicator communicator() {
+        return (HostCommunicator)
                 Proxy.newProxyInstance(
-                        kind.getClassLoader(),
-                        new Class<?>[] {kind},
+                        HostCommunicator.class.getClassLoader(),
+                        new Class<?>[] {HostCommunicator.class},
                         (proxy, method, arguments) ->
                                 switch (method.getName()) {
                                     case "capabilities" -> Capabilities.ALL;
@@ -63,7 +56,7 @@ class StraightWayTest {
                                     case "abandonsOperations" -> false;
                                     case "allReduce", "send", "recv", "broadcast", "allGather" -> {
                                         ways.add(way());
-                                        yield answer;
+                                        yield HostCommunicator.COMPLETE;
                                     }
                                     default -> null;
                                 });
@@ -110,7 +103,7 @@ class StraightWayTest {
 
                     @Override
                     public Communicator create(CommunicatorConfig config) {
-                        return communicator(HostCommunicator.class, HostCommunicator.COMPLETE);
+                        return communicator();
                     }
                 };
         group = TestGroups.world(provider, HashStore.create(TIMEOUT), 0, 2, TIMEOUT);
@@ -140,47 +133,5 @@ class StraightWayTest {
             group.send(tensor, 1, 0).await();
         }
         assertStraight(2);
-    }
-
-    @Test
-    void bothCallsOnAStream() {
-        StreamEngine engine =
-                new StreamEngine(
-                        communicator(StreamCommunicator.class, null),
-                        FailureContext.ofGroup("g", 0),
-                        TIMEOUT,
-                        new DesyncDetector(Optional.empty(), 0, 2),
-                        runtime(),
-                        DEVICE,
-                        false);
-        engine.run(fill(engine.borrow()));
-        engine.submit(fill(engine.newOperation()));
-        engine.close(Duration.ZERO);
-        // One more for the group's own method.
-        assertThat(ways).hasSize(2);
-        assertThat(ways).allSatisfy(way -> assertThat(way).hasSizeLessThanOrEqualTo(MOST - 1));
-    }
-
-    private static Operation fill(Operation operation) {
-        operation.kind = OperationKind.ALL_REDUCE;
-        operation.type = DataType.FLOAT32;
-        operation.count = 4;
-        operation.op = ReduceOp.SUM;
-        return operation;
-    }
-
-    /** A device on which everything is done at once. */
-    private static DeviceRuntime runtime() {
-        return (DeviceRuntime)
-                Proxy.newProxyInstance(
-                        DeviceRuntime.class.getClassLoader(),
-                        new Class<?>[] {DeviceRuntime.class},
-                        (proxy, method, arguments) ->
-                                switch (method.getReturnType().getName()) {
-                                    case "int" -> 1;
-                                    case "long" -> 1L;
-                                    case "boolean" -> method.getName().startsWith("query");
-                                    default -> null;
-                                });
     }
 }

@@ -5,6 +5,7 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.UnaryOperator;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.internal.DesyncDetector;
@@ -45,6 +46,11 @@ final class BareEngine {
     }
 
     static StreamEngine of(DeviceRuntime runtime) {
+        return of(runtime, UnaryOperator.identity());
+    }
+
+    /** With something between the engine and the communicator. */
+    static StreamEngine of(DeviceRuntime runtime, UnaryOperator<StreamCommunicator> between) {
         StreamCommunicator communicator =
                 new NcclProvider()
                         .create(
@@ -60,7 +66,7 @@ final class BareEngine {
                                         Optional.empty(),
                                         List.of()));
         return new StreamEngine(
-                communicator,
+                between.apply(communicator),
                 FailureContext.ofGroup("test", 0),
                 World.TIMEOUT,
                 new DesyncDetector(Optional.empty(), 0, 1),

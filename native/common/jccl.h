@@ -9,7 +9,7 @@ namespace jccl {
 // org.jccl.spi.NativeStatus: what a call came to. Calls that return something else too return the negative of it.
 enum Status : int { kOk, kTimeout, kPeerLost, kInvalid, kAborted, kMismatch, kInternal };
 
-// How an operation of a library that can start it is called: it returns when it is complete, or at once with a request.
+// org.jccl.spi.HostCommunicator.Mode: an operation returns when it is complete, or at once with a request.
 enum Mode : int { kBlocking, kNonblocking };
 
 // org.jccl.DataType
@@ -39,7 +39,7 @@ inline size_t elementSizeOf(int type) { return kElementSizes[type]; }
 enum ReduceKind : int { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor, kPremulSum };
 constexpr int kReduceKinds = kPremulSum + 1;
 
-// org.jccl.internal.OperationKind
+// org.jccl.spi.OperationKind
 enum OperationKind : int {
   kBroadcast,
   kAllReduce,

@@ -19,8 +19,8 @@ import org.jccl.UsageException;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
-import org.jccl.spi.NativeStatus;
 import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.NativeStatus;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.RefusedOperationException;
 

@@ -72,8 +72,7 @@ final class MpiCommunicator implements HostCommunicator {
     @Override
     public long broadcast(long address, long count, DataType type, int root, Mode mode) {
         return check(
-                MpiNative.broadcast(
-                        handle, address, count, type.ordinal(), root, nonBlocking(mode)));
+                MpiNative.broadcast(handle, address, count, type.ordinal(), root, mode.ordinal()));
     }
 
     @Override
@@ -88,7 +87,7 @@ final class MpiCommunicator implements HostCommunicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        nonBlocking(mode)));
+                        mode.ordinal()));
     }
 
     @Override
@@ -104,35 +103,34 @@ final class MpiCommunicator implements HostCommunicator {
                         op.kind().ordinal(),
                         op.factor(),
                         root,
-                        nonBlocking(mode)));
+                        mode.ordinal()));
     }
 
     @Override
     public long allGather(long input, long output, long count, DataType type, Mode mode) {
         return check(
-                MpiNative.allGather(
-                        handle, input, output, count, type.ordinal(), nonBlocking(mode)));
+                MpiNative.allGather(handle, input, output, count, type.ordinal(), mode.ordinal()));
     }
 
     @Override
     public long allGatherV(long input, long output, long[] counts, DataType type, Mode mode) {
         return check(
                 MpiNative.allGatherV(
-                        handle, input, output, counts, type.ordinal(), nonBlocking(mode)));
+                        handle, input, output, counts, type.ordinal(), mode.ordinal()));
     }
 
     @Override
     public long gather(long input, long output, long count, DataType type, int root, Mode mode) {
         return check(
                 MpiNative.gather(
-                        handle, input, output, count, type.ordinal(), root, nonBlocking(mode)));
+                        handle, input, output, count, type.ordinal(), root, mode.ordinal()));
     }
 
     @Override
     public long scatter(long input, long output, long count, DataType type, int root, Mode mode) {
         return check(
                 MpiNative.scatter(
-                        handle, input, output, count, type.ordinal(), root, nonBlocking(mode)));
+                        handle, input, output, count, type.ordinal(), root, mode.ordinal()));
     }
 
     @Override
@@ -147,7 +145,7 @@ final class MpiCommunicator implements HostCommunicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        nonBlocking(mode)));
+                        mode.ordinal()));
     }
 
     @Override
@@ -162,14 +160,13 @@ final class MpiCommunicator implements HostCommunicator {
                         type.ordinal(),
                         op.kind().ordinal(),
                         op.factor(),
-                        nonBlocking(mode)));
+                        mode.ordinal()));
     }
 
     @Override
     public long allToAll(long input, long output, long count, DataType type, Mode mode) {
         return check(
-                MpiNative.allToAll(
-                        handle, input, output, count, type.ordinal(), nonBlocking(mode)));
+                MpiNative.allToAll(handle, input, output, count, type.ordinal(), mode.ordinal()));
     }
 
     @Override
@@ -188,7 +185,7 @@ final class MpiCommunicator implements HostCommunicator {
                         inputCounts,
                         outputCounts,
                         type.ordinal(),
-                        nonBlocking(mode)));
+                        mode.ordinal()));
     }
 
     @Override
@@ -199,20 +196,18 @@ final class MpiCommunicator implements HostCommunicator {
             return COMPLETE;
         }
         return check(
-                MpiNative.send(
-                        handle, address, count, type.ordinal(), peer, tag, nonBlocking(mode)));
+                MpiNative.send(handle, address, count, type.ordinal(), peer, tag, mode.ordinal()));
     }
 
     @Override
     public long recv(long address, long count, DataType type, int peer, int tag, Mode mode) {
         return check(
-                MpiNative.recv(
-                        handle, address, count, type.ordinal(), peer, tag, nonBlocking(mode)));
+                MpiNative.recv(handle, address, count, type.ordinal(), peer, tag, mode.ordinal()));
     }
 
     @Override
     public long barrier(Mode mode) {
-        return check(MpiNative.barrier(handle, nonBlocking(mode)));
+        return check(MpiNative.barrier(handle, mode.ordinal()));
     }
 
     @Override
@@ -248,10 +243,6 @@ final class MpiCommunicator implements HostCommunicator {
             closed = true;
             check(MpiNative.close(handle));
         }
-    }
-
-    private static long nonBlocking(Mode mode) {
-        return mode == Mode.NONBLOCKING ? 1 : 0;
     }
 
     private static long check(long result) {

@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jccl.conformance.inmemory.InMemoryProvider;
-import org.jccl.internal.Reaper;
+import org.jccl.internal.memory.Reaper;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

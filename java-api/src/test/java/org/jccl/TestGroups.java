@@ -3,8 +3,9 @@ package org.jccl;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.jccl.internal.Group;
 import org.jccl.internal.api.DefaultProcessGroup;
+import org.jccl.internal.backend.Backend;
+import org.jccl.internal.group.Group;
 import org.jccl.spi.BackendProvider;
 
 /** Makes groups of providers that are no services. */
@@ -31,7 +32,7 @@ public final class TestGroups {
                         Optional.of(store),
                         Interop.NONE,
                         timeout,
-                        List.of(new Group.Backend(provider, Device.CPU, Optional.empty())),
+                        List.of(new Backend(provider, Device.CPU, Optional.empty())),
                         OnFailure.THROW,
                         () -> {}));
     }

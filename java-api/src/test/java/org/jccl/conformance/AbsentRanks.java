@@ -1,7 +1,7 @@
 package org.jccl.conformance;
 
 import org.jccl.Store;
-import org.jccl.internal.WorldAgreement;
+import org.jccl.internal.group.WorldAgreement;
 
 /** Ranks that come to the store, so that a world is made, and then do nothing. */
 public final class AbsentRanks {

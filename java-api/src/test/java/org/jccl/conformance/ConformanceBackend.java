@@ -8,7 +8,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
-import org.jccl.internal.HostMemory;
+import org.jccl.internal.memory.HostMemory;
 
 /** A backend as the conformance suite sees it: how ranks join and where their tensors live. */
 public interface ConformanceBackend {

@@ -16,7 +16,7 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
-import org.jccl.internal.Reaper;
+import org.jccl.internal.memory.Reaper;
 import org.jccl.nccl.Gpu.Gate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;

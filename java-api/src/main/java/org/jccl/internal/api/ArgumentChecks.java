@@ -6,8 +6,8 @@ import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.internal.Operation;
 import org.jccl.internal.checks.Lists;
+import org.jccl.internal.operation.Operation;
 import org.jccl.internal.tensor.NativeTensor;
 
 /**

@@ -7,9 +7,9 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
-import org.jccl.internal.Engine;
-import org.jccl.internal.Group;
-import org.jccl.internal.Operation;
+import org.jccl.internal.engine.Engine;
+import org.jccl.internal.group.Group;
+import org.jccl.internal.operation.Operation;
 
 /** Collects operations of one engine. */
 public final class DefaultBatch implements Batch {

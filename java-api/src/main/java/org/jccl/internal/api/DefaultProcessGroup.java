@@ -10,10 +10,10 @@ import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.Work;
-import org.jccl.internal.Engine;
-import org.jccl.internal.Group;
-import org.jccl.internal.Operation;
 import org.jccl.internal.checks.Lists;
+import org.jccl.internal.engine.Engine;
+import org.jccl.internal.group.Group;
+import org.jccl.internal.operation.Operation;
 
 /** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
 public final class DefaultProcessGroup implements ProcessGroup {

@@ -22,10 +22,11 @@ import org.jccl.UsageException;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Membership;
 import org.jccl.bootstrap.Rendezvous;
-import org.jccl.internal.Backends;
-import org.jccl.internal.Group;
-import org.jccl.internal.WorldAgreement;
+import org.jccl.internal.backend.Backend;
+import org.jccl.internal.backend.Backends;
 import org.jccl.internal.checks.Given;
+import org.jccl.internal.group.Group;
+import org.jccl.internal.group.WorldAgreement;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
@@ -133,7 +134,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
             ErrorFile.in(System.getenv())
                     .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
         }
-        List<Group.Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
+        List<Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         backends.forEach(this::requireInterop);
         Optional<Known> known = known(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
@@ -163,7 +164,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         meeting.rendezvous()::close));
     }
 
-    private void requireInterop(Group.Backend backend) {
+    private void requireInterop(Backend backend) {
         if (!backend.provider().supports(interop)) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -272,29 +273,29 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */
-    private List<Group.Backend> placed(List<Group.Backend> backends, int localRank) {
+    private List<Backend> placed(List<Backend> backends, int localRank) {
         return backends.stream().map(each -> placed(each, localRank)).toList();
     }
 
-    private Group.Backend placed(Group.Backend backend, int localRank) {
+    private Backend placed(Backend backend, int localRank) {
         if (device.isPresent() || backend.device().isCpu() || localRank < 0) {
             return backend;
         }
         Device own = new Device(backend.device().type(), localRank);
-        return new Group.Backend(backend.provider(), own, backend.options());
+        return new Backend(backend.provider(), own, backend.options());
     }
 
     private record Known(String backend, World world) {}
 
     /** The world, where the user does not say anything about it and a library knows it. */
-    private Optional<Known> known(List<Group.Backend> backends) {
+    private Optional<Known> known(List<Backend> backends) {
         if (initMethod.isPresent()
                 || store.isPresent()
                 || rank.isPresent()
                 || worldSize.isPresent()) {
             return Optional.empty();
         }
-        for (Group.Backend each : backends) {
+        for (Backend each : backends) {
             Optional<World> world = each.provider().world(each.options());
             if (world.isPresent()) {
                 return Optional.of(new Known(each.provider().name(), world.get()));

@@ -4,9 +4,9 @@ import java.util.List;
 import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
-import org.jccl.internal.Engine;
-import org.jccl.internal.Group;
-import org.jccl.internal.Operation;
+import org.jccl.internal.engine.Engine;
+import org.jccl.internal.group.Group;
+import org.jccl.internal.operation.Operation;
 
 /** Runs operations in the caller's own order. */
 public final class DefaultSyncCollectives implements SyncCollectives {

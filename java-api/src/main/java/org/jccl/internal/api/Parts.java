@@ -2,7 +2,7 @@ package org.jccl.internal.api;
 
 import java.util.List;
 import org.jccl.Tensor;
-import org.jccl.internal.Operation;
+import org.jccl.internal.operation.Operation;
 
 /** Lists of tensors that are the parts of an input or output. */
 final class Parts {

@@ -8,8 +8,7 @@ import org.jccl.Event;
 import org.jccl.FailureContext;
 import org.jccl.Stream;
 import org.jccl.UsageException;
-import org.jccl.internal.DeviceRuntimes;
-import org.jccl.internal.StreamOrders;
+import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.checks.Given;
 import org.jccl.spi.DeviceRuntime;
 

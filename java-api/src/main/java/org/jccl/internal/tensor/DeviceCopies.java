@@ -2,9 +2,9 @@ package org.jccl.internal.tensor;
 
 import org.jccl.Device;
 import org.jccl.Stream;
-import org.jccl.internal.DeviceRuntimes;
-import org.jccl.internal.HostMemory;
-import org.jccl.internal.StreamOrders;
+import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.device.StreamOrders;
+import org.jccl.internal.memory.HostMemory;
 import org.jccl.spi.DeviceRuntime;
 
 /** Copies between arrays and device memory, through host memory that does not move. */

@@ -6,9 +6,9 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.internal.HostMemory;
-import org.jccl.internal.Memory;
 import org.jccl.internal.checks.Given;
+import org.jccl.internal.memory.HostMemory;
+import org.jccl.internal.memory.Memory;
 
 /** A tensor: where its elements are, and the memory whose lifetime it shares. */
 public final class NativeTensor implements Tensor {

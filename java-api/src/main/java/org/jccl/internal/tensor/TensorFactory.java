@@ -14,12 +14,12 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.internal.DeviceMemory;
-import org.jccl.internal.DeviceRuntimes;
-import org.jccl.internal.HostMemory;
-import org.jccl.internal.Memory;
-import org.jccl.internal.Reaper;
+import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.checks.Given;
+import org.jccl.internal.memory.DeviceMemory;
+import org.jccl.internal.memory.HostMemory;
+import org.jccl.internal.memory.Memory;
+import org.jccl.internal.memory.Reaper;
 
 /**
  * Makes tensors of memory that is checked, borrowed or allocated. Arguments and exceptions are

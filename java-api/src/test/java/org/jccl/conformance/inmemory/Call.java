@@ -3,7 +3,7 @@ package org.jccl.conformance.inmemory;
 import java.util.Arrays;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
-import org.jccl.internal.HostMemory;
+import org.jccl.internal.memory.HostMemory;
 import org.jccl.spi.OperationKind;
 
 /** One rank's part of an operation. Guarded by its hub. */

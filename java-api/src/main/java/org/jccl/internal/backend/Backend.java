@@ -1,0 +1,26 @@
+package org.jccl.internal.backend;
+
+import java.util.Optional;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
+import org.jccl.spi.BackendProvider;
+
+/**
+ * A backend for one device type.
+ *
+ * @param provider the binding
+ * @param device where its tensors live
+ * @param options the backend's options, or empty
+ */
+public record Backend(BackendProvider provider, Device device, Optional<BackendOptions> options) {
+
+    /** Whether the library works on the host, while another binding drives the device. */
+    public boolean isForeign() {
+        return provider.foreignDeviceTypes().contains(device.type());
+    }
+
+    /** Where its keys are; a library may stand behind two types of devices. */
+    public String storeName() {
+        return isForeign() ? provider.name() + "-" + device.type() : provider.name();
+    }
+}

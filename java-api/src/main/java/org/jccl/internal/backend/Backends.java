@@ -1,0 +1,180 @@
+package org.jccl.internal.backend;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jccl.Availability;
+import org.jccl.BackendOptions;
+import org.jccl.BackendUnavailableException;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider;
+
+/** Finds the bindings that are present and picks those a user asked for. Never another one. */
+public final class Backends {
+
+    private Backends() {}
+
+    /**
+     * All bindings on the class path or module path.
+     *
+     * @return in no order
+     */
+    public static List<BackendProvider> present() {
+        return ServiceLoader.load(BackendProvider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .toList();
+    }
+
+    /**
+     * The backends for a group.
+     *
+     * @param names a name, pairs of device type and name, or empty to pick
+     * @param device the device asked for
+     * @param options by backend name
+     * @return one entry a device type
+     * @throws UsageException when the text has another form, or no backend takes the device
+     * @throws BackendUnavailableException when a backend is missing or can not be loaded
+     */
+    public static List<Backend> choose(
+            Optional<String> names, Optional<Device> device, Map<String, BackendOptions> options) {
+        List<BackendProvider> present = present();
+        List<Backend> chosen = new ArrayList<>();
+        if (names.isEmpty()) {
+            BackendProvider best = best(present, device);
+            addFor(chosen, best, device, Optional.empty(), options);
+        } else if (!names.get().contains(":")) {
+            if (names.get().isBlank() || names.get().contains(",")) {
+                throw malformed(names.get());
+            }
+            addFor(chosen, named(present, names.get()), device, Optional.empty(), options);
+        } else {
+            for (String pair : names.get().split(",")) {
+                String[] parts = pair.trim().split(":");
+                if (parts.length != 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
+                    throw malformed(names.get());
+                }
+                String type = parts[0];
+                if (chosen.stream().anyMatch(other -> other.device().type().equals(type))) {
+                    throw new UsageException(
+                            FailureContext.NONE,
+                            "device type " + type + " is given twice in '" + names.get() + "'");
+                }
+                BackendProvider provider = named(present, parts[1]);
+                addFor(chosen, provider, device, Optional.of(type), options);
+            }
+        }
+        device.ifPresent(given -> requireTaken(given, chosen));
+        return chosen;
+    }
+
+    /** A device that no backend uses would leave the user on another one without a word. */
+    private static void requireTaken(Device device, List<Backend> chosen) {
+        if (chosen.stream().noneMatch(backend -> backend.device().equals(device))) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "no backend of the group takes the device "
+                            + device
+                            + ": "
+                            + chosen.stream().map(Backends::describe).toList()
+                            + "; name one for it, as in 'cpu:a,"
+                            + device.type()
+                            + ":b', or leave the device out");
+        }
+    }
+
+    private static String describe(Backend backend) {
+        return backend.provider().name() + " on " + backend.device().type();
+    }
+
+    private static UsageException malformed(String names) {
+        return new UsageException(
+                FailureContext.NONE,
+                "backend must be a name or pairs like 'cpu:name,device:name', got '" + names + "'");
+    }
+
+    private static void addFor(
+            List<Backend> chosen,
+            BackendProvider provider,
+            Optional<Device> device,
+            Optional<String> wantedType,
+            Map<String, BackendOptions> options) {
+        String type =
+                wantedType.orElseGet(
+                        () ->
+                                device.map(Device::type)
+                                        .filter(takes(provider)::contains)
+                                        .orElse(provider.deviceTypes().iterator().next()));
+        if (!takes(provider).contains(type)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "backend "
+                            + provider.name()
+                            + " takes tensors on "
+                            + takes(provider)
+                            + ", not on "
+                            + type);
+        }
+        provider.requireAvailable();
+        Device place =
+                device.filter(given -> given.type().equals(type)).orElse(new Device(type, 0));
+        chosen.add(new Backend(provider, place, Optional.ofNullable(options.get(provider.name()))));
+    }
+
+    /** Types of devices whose tensors it takes, in the order of the alphabet. */
+    private static Set<String> takes(BackendProvider provider) {
+        Set<String> types = new TreeSet<>(provider.deviceTypes());
+        types.addAll(provider.foreignDeviceTypes());
+        return types;
+    }
+
+    private static BackendProvider named(List<BackendProvider> present, String name) {
+        for (BackendProvider provider : present) {
+            if (provider.name().equals(name)) {
+                return provider;
+            }
+        }
+        throw new BackendUnavailableException(
+                FailureContext.NONE,
+                "no binding for backend '"
+                        + name
+                        + "' is on the class path; found "
+                        + present.stream().map(BackendProvider::name).toList()
+                        + "; add the dependency org.jccl:jccl-"
+                        + name);
+    }
+
+    private static BackendProvider best(List<BackendProvider> present, Optional<Device> device) {
+        List<String> refused = new ArrayList<>();
+        List<BackendProvider> byPreference = new ArrayList<>(present);
+        // Accelerators first: whoever has one wants it used.
+        byPreference.sort(
+                (a, b) -> {
+                    boolean aOnCpu = a.deviceTypes().contains("cpu");
+                    boolean bOnCpu = b.deviceTypes().contains("cpu");
+                    return aOnCpu == bOnCpu
+                            ? Integer.compare(b.preference(), a.preference())
+                            : Boolean.compare(aOnCpu, bOnCpu);
+                });
+        for (BackendProvider provider : byPreference) {
+            boolean fits = device.isEmpty() || provider.deviceTypes().contains(device.get().type());
+            if (fits && provider.availability() instanceof Availability.Unavailable missing) {
+                refused.add(provider.name() + ": " + missing.reason());
+            } else if (fits) {
+                return provider;
+            }
+        }
+        throw new BackendUnavailableException(
+                FailureContext.NONE,
+                "no backend can be used here"
+                        + device.map(value -> " for " + value).orElse("")
+                        + (refused.isEmpty()
+                                ? "; add the dependency of a binding, see the README"
+                                : "; tried:\n  " + String.join("\n  ", refused)));
+    }
+}

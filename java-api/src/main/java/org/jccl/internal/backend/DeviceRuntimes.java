@@ -1,0 +1,74 @@
+package org.jccl.internal.backend;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jccl.BackendUnavailableException;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.DeviceRuntime;
+
+/** Finds the runtime that drives a device, and makes the device current. */
+public final class DeviceRuntimes {
+
+    /** A runtime is a view of a vendor library that is loaded once for the whole process. */
+    private static final Map<String, DeviceRuntime> BY_TYPE = new ConcurrentHashMap<>();
+
+    private DeviceRuntimes() {}
+
+    /**
+     * The runtime of a device, which becomes current on the calling thread.
+     *
+     * @param device an accelerator
+     * @return its runtime
+     * @throws UsageException when the device is the CPU, there is no such device, or the calling
+     *     thread is virtual
+     * @throws BackendUnavailableException when no binding drives such devices
+     */
+    public static DeviceRuntime of(Device device) {
+        if (device == null || device.isCpu()) {
+            throw new UsageException(
+                    FailureContext.NONE, "streams, events and device memory are not for " + device);
+        }
+        DeviceRuntime runtime =
+                BY_TYPE.computeIfAbsent(device.type(), type -> find(Backends.present(), type));
+        enter(runtime, device);
+        return runtime;
+    }
+
+    private static DeviceRuntime find(List<BackendProvider> present, String type) {
+        for (BackendProvider provider : present) {
+            if (provider.deviceTypes().contains(type)) {
+                provider.requireAvailable();
+                return provider.deviceRuntime(type);
+            }
+        }
+        throw new BackendUnavailableException(
+                FailureContext.NONE,
+                "no binding on the class path drives devices of type '" + type + "'");
+    }
+
+    /**
+     * Makes a device current on the calling thread.
+     *
+     * @param runtime of the device
+     * @param device the device
+     * @throws UsageException when there is no such device or the calling thread is virtual
+     */
+    public static void enter(DeviceRuntime runtime, Device device) {
+        if (VirtualThreads.isCurrent()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "device calls need a platform thread: the current device belongs to the operating"
+                            + " system's thread, which a virtual thread can change at any time");
+        }
+        if (device.index() >= runtime.deviceCount()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "there is no " + device + "; this host has " + runtime.deviceCount());
+        }
+        runtime.setDevice(device.index());
+    }
+}

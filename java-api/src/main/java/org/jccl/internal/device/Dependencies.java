@@ -1,0 +1,137 @@
+package org.jccl.internal.device;
+
+import java.util.Arrays;
+import java.util.function.IntPredicate;
+import org.jccl.JcclException;
+import org.jccl.internal.engine.GroupFailure;
+
+/**
+ * What a stream or an event waits for: of each {@link Lane} the newest number. What has ended well
+ * is forgotten, so it is short. Guarded by its owner.
+ */
+public final class Dependencies {
+
+    private Lane[] lanes = new Lane[2];
+    private long[] numbers = new long[2];
+
+    /** Whether the program has been told that it failed. */
+    private boolean[] told = new boolean[2];
+
+    private int count;
+
+    Dependencies() {}
+
+    private Dependencies(Dependencies other) {
+        lanes = other.lanes.clone();
+        numbers = other.numbers.clone();
+        told = other.told.clone();
+        count = other.count;
+    }
+
+    Dependencies copy() {
+        return new Dependencies(this);
+    }
+
+    boolean isEmpty() {
+        return count == 0;
+    }
+
+    void add(Lane lane, long number) {
+        for (int i = 0; i < count; i++) {
+            if (lanes[i] == lane) {
+                numbers[i] = Math.max(numbers[i], number);
+                return;
+            }
+        }
+        forgetEnded();
+        if (count == lanes.length) {
+            lanes = Arrays.copyOf(lanes, 2 * count);
+            numbers = Arrays.copyOf(numbers, 2 * count);
+            told = Arrays.copyOf(told, 2 * count);
+        }
+        lanes[count] = lane;
+        numbers[count] = number;
+        told[count] = false;
+        count++;
+    }
+
+    /** Adds what another has, but for one group, which may be null. */
+    void addAll(Dependencies other, GroupFailure except) {
+        for (int i = 0; i < other.count; i++) {
+            Lane lane = other.lanes[i];
+            if (lane.group() != except && !other.isOver(i)) {
+                add(lane, other.numbers[i]);
+            }
+        }
+    }
+
+    /** Forgets what ended well, and failures that the program knew when it closed the group. */
+    void forgetEnded() {
+        forgetIf(this::isOver);
+    }
+
+    private boolean isOver(int i) {
+        return lanes[i].hasEndedWell(numbers[i]) || told[i] && lanes[i].group().isClosed();
+    }
+
+    private void forgetIf(IntPredicate forgotten) {
+        int kept = 0;
+        for (int i = 0; i < count; i++) {
+            if (!forgotten.test(i)) {
+                lanes[kept] = lanes[i];
+                numbers[kept] = numbers[i];
+                told[kept] = told[i];
+                kept++;
+            }
+        }
+        Arrays.fill(lanes, kept, count, null);
+        count = kept;
+    }
+
+    /** Asks the libraries of all groups for failures that they noticed by themselves. */
+    void askLibraries() {
+        for (int i = 0; i < count; i++) {
+            lanes[i].group().askLibrary();
+        }
+    }
+
+    /** All of it has ended. */
+    void ended() {
+        for (int i = 0; i < count; i++) {
+            lanes[i].ended(numbers[i]);
+        }
+    }
+
+    /**
+     * The first failure, or null. The program must be told of it now.
+     *
+     * @param again whether those count that it has been told of before
+     */
+    JcclException tellFailure(boolean again) {
+        for (int i = 0; i < count; i++) {
+            JcclException failure = lanes[i].failureOf(numbers[i]);
+            if (failure != null && (again ? !isOver(i) : !told[i])) {
+                told(lanes[i].group());
+                return failure;
+            }
+        }
+        return null;
+    }
+
+    /** The program has been told of a group's failure. */
+    void told(GroupFailure group) {
+        for (int i = 0; i < count; i++) {
+            told[i] |= lanes[i].group() == group;
+        }
+    }
+
+    /** Whether anything of a group is here that has not ended well. */
+    boolean has(GroupFailure group) {
+        for (int i = 0; i < count; i++) {
+            if (lanes[i].group() == group && !lanes[i].hasEndedWell(numbers[i])) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

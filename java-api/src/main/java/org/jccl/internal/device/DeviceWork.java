@@ -1,0 +1,215 @@
+package org.jccl.internal.device;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
+import org.jccl.JcclException;
+import org.jccl.WaitTimeoutException;
+import org.jccl.Work;
+import org.jccl.internal.engine.Deadline;
+import org.jccl.internal.operation.Operation;
+import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.Durations;
+import org.jccl.spi.OperationKind;
+
+/**
+ * An operation on a communication stream: complete when its end event is. Small, because one is
+ * made a call; what it needs while it runs is in the pooled {@link Operation}.
+ */
+public final class DeviceWork implements Work {
+
+    private final StreamEngine engine;
+    private final long sequence;
+
+    /** Among what the group has on its stream; none if it was captured. */
+    private long place = -1;
+
+    private final int peer;
+
+    /** Null once the work is complete. */
+    private Operation operation;
+
+    private final boolean captured;
+    private final boolean barrier;
+
+    /** 0 until it is recorded. Asked and waited for under the monitor, after which it is reused. */
+    private volatile long endEvent;
+
+    private volatile boolean done;
+
+    /** Whether the device is known to be done with it too; a work may fail before. */
+    private boolean passed;
+
+    private JcclException failure;
+    private CompletableFuture<Void> future;
+    private long durationNanos;
+
+    DeviceWork(StreamEngine engine, Operation operation, boolean captured) {
+        this.engine = engine;
+        this.operation = operation;
+        this.captured = captured;
+        this.barrier = operation.kind == OperationKind.BARRIER;
+        this.sequence = operation.sequence;
+        this.peer = operation.kind == OperationKind.RECV ? operation.peer : -1;
+    }
+
+    @Override
+    public void await() {
+        if (barrier && !captured) {
+            synchronize();
+            return;
+        }
+        engine.orderCurrentStreamAfter(this);
+        throwFailure();
+    }
+
+    @Override
+    public void await(Duration timeout) {
+        if (!engine.pollUntil(this, Deadline.after(timeout))) {
+            throw new WaitTimeoutException(
+                    engine.context,
+                    "not complete after " + Durations.text(timeout) + "; it goes on, wait again");
+        }
+        await();
+    }
+
+    @Override
+    public void synchronize() {
+        // No deadline of its own: the watchdog ends it by failing the group.
+        engine.pollUntil(this, Long.MAX_VALUE);
+        throwFailure();
+    }
+
+    @Override
+    public boolean isCompleted() {
+        return engine.completeIfReady(this);
+    }
+
+    @Override
+    public Optional<JcclException> exception() {
+        return done ? Optional.ofNullable(failure) : Optional.empty();
+    }
+
+    @Override
+    public synchronized CompletableFuture<Void> toFuture() {
+        if (future == null) {
+            future = new CompletableFuture<>();
+            if (done) {
+                completeFuture();
+            } else {
+                engine.futures().begin();
+            }
+        }
+        return future.copy();
+    }
+
+    @Override
+    public Optional<Duration> duration() {
+        return done ? Optional.of(Duration.ofNanos(durationNanos)) : Optional.empty();
+    }
+
+    @Override
+    public int sourceRank() {
+        return done ? peer : -1;
+    }
+
+    @Override
+    public long sequence() {
+        return sequence;
+    }
+
+    boolean isDone() {
+        return done;
+    }
+
+    /** Whether a graph was captured, which runs it later. */
+    boolean isCaptured() {
+        return captured;
+    }
+
+    /** Notes its place in the order in which works end. */
+    void placed(long inOrder) {
+        place = inOrder;
+    }
+
+    long place() {
+        return place;
+    }
+
+    /** Notes that the library has it, and that its end event is recorded. */
+    void issued(long recordedEvent) {
+        endEvent = recordedEvent;
+    }
+
+    boolean isIssued() {
+        return endEvent != 0 || done;
+    }
+
+    long endEvent() {
+        return endEvent;
+    }
+
+    /**
+     * Whether the end event has passed, as far as can be told: that of a failed work is not asked.
+     */
+    synchronized boolean hasPassed(DeviceRuntime runtime) {
+        return done ? passed : endEvent != 0 && runtime.queryEvent(endEvent);
+    }
+
+    /** Makes a stream wait for the end event, where that is still to come. */
+    synchronized void orderAfter(DeviceRuntime runtime, long stream) {
+        if (!done || captured && runtime.isCapturing(stream)) {
+            runtime.waitEvent(stream, endEvent);
+        }
+        if (operation != null) {
+            operation.awaited = true;
+        }
+    }
+
+    private void throwFailure() {
+        if (done && failure != null) {
+            engine.tellFailure();
+            throw failure;
+        }
+    }
+
+    /**
+     * Ends it.
+     *
+     * @param cause why it failed, or null
+     * @param hasPassed whether the device is done with it
+     * @param now the time
+     * @return its operation, or null when it had ended before
+     */
+    Operation complete(JcclException cause, boolean hasPassed, long now) {
+        Operation ended;
+        boolean notify;
+        synchronized (this) {
+            if (done) {
+                return null;
+            }
+            ended = operation;
+            operation = null;
+            failure = cause;
+            passed = hasPassed;
+            durationNanos = now - ended.startNanos;
+            done = true;
+            notify = future != null;
+        }
+        if (notify) {
+            engine.futures().end();
+            // What users hang on it must not run on the engine's threads.
+            ForkJoinPool.commonPool().execute(this::completeFuture);
+        }
+        return ended;
+    }
+
+    private void completeFuture() {
+        if (failure == null) {
+            future.complete(null);
+        } else {
+            future.completeExceptionally(failure);
+        }
+    }
+}

@@ -1,0 +1,546 @@
+package org.jccl.internal.device;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.Stream;
+import org.jccl.Work;
+import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.backend.VirtualThreads;
+import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.engine.Engine;
+import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.RecentCollectives;
+import org.jccl.internal.operation.Staging;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
+
+/**
+ * The engine of libraries that enqueue on device streams.
+ *
+ * <p>An asynchronous operation waits on the communication stream for an event on the caller's
+ * stream, runs there, and is followed by its end event. A synchronous one goes straight to the
+ * caller's stream; see {@link SynchronousCalls}. The watchdog lets memory and events go when an end
+ * event has passed.
+ */
+public final class StreamEngine extends Engine {
+
+    private static final int SPINS = 200;
+    private static final long PARK_NANOS = 20_000;
+
+    /** So many works are issued between two looks at which have ended. */
+    private static final int LOOK_EVERY = 32;
+
+    private final StreamCommunicator communicator;
+    private final DeviceRuntime runtime;
+    private final Device device;
+    private final EventPool events;
+    private final long stream;
+    private final Staging staging;
+    private final SynchronousCalls synchronousCalls;
+    private final StreamWorks works = new StreamWorks(running);
+    private final Predicate<DeviceWork> hasPassed = this::hasPassed;
+    private final DrainingOperations draining;
+    private final StreamOrders orders;
+
+    /** The works on the communication stream, numbered by their places. */
+    private final Lane lane = new Lane(failure);
+
+    /** Of other groups, what operations were issued after; guarded by the orders. */
+    private final Dependencies awaited = new Dependencies();
+
+    /** Held while operations go to the library, which may block: the watchdog never takes it. */
+    private final Object issuing = new Object();
+
+    // Guarded by issuing.
+    private final List<Long> capturedEvents = new ArrayList<>();
+    private int issuedSinceLook;
+
+    /** Guarded by the monitor of the running operations. */
+    private final RecentCollectives collectives = new RecentCollectives();
+
+    /**
+     * Creates an engine with a communication stream of its own.
+     *
+     * @param communicator connected; the engine owns it
+     * @param context group and rank
+     * @param timeout deadline of each operation
+     * @param detector compares the ranks when one is stuck
+     * @param runtime drives the device
+     * @param device the communicator's
+     * @param highPriority whether the communication stream goes before others
+     */
+    public StreamEngine(
+            StreamCommunicator communicator,
+            FailureContext context,
+            Duration timeout,
+            DesyncDetector detector,
+            DeviceRuntime runtime,
+            Device device,
+            boolean highPriority) {
+        super(communicator, context, timeout, detector);
+        this.communicator = communicator;
+        this.runtime = runtime;
+        this.device = device;
+        this.events = new EventPool(runtime);
+        DeviceRuntimes.enter(runtime, device);
+        this.stream = runtime.createStream(highPriority);
+        this.staging =
+                new Staging(
+                        new StreamScratch(
+                                runtime,
+                                device,
+                                stream,
+                                () -> closed,
+                                () -> !capturedEvents.isEmpty()));
+        this.draining = new DrainingOperations(runtime, context);
+        this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure);
+        this.orders = StreamOrders.of(device);
+        failure.askWith(this::askLibrary);
+        orders.addEngine(this);
+    }
+
+    @Override
+    public Operation newOperation() {
+        return borrow();
+    }
+
+    @Override
+    public Work submit(Operation operation) {
+        requireKnown(operation);
+        synchronized (issuing) {
+            DeviceWork work = begin(operation, orderAfterCaller(operation));
+            try {
+                if (staging.needs(operation)) {
+                    callStaged(operation);
+                } else {
+                    operation.call(communicator, stream);
+                }
+                issued(work);
+                return work;
+            } catch (Throwable e) {
+                JcclException cause = notStarted(e, operation);
+                abandon(work);
+                tellFailure();
+                throw cause;
+            }
+        }
+    }
+
+    @Override
+    public List<Work> submitBatch(List<Operation> operations) {
+        requireKnown(operations);
+        List<DeviceWork> begun = new ArrayList<>(operations.size());
+        synchronized (issuing) {
+            tellFailure();
+            requireUsable(operations);
+            boolean captured = orderAfterCaller(operations);
+            for (Operation operation : operations) {
+                begun.add(begin(operation, captured));
+            }
+            int finished = 0;
+            try {
+                enqueueTogether(operations);
+                for (; finished < begun.size(); finished++) {
+                    issued(begun.get(finished));
+                }
+            } catch (Throwable e) {
+                JcclException cause = failed(e, operations.get(0));
+                begun.subList(finished, begun.size()).forEach(this::abandon);
+                tellFailure();
+                throw cause;
+            }
+        }
+        return List.copyOf(begun);
+    }
+
+    private void enqueueTogether(List<Operation> operations) {
+        communicator.batchStart();
+        try {
+            for (Operation operation : operations) {
+                operation.call(communicator, stream);
+            }
+        } catch (RuntimeException | Error e) {
+            endBatchAfter(e);
+            throw e;
+        }
+        communicator.batchEnd();
+    }
+
+    /** What failed in the batch says more than what its end answers then. */
+    private void endBatchAfter(Throwable first) {
+        try {
+            communicator.batchEnd();
+        } catch (JcclException e) {
+            first.addSuppressed(e);
+        }
+    }
+
+    /** Checks, makes the device current, and returns the caller's current stream. */
+    private Stream enter(Operation operation) {
+        tellFailure();
+        requireUsable(operation);
+        try {
+            DeviceRuntimes.enter(runtime, device);
+            return Stream.current(device);
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e;
+        }
+    }
+
+    /**
+     * Makes the communication stream wait for what the caller has enqueued. A failure here leaves
+     * the group as it was: nothing was issued.
+     *
+     * @return whether the caller captures a graph
+     */
+    private boolean orderAfterCaller(Operation operation) {
+        long caller = enter(operation).handle();
+        try {
+            orders.issue(caller, this);
+            boolean captured = runtime.isCapturing(caller);
+            long event = events.take();
+            runtime.recordEvent(event, caller);
+            runtime.waitEvent(stream, event);
+            if (captured) {
+                // It belongs to the capture for good: it can not be asked, so it is not used again.
+                capturedEvents.add(event);
+            } else {
+                events.giveBack(event);
+            }
+            return captured;
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e.at(contextOf(operation));
+        }
+    }
+
+    private boolean orderAfterCaller(List<Operation> operations) {
+        try {
+            return orderAfterCaller(operations.get(0));
+        } catch (JcclException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e;
+        }
+    }
+
+    private DeviceWork begin(Operation operation, boolean captured) {
+        long now = System.nanoTime();
+        synchronized (running) {
+            number(operation);
+            running.begin(operation, now);
+            DeviceWork work = new DeviceWork(this, operation, captured);
+            if (captured) {
+                orders.addCaptured(lane);
+            } else {
+                work.placed(works.add(work));
+            }
+            return work;
+        }
+    }
+
+    private void number(Operation operation) {
+        if (operation.kind.isCollective()) {
+            collectives.add(operation);
+        }
+    }
+
+    private void callStaged(Operation operation) {
+        staging.before(operation);
+        operation.call(communicator, stream);
+        staging.after(operation);
+    }
+
+    /** Marks the end of a work that the library has enqueued. */
+    private void issued(DeviceWork work) {
+        issuedSinceLook++;
+        if (issuedSinceLook >= LOOK_EVERY && !work.isCaptured()) {
+            // Works that nobody asks about give back what they hold here, not at the next tick. A
+            // thread that captures must not ask.
+            issuedSinceLook = 0;
+            completePassed();
+        }
+        recordEnd(work);
+        if (work.isCaptured()) {
+            // The graph runs it later, as often as the user likes, on memory the user keeps.
+            giveBack(work.complete(null, true, System.nanoTime()));
+        }
+    }
+
+    private void recordEnd(DeviceWork work) {
+        long end = events.take();
+        runtime.recordEvent(end, stream);
+        if (work.isCaptured()) {
+            capturedEvents.add(end);
+        }
+        work.issued(end);
+    }
+
+    /**
+     * Gives up a work that the device may have begun. The group has failed, so the watchdog ends
+     * it, and lets its memory go once the device is done with it.
+     */
+    private void abandon(DeviceWork work) {
+        try {
+            recordEnd(work);
+            if (!work.isCaptured()) {
+                return;
+            }
+        } catch (JcclException e) {
+            // The device is beyond use, so nothing reads the memory any more.
+            CleanUp.failed(context.toString(), e);
+        }
+        giveBack(work.complete(failure.get(), false, System.nanoTime()));
+    }
+
+    @Override
+    public int run(Operation operation) {
+        requireKnown(operation);
+        int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
+        if (staging.needs(operation)) {
+            // Scratch memory is ordered by the communication stream alone.
+            submit(operation).await();
+            return source;
+        }
+        boolean barrier = operation.kind == OperationKind.BARRIER;
+        Stream caller;
+        synchronized (issuing) {
+            caller = enter(operation);
+            issueAfter(caller, operation);
+            synchronized (running) {
+                number(operation);
+                running.note(operation);
+            }
+            try {
+                operation.call(communicator, caller.handle());
+            } catch (Throwable e) {
+                JcclException cause = notStarted(e, operation);
+                tellFailure();
+                throw cause;
+            } finally {
+                // From here on the memory is the caller's duty, as with a kernel of its own.
+                operation.releaseMemory();
+            }
+            synchronousCalls.add(operation, caller);
+        }
+        if (barrier) {
+            awaitBarrier(caller);
+        }
+        return source;
+    }
+
+    private void issueAfter(Stream caller, Operation operation) {
+        try {
+            orders.issue(caller.handle(), this);
+        } catch (JcclException e) {
+            operation.releaseMemory();
+            throw e;
+        }
+    }
+
+    private void awaitBarrier(Stream caller) {
+        orders.synchronize(caller.handle(), () -> awaitEnd(caller));
+        if (failure.isSet()) {
+            tellFailure();
+            throw failure.get();
+        }
+    }
+
+    private void awaitEnd(Stream caller) {
+        try {
+            runtime.synchronizeStream(caller.handle());
+        } catch (JcclException e) {
+            // Of a device that can not let go of what was aborted: the first cause says more.
+            fail(e.at(context));
+        }
+    }
+
+    /** Makes the calling thread's current stream wait for a work. */
+    void orderCurrentStreamAfter(DeviceWork work) {
+        if (work.isDone() && !work.isCaptured()) {
+            return;
+        }
+        DeviceRuntimes.enter(runtime, device);
+        long caller = Stream.current(device).handle();
+        work.orderAfter(runtime, caller);
+        if (!work.isCaptured()) {
+            orders.add(caller, lane, work.place());
+        }
+    }
+
+    /** Notes that the calling thread, if the group has failed, is told so now. */
+    void tellFailure() {
+        if (failure.isSet() && !VirtualThreads.isCurrent()) {
+            // A device that can not be made current has no stream to go on with.
+            release(() -> orders.told(Stream.current(device).handle(), failure));
+        }
+    }
+
+    /** What operations were issued after, of other groups; guarded by the orders. */
+    Dependencies awaited() {
+        return awaited;
+    }
+
+    private boolean hasPassed(DeviceWork work) {
+        try {
+            return work.hasPassed(runtime);
+        } catch (JcclException e) {
+            fail(e.at(context));
+            return false;
+        }
+    }
+
+    /** Completes a work whose end event has passed, or whose group has failed; never blocks. */
+    boolean completeIfReady(DeviceWork work) {
+        if (work.isDone()) {
+            return true;
+        }
+        boolean passed = hasPassed(work);
+        if (!passed && !failure.isSet()) {
+            return false;
+        }
+        if (passed) {
+            lane.ended(work.place());
+        }
+        Operation operation = work.complete(failure.get(), passed, System.nanoTime());
+        if (operation != null) {
+            if (passed) {
+                letGo(operation, work.endEvent());
+            } else {
+                draining.add(operation, work.endEvent());
+            }
+        }
+        return true;
+    }
+
+    private void letGo(Operation operation, long endEvent) {
+        events.giveBack(endEvent);
+        giveBack(operation);
+    }
+
+    private void giveBack(Operation operation) {
+        running.endAndGiveBack(operation);
+    }
+
+    /** Completes works from the oldest on, up to one that still runs. */
+    private void completePassed() {
+        DeviceWork[] passed = works.takePassed(hasPassed);
+        if (passed.length == 0) {
+            return;
+        }
+        lane.ended(passed[passed.length - 1].place());
+        long now = System.nanoTime();
+        Operation[] ended = new Operation[passed.length];
+        int count = 0;
+        for (DeviceWork work : passed) {
+            Operation operation = work.complete(failure.get(), true, now);
+            if (operation != null) {
+                events.giveBack(work.endEvent());
+                ended[count++] = operation;
+            }
+        }
+        running.endAndGiveBack(ended, count);
+    }
+
+    /**
+     * Waits until a work is complete; false when the time is over. Spins first, since most are
+     * short.
+     */
+    boolean pollUntil(DeviceWork work, long deadline) {
+        for (int i = 0; !completeIfReady(work); i++) {
+            if (deadline != Long.MAX_VALUE && System.nanoTime() - deadline >= 0) {
+                return false;
+            }
+            if (i < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(PARK_NANOS);
+            }
+        }
+        return true;
+    }
+
+    /** What was issued after operations of this group would run on what they leave. */
+    @Override
+    public void beforeAbort(JcclException cause) {
+        for (StreamEngine waiting : StreamOrders.waitingFor(failure)) {
+            waiting.fail(
+                    new GroupAbortedException(
+                            waiting.context,
+                            "operations were issued after those of a group that failed ("
+                                    + cause.getMessage()
+                                    + ")",
+                            cause));
+        }
+    }
+
+    @Override
+    public void onFailure() {}
+
+    @Override
+    public void prepareWatching() {
+        // The thread serves groups on several devices, so this is said again at each tick.
+        runtime.preparePollingThread(device.index());
+    }
+
+    @Override
+    public List<String> issuedBefore(long sequence) {
+        synchronized (running) {
+            return collectives.before(sequence);
+        }
+    }
+
+    @Override
+    public void completeUnawaited() {
+        completePassed();
+        if (failure.isSet()) {
+            for (DeviceWork work : works.takeIssued()) {
+                completeIfReady(work);
+            }
+        }
+        draining.takePassed().forEach(ended -> letGo(ended.operation(), ended.endEvent()));
+        synchronousCalls.follow();
+    }
+
+    @Override
+    public void completeEnded() {
+        completePassed();
+    }
+
+    @Override
+    public void close(Duration patience) {
+        synchronized (issuing) {
+            if (!beginClosing()) {
+                return;
+            }
+        }
+        // A device that is lost must not keep the group from ending.
+        release(() -> DeviceRuntimes.enter(runtime, device));
+        endOperations(patience);
+        failure.close();
+        orders.removeEngine(this);
+        if (running.isEmpty()) {
+            // Otherwise the device still runs them: losing handles beats freeing them there.
+            release(staging::close);
+            release(synchronousCalls::close);
+            release(this::freeCommunicator);
+            capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));
+            release(events::destroyAll);
+            release(() -> runtime.destroyStream(stream));
+        }
+    }
+
+    /** A device or stream that failed refuses some of this, which must not keep the rest. */
+    private void release(Runnable end) {
+        CleanUp.run(context.toString(), end);
+    }
+}

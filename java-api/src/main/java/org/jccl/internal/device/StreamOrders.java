@@ -1,0 +1,357 @@
+package org.jccl.internal.device;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
+import org.jccl.Device;
+import org.jccl.JcclException;
+import org.jccl.internal.engine.GroupFailure;
+
+/**
+ * Remembers of the streams of a device which groups' operations they were ordered after, so that no
+ * host thread takes what a failed one has left for a result: whoever waits for a stream or an event
+ * through this API gets the failure. Streams are known by native handle, since several objects may
+ * stand for one.
+ *
+ * <p>The host sees an end first and looks for a failure then, while a group fails first and lets go
+ * of what is stuck then. So what has ended without a failure has ended well.
+ *
+ * <p>A failure is told at every wait until the group is closed, and at least once. Then the program
+ * knows, and may use the stream for something new. Safe for use by several threads.
+ */
+public final class StreamOrders {
+
+    private static final long DEFAULT = 0;
+
+    private static final Map<Device, StreamOrders> BY_DEVICE = new ConcurrentHashMap<>();
+
+    /** Few: a program has a handful of streams, and only those that wait for something are here. */
+    private long[] handles = new long[4];
+
+    private Dependencies[] streams = new Dependencies[4];
+    private int count;
+
+    /** What graphs have captured: any stream may run it. */
+    private final Dependencies captured = new Dependencies();
+
+    /** Those that the device keeps in order with its default stream, which is 0. */
+    private final Set<Long> withDefault = new HashSet<>();
+
+    private final List<StreamEngine> engines = new ArrayList<>();
+
+    private StreamOrders() {}
+
+    /**
+     * Those of a device.
+     *
+     * @param device an accelerator
+     * @return the orders
+     */
+    public static StreamOrders of(Device device) {
+        return BY_DEVICE.computeIfAbsent(device, any -> new StreamOrders());
+    }
+
+    /**
+     * Waits for a stream.
+     *
+     * @param stream handle
+     * @param wait returns when the stream has come to its end
+     * @throws JcclException the failure of a group that the stream was ordered after
+     */
+    public void synchronize(long stream, Runnable wait) {
+        query(
+                stream,
+                () -> {
+                    wait.run();
+                    return true;
+                });
+    }
+
+    /**
+     * Asks whether a stream has come to its end.
+     *
+     * @param stream handle
+     * @param isDone asks the device
+     * @return its answer
+     * @throws JcclException when it has, the failure of a group that the stream was ordered after
+     */
+    public boolean query(long stream, BooleanSupplier isDone) {
+        Dependencies before;
+        synchronized (this) {
+            Dependencies all = find(stream);
+            boolean free = all == null && captured.isEmpty() && !hasOthersBefore(stream);
+            before = free ? null : new Dependencies();
+            if (all != null) {
+                before.addAll(all, null);
+            }
+        }
+        if (before == null) {
+            return isDone.getAsBoolean();
+        }
+        try {
+            if (!isDone.getAsBoolean()) {
+                return false;
+            }
+        } catch (JcclException e) {
+            // What failed on the device, after a group was given up, says less than why it was.
+            throwFailure(stream);
+            throw e;
+        }
+        before.askLibraries();
+        before.ended();
+        throwFailure(stream);
+        return true;
+    }
+
+    private synchronized void throwFailure(long stream) {
+        Dependencies all = find(stream);
+        JcclException failure = all == null ? null : all.tellFailure(true);
+        if (failure == null) {
+            failure = captured.tellFailure(true);
+        }
+        for (int i = 0; i < count && failure == null; i++) {
+            if (isBefore(handles[i], stream)) {
+                failure = streams[i].tellFailure(true);
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /**
+     * What an event waits for that is about to be recorded.
+     *
+     * @param stream handle
+     * @return to be given to {@link #waitFor} and {@link #query(Dependencies, BooleanSupplier)}
+     */
+    public synchronized Dependencies recorded(long stream) {
+        Dependencies all = find(stream);
+        Dependencies copy = all == null ? new Dependencies() : all.copy();
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                copy.addAll(streams[i], null);
+            }
+        }
+        return copy;
+    }
+
+    /**
+     * Notes that a stream waits for an event.
+     *
+     * @param stream handle
+     * @param event what the event waits for
+     */
+    public void waitFor(long stream, Dependencies event) {
+        Dependencies copy;
+        synchronized (event) {
+            copy = event.copy();
+        }
+        if (!copy.isEmpty()) {
+            synchronized (this) {
+                place(stream).addAll(copy, null);
+            }
+        }
+    }
+
+    /**
+     * Waits for an event.
+     *
+     * @param event what it waits for
+     * @param wait returns when it is complete
+     * @throws JcclException the failure of a group that it was ordered after
+     */
+    public static void synchronize(Dependencies event, Runnable wait) {
+        query(
+                event,
+                () -> {
+                    wait.run();
+                    return true;
+                });
+    }
+
+    /**
+     * Asks whether an event is complete.
+     *
+     * @param event what it waits for
+     * @param isDone asks the device
+     * @return its answer
+     * @throws JcclException when it is, the failure of a group that it was ordered after
+     */
+    public static boolean query(Dependencies event, BooleanSupplier isDone) {
+        try {
+            if (!isDone.getAsBoolean()) {
+                return false;
+            }
+        } catch (JcclException e) {
+            throwFailure(event);
+            throw e;
+        }
+        event.askLibraries();
+        synchronized (event) {
+            event.ended();
+        }
+        throwFailure(event);
+        return true;
+    }
+
+    private static void throwFailure(Dependencies event) {
+        synchronized (event) {
+            JcclException failure = event.tellFailure(true);
+            if (failure != null) {
+                throw failure;
+            }
+        }
+    }
+
+    /**
+     * Notes that the device keeps a stream in order with its default stream.
+     *
+     * @param stream handle
+     */
+    public synchronized void orderedWithDefault(long stream) {
+        withDefault.add(stream);
+    }
+
+    /** Whether the device has a stream wait for another without an event. */
+    private boolean isBefore(long other, long stream) {
+        if (withDefault.isEmpty()) {
+            return false;
+        }
+        return stream == DEFAULT && withDefault.contains(other)
+                || other == DEFAULT && withDefault.contains(stream);
+    }
+
+    private boolean hasOthersBefore(long stream) {
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Forgets a stream that is created or destroyed: another may have had its handle, or get it.
+     *
+     * @param stream handle
+     */
+    public synchronized void forget(long stream) {
+        withDefault.remove(stream);
+        for (int i = 0; i < count; i++) {
+            if (handles[i] == stream) {
+                remove(i);
+                return;
+            }
+        }
+    }
+
+    /** Has a stream wait for what a group has in a lane, up to a number. */
+    synchronized void add(long stream, Lane lane, long number) {
+        place(stream).add(lane, number);
+    }
+
+    /** Has all streams wait for what a graph has captured. */
+    synchronized void addCaptured(Lane lane) {
+        captured.add(lane, Long.MAX_VALUE);
+    }
+
+    /**
+     * Notes what an operation waits for that is about to be issued in the order of a stream.
+     *
+     * @param engine the operation's
+     * @throws JcclException a failure that the program has not been told of: the operation would
+     *     spread what the failed one has left
+     */
+    synchronized void issue(long stream, StreamEngine engine) {
+        Dependencies all = find(stream);
+        if (all != null) {
+            JcclException failure = all.tellFailure(false);
+            if (failure != null) {
+                throw failure;
+            }
+            engine.awaited().addAll(all, engine.failure);
+        }
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                engine.awaited().addAll(streams[i], engine.failure);
+            }
+        }
+    }
+
+    /** The program has got a group's failure where a stream is current. */
+    synchronized void told(long stream, GroupFailure group) {
+        Dependencies all = find(stream);
+        if (all != null) {
+            all.told(group);
+        }
+        captured.told(group);
+    }
+
+    synchronized void addEngine(StreamEngine engine) {
+        engines.add(engine);
+    }
+
+    synchronized void removeEngine(StreamEngine engine) {
+        engines.remove(engine);
+    }
+
+    /** The engines with operations that wait for those of a group. */
+    static List<StreamEngine> waitingFor(GroupFailure group) {
+        List<StreamEngine> waiting = new ArrayList<>();
+        for (StreamOrders orders : BY_DEVICE.values()) {
+            synchronized (orders) {
+                orders.engines.stream()
+                        .filter(engine -> engine.failure != group)
+                        .filter(engine -> engine.awaited().has(group))
+                        .forEach(waiting::add);
+            }
+        }
+        return waiting;
+    }
+
+    private Dependencies find(long stream) {
+        for (int i = 0; i < count; i++) {
+            if (handles[i] == stream) {
+                return streams[i];
+            }
+        }
+        return null;
+    }
+
+    private Dependencies place(long stream) {
+        Dependencies known = find(stream);
+        if (known != null) {
+            return known;
+        }
+        forgetIdle();
+        if (count == handles.length) {
+            handles = Arrays.copyOf(handles, 2 * count);
+            streams = Arrays.copyOf(streams, 2 * count);
+        }
+        handles[count] = stream;
+        streams[count] = new Dependencies();
+        return streams[count++];
+    }
+
+    private void forgetIdle() {
+        for (int i = count - 1; i >= 0; i--) {
+            streams[i].forgetEnded();
+            if (streams[i].isEmpty()) {
+                remove(i);
+            }
+        }
+    }
+
+    private void remove(int i) {
+        count--;
+        handles[i] = handles[count];
+        streams[i] = streams[count];
+        streams[count] = null;
+    }
+}

@@ -1,0 +1,203 @@
+package org.jccl.internal.device;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jccl.Device;
+import org.jccl.Event;
+import org.jccl.JcclException;
+import org.jccl.Stream;
+import org.jccl.UsageException;
+import org.jccl.internal.engine.GroupFailure;
+import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.RunningOperations;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * Follows what synchronous calls have enqueued on callers' streams. Such a call records no event.
+ * Instead, each tick of the watchdog records one on every stream that had calls since its last mark
+ * was passed. The newest of these calls then counts as running until the stream passes the mark, so
+ * that it has a deadline from there on, and closing waits for it.
+ *
+ * <p>A caller's stream may be closed at any time, which {@link Event#record} and {@link
+ * Stream#isCapturing} notice. A stream that captures a graph is not marked.
+ */
+final class SynchronousCalls implements AutoCloseable {
+
+    private static final System.Logger LOGGER = System.getLogger("org.jccl");
+
+    /**
+     * A native stream that had calls. What has no lock of its own is guarded by {@link #following}.
+     */
+    private static final class Caller {
+        /** The one that was used last, of those with one native handle. */
+        private volatile Stream stream;
+
+        /** The calls on it, and how many there were; guarded by the outer monitor. */
+        private final Lane lane;
+
+        private long calls;
+
+        /** The newest call that no mark covers, or null; guarded by the outer monitor. */
+        private Operation newest;
+
+        /** The newest call that the mark covers while the stream has not passed it, or null. */
+        private Operation marked;
+
+        private long markedCalls;
+
+        /** Made when it is first needed, by the watchdog. */
+        private Event mark;
+
+        Caller(Stream stream, Lane lane) {
+            this.stream = stream;
+            this.lane = lane;
+        }
+
+        boolean isIdle() {
+            return newest == null && marked == null;
+        }
+
+        void close() {
+            if (mark != null) {
+                mark.close();
+            }
+        }
+    }
+
+    private final DeviceRuntime runtime;
+    private final Device device;
+    private final RunningOperations running;
+    private final GroupFailure failure;
+    private final StreamOrders orders;
+
+    /** Few: a program has a handful of streams. */
+    private final List<Caller> callers = new ArrayList<>();
+
+    /** Keeps the watchdog and a closing thread apart; callers of operations never wait for it. */
+    private final Object following = new Object();
+
+    SynchronousCalls(
+            DeviceRuntime runtime, Device device, RunningOperations running, GroupFailure failure) {
+        this.runtime = runtime;
+        this.device = device;
+        this.running = running;
+        this.failure = failure;
+        this.orders = StreamOrders.of(device);
+    }
+
+    /** Takes over an operation that was enqueued on a stream of this device. */
+    synchronized void add(Operation operation, Stream stream) {
+        operation.awaited = true;
+        Caller caller = caller(stream);
+        if (caller.newest != null) {
+            running.giveBack(caller.newest);
+        }
+        caller.newest = operation;
+        caller.calls++;
+        orders.add(stream.handle(), caller.lane, caller.calls);
+    }
+
+    private Caller caller(Stream stream) {
+        for (int i = 0; i < callers.size(); i++) {
+            Caller caller = callers.get(i);
+            if (caller.stream == stream) {
+                return caller;
+            }
+            if (caller.stream.handle() == stream.handle()) {
+                // Another wrapper, or a new stream where an old one was.
+                caller.stream = stream;
+                return caller;
+            }
+        }
+        Caller caller = new Caller(stream, new Lane(failure));
+        callers.add(caller);
+        return caller;
+    }
+
+    /** Looks at each stream once: marks it, or sees whether it has passed its mark. */
+    void follow() {
+        synchronized (following) {
+            used().forEach(this::follow);
+        }
+    }
+
+    private void follow(Caller caller) {
+        Stream stream = caller.stream;
+        try {
+            // Not by the event, which tells those who ask of failures.
+            if (caller.marked != null && runtime.queryEvent(caller.mark.handle())) {
+                caller.lane.ended(caller.markedCalls);
+                end(caller);
+            }
+            if (caller.marked == null && !stream.isCapturing()) {
+                mark(caller, stream);
+            }
+        } catch (UsageException e) {
+            // Its owner closed the stream, and what was enqueued still runs.
+            forget(caller, stream);
+        } catch (JcclException e) {
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "calls on a stream of {0} have no deadline, because it can not be followed: {1}",
+                    device,
+                    e.getMessage());
+            forget(caller, stream);
+        }
+    }
+
+    private synchronized List<Caller> used() {
+        callers.stream().filter(Caller::isIdle).forEach(Caller::close);
+        callers.removeIf(Caller::isIdle);
+        return List.copyOf(callers);
+    }
+
+    private void mark(Caller caller, Stream stream) {
+        Operation newest = takeNewest(caller, stream);
+        if (newest != null) {
+            caller.marked = newest;
+            running.watch(newest);
+            if (caller.mark == null) {
+                caller.mark = Event.create(device, false);
+            }
+            caller.mark.record(stream);
+        }
+    }
+
+    /** The newest call, unless it went to another stream with the same handle meanwhile. */
+    private synchronized Operation takeNewest(Caller caller, Stream stream) {
+        if (caller.stream != stream) {
+            return null;
+        }
+        Operation newest = caller.newest;
+        caller.newest = null;
+        caller.markedCalls = caller.calls;
+        return newest;
+    }
+
+    private void forget(Caller caller, Stream stream) {
+        end(caller);
+        Operation newest = takeNewest(caller, stream);
+        if (newest != null) {
+            running.giveBack(newest);
+        }
+    }
+
+    private void end(Caller caller) {
+        Operation ended = caller.marked;
+        if (ended != null) {
+            caller.marked = null;
+            running.endAndGiveBack(ended);
+        }
+    }
+
+    /** Destroys the marks; all must have been passed. */
+    @Override
+    public void close() {
+        synchronized (following) {
+            synchronized (this) {
+                callers.forEach(Caller::close);
+                callers.clear();
+            }
+        }
+    }
+}

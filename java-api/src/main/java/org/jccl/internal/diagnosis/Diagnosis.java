@@ -1,0 +1,113 @@
+package org.jccl.internal.diagnosis;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.spi.CleanUp;
+
+/**
+ * A thread that asks the store, for a world and all groups made from it, why something goes wrong.
+ * The store may be what does not answer, so the thread has a connection of its own, and whoever
+ * wants to know something from it waits for {@link #PATIENCE} at most. Thread and connection exist
+ * only from the first question on.
+ */
+public final class Diagnosis implements Executor, AutoCloseable {
+
+    /** How long others wait for what only explains, or says goodbye. */
+    public static final Duration PATIENCE = Duration.ofSeconds(1);
+
+    private static final Duration CONNECT_PATIENCE = Duration.ofSeconds(5);
+
+    private final String name;
+    private final Optional<Store> shared;
+    private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
+
+    // Guarded by this.
+    private Thread thread;
+    private Store client;
+    private boolean closed;
+
+    /**
+     * Creates it without thread and connection.
+     *
+     * @param name of the world and rank, for the thread's name
+     * @param shared the store of the world, if it has one
+     */
+    public Diagnosis(String name, Optional<Store> shared) {
+        this.name = name;
+        this.shared = shared;
+    }
+
+    /** Runs a task after those before it; never, once this is closed. */
+    @Override
+    public synchronized void execute(Runnable task) {
+        if (closed) {
+            return;
+        }
+        tasks.add(task);
+        if (thread == null) {
+            thread = new Thread(this::run, "jccl-diagnosis-" + name);
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    private void run() {
+        while (!isClosed()) {
+            try {
+                tasks.take().run();
+            } catch (InterruptedException e) {
+                // Closing ends this thread.
+                continue;
+            } catch (Throwable e) {
+                // One question that goes wrong must not leave later ones without answer.
+                CleanUp.failed("diagnosis of " + name, e);
+            }
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /**
+     * The store, by a connection of this thread's own.
+     *
+     * @throws StoreException when it can not be reached
+     */
+    public Store client() {
+        synchronized (this) {
+            if (client != null) {
+                return client;
+            }
+        }
+        Store fresh = shared.orElseThrow().duplicate(CONNECT_PATIENCE);
+        synchronized (this) {
+            if (!closed) {
+                client = fresh;
+                return fresh;
+            }
+        }
+        fresh.close();
+        throw new StoreException("the group was closed", null);
+    }
+
+    /** Ends the thread and its connection, without waiting for either. Idempotent. */
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (thread != null) {
+            thread.interrupt();
+        }
+        if (client != null) {
+            client.close();
+        }
+    }
+}

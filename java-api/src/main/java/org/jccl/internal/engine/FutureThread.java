@@ -1,0 +1,70 @@
+package org.jccl.internal.engine;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jccl.FailureContext;
+
+/**
+ * Looks after works that have a future and that nothing but asking can complete, since neither a
+ * device tells anybody when an event passes nor a library when a request is complete. The thread
+ * exists only while there are such works.
+ */
+public final class FutureThread {
+
+    private static final System.Logger LOGGER = System.getLogger("org.jccl");
+    private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+
+    private final FailureContext context;
+    private final Runnable prepare;
+    private final Runnable completePassed;
+    private int awaited;
+    private boolean started;
+
+    /**
+     * Creates it without the thread.
+     *
+     * @param context of the group
+     * @param prepare called first on the thread
+     * @param completePassed completes the works that have ended
+     */
+    public FutureThread(FailureContext context, Runnable prepare, Runnable completePassed) {
+        this.context = context;
+        this.prepare = prepare;
+        this.completePassed = completePassed;
+    }
+
+    /** A work with a future has a request, of which only asking tells whether it is complete. */
+    public synchronized void begin() {
+        awaited++;
+        if (!started) {
+            started = true;
+            Thread thread =
+                    new Thread(this::run, "jccl-futures-" + context.group() + "-" + context.rank());
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    /** Such a work is complete. */
+    public synchronized void end() {
+        awaited--;
+    }
+
+    private void run() {
+        try {
+            prepare.run();
+            while (isNeeded()) {
+                completePassed.run();
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        } catch (RuntimeException | Error e) {
+            // It is not started again: the watchdog completes works too, some time later.
+            LOGGER.log(System.Logger.Level.WARNING, context + ": futures come late", e);
+        }
+    }
+
+    private synchronized boolean isNeeded() {
+        started = awaited > 0;
+        return started;
+    }
+}

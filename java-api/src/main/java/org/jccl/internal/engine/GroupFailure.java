@@ -1,0 +1,70 @@
+package org.jccl.internal.engine;
+
+import java.util.concurrent.atomic.AtomicReference;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+
+/** The first failure of a group, after which it can not be used. */
+public final class GroupFailure {
+
+    private static final Runnable NOTHING = () -> {};
+
+    private final AtomicReference<JcclException> first = new AtomicReference<>();
+    private volatile Runnable library = NOTHING;
+    private volatile boolean closed;
+    private volatile boolean endedWell;
+
+    /** Notes a failure and returns the first one, which is another when there was one before. */
+    JcclException set(JcclException failure) {
+        first.compareAndSet(null, failure);
+        return first.get();
+    }
+
+    public JcclException get() {
+        return first.get();
+    }
+
+    public boolean isSet() {
+        return first.get() != null;
+    }
+
+    /** Says how to ask the library for what it noticed by itself, until the group is closed. */
+    public void askWith(Runnable ask) {
+        library = ask;
+    }
+
+    /** Sets the failure that the library noticed by itself, if there is one. */
+    public void askLibrary() {
+        if (!isSet()) {
+            library.run();
+        }
+    }
+
+    /** Nothing of the group runs any more, or what does is left behind. */
+    public void close() {
+        endedWell = !isSet();
+        closed = true;
+        library = NOTHING;
+    }
+
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** Whether the group was closed without a failure. */
+    public boolean hasEndedWell() {
+        return endedWell;
+    }
+
+    /** What a call on a failed group throws. */
+    public JcclException forLaterCall(FailureContext context) {
+        JcclException cause = first.get();
+        return new GroupAbortedException(
+                context,
+                "the group failed before ("
+                        + cause.getMessage()
+                        + "); close it and build a new one on every rank",
+                cause);
+    }
+}

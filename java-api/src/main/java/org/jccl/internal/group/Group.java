@@ -1,0 +1,583 @@
+package org.jccl.internal.group;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.Interop;
+import org.jccl.JcclException;
+import org.jccl.OnFailure;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.UsageException;
+import org.jccl.internal.backend.Backend;
+import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.device.StreamEngine;
+import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.diagnosis.Diagnosis;
+import org.jccl.internal.engine.Engine;
+import org.jccl.internal.engine.Watchdog;
+import org.jccl.internal.host.DevicePlace;
+import org.jccl.internal.host.HostEngine;
+import org.jccl.internal.host.TensorPlace;
+import org.jccl.internal.operation.FlightRecorder;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.StreamCommunicator;
+import org.jccl.store.PrefixStore;
+
+/**
+ * What stands behind a process group: one engine for each device type, the store, and sub-groups.
+ */
+public final class Group {
+
+    /** How long a closing group waits for another message to end. */
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
+
+    /** How long the store may take in all to answer what needs no waiting. */
+    private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
+
+    private record Bound(Backend backend, Engine engine) {
+
+        boolean isFor(String deviceType) {
+            return deviceType().equals(deviceType);
+        }
+
+        String deviceType() {
+            return backend.device().type();
+        }
+    }
+
+    private final FailureContext context;
+    private final int size;
+    private final List<Integer> worldRanks;
+    private final Optional<Store> store;
+    private final Optional<TorchKeys> torch;
+    private final Duration timeout;
+    private final Watchdog watchdog;
+    private final Diagnosis diagnosis;
+    private final OnFailure onFailure;
+    private final Runnable onClose;
+
+    /** One or two as a rule, which each operation looks through. */
+    private final List<Bound> bounds = new ArrayList<>();
+
+    private final Map<List<Integer>, Integer> groupsMade = new HashMap<>();
+    private int splits;
+    private int monitoredBarriers;
+    private boolean closed;
+
+    private Group(
+            FailureContext context,
+            List<Integer> worldRanks,
+            Optional<Store> store,
+            Optional<TorchKeys> torch,
+            Duration timeout,
+            Watchdog watchdog,
+            Diagnosis diagnosis,
+            OnFailure onFailure,
+            Runnable onClose) {
+        this.context = context;
+        this.size = worldRanks.size();
+        this.worldRanks = worldRanks;
+        this.store = store.map(root -> new PrefixStore(context.group(), root));
+        this.torch = torch;
+        this.timeout = timeout;
+        this.watchdog = watchdog;
+        this.diagnosis = diagnosis;
+        this.onFailure = onFailure;
+        this.onClose = onClose;
+    }
+
+    /**
+     * Connects the world.
+     *
+     * @param rank this process's rank
+     * @param size number of ranks
+     * @param store reached by all ranks, or empty
+     * @param interop what else may be a rank; anything but none needs a store
+     * @param timeout deadline of connecting and of each operation
+     * @param backends at least one, the preferred one for barriers first
+     * @param onFailure what a failure does, of sub-groups too
+     * @param onClose called when the group is closed, or can not be made
+     * @return the group
+     */
+    public static Group world(
+            int rank,
+            int size,
+            Optional<Store> store,
+            Interop interop,
+            Duration timeout,
+            List<Backend> backends,
+            OnFailure onFailure,
+            Runnable onClose) {
+        FailureContext context = FailureContext.ofGroup("world", rank);
+        Watchdog watchdog = new Watchdog("rank-" + rank);
+        Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
+        Runnable end = () -> runAll(List.of(watchdog::close, diagnosis::close, onClose));
+        Group world;
+        try {
+            world =
+                    new Group(
+                            context,
+                            IntStream.range(0, size).boxed().toList(),
+                            store,
+                            TorchKeys.world(interop, store),
+                            timeout,
+                            watchdog,
+                            diagnosis,
+                            onFailure,
+                            end);
+        } catch (RuntimeException | Error e) {
+            CleanUp.run(context.toString(), end);
+            throw e;
+        }
+        world.connect(backends, Optional.empty(), List.of(), OptionalInt.empty());
+        return world;
+    }
+
+    private void connect(
+            List<Backend> backends,
+            Optional<Group> parent,
+            List<Integer> ranks,
+            OptionalInt color) {
+        try {
+            for (Backend backend : backends) {
+                if (backend.isForeign()) {
+                    DeviceRuntimes.of(backend.device()); // the library may ask which one is current
+                }
+                Optional<Store> backendStore =
+                        store.map(mine -> new PrefixStore(backend.storeName(), mine));
+                Optional<Store> meeting =
+                        torch.map(keys -> keys.communicator(backend.device().type()))
+                                .or(() -> backendStore);
+                Function<Optional<Communicator>, Communicator> create =
+                        parentCommunicator ->
+                                create(
+                                        backend,
+                                        color,
+                                        new CommunicatorConfig(
+                                                context.group(),
+                                                context.rank(),
+                                                size,
+                                                meeting,
+                                                timeout,
+                                                backend.device(),
+                                                torch.map(TorchKeys::interop).orElse(Interop.NONE),
+                                                backend.options(),
+                                                parentCommunicator,
+                                                ranks));
+                Optional<Engine> from =
+                        parent.flatMap(group -> group.bound(backend.device().type()))
+                                .map(Bound::engine);
+                // The parent must not be freed while another communicator is made out of it.
+                Communicator communicator =
+                        from.isPresent()
+                                ? from.get().inside(each -> create.apply(Optional.of(each)))
+                                : create.apply(Optional.empty());
+                DesyncDetector detector =
+                        new DesyncDetector(
+                                backendStore.map(mine -> () -> desyncStore(backend)),
+                                diagnosis,
+                                context.rank(),
+                                size);
+                Engine engine = engineOrClose(backend, communicator, detector);
+                record(engine, backend);
+                if (onFailure == OnFailure.END_PROCESS) {
+                    engine.endProcessOnFailure();
+                }
+                watchdog.add(engine);
+                bounds.add(new Bound(backend, engine));
+            }
+        } catch (JcclException e) {
+            CleanUp.run(context.toString(), this::close);
+            throw e.at(context);
+        } catch (RuntimeException | Error e) {
+            CleanUp.run(context.toString(), this::close);
+            throw e;
+        }
+    }
+
+    private Store desyncStore(Backend backend) {
+        Store own = new PrefixStore(context.group(), diagnosis.client());
+        return new PrefixStore("desync", new PrefixStore(backend.storeName(), own));
+    }
+
+    /**
+     * Only a split has all ranks of the parent take part, which libraries need to make one
+     * communicator out of another.
+     */
+    private static Communicator create(
+            Backend backend, OptionalInt color, CommunicatorConfig config) {
+        Optional<Communicator> divided =
+                config.parent().filter(from -> from.capabilities().splits());
+        return color.isPresent() && divided.isPresent()
+                ? divided.get().split(color.getAsInt(), config)
+                : backend.provider().create(config);
+    }
+
+    private void record(Engine engine, Backend backend) {
+        String folder = System.getenv(FlightRecorder.FOLDER_VARIABLE);
+        if (folder == null || folder.isEmpty()) {
+            return;
+        }
+        engine.recordTo(
+                new FlightRecorder(
+                        Path.of(folder),
+                        context,
+                        worldRanks.get(context.rank()),
+                        backend.provider().name(),
+                        worldRanks.toString(),
+                        backend.device().isCpu() || backend.isForeign()
+                                ? FlightRecorder.State.STARTED
+                                : FlightRecorder.State.SCHEDULED,
+                        timeout.toMillis()));
+    }
+
+    /** An engine that can not be made does not own the communicator yet. */
+    private Engine engineOrClose(
+            Backend backend, Communicator communicator, DesyncDetector detector) {
+        try {
+            return engine(backend, communicator, detector);
+        } catch (RuntimeException | Error e) {
+            CleanUp.run(context.toString(), communicator::close);
+            throw e;
+        }
+    }
+
+    private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
+        if (communicator instanceof HostCommunicator host) {
+            TensorPlace place =
+                    backend.device().isCpu() ? TensorPlace.HOST : new DevicePlace(backend.device());
+            return new HostEngine(host, context, timeout, detector, place);
+        }
+        return new StreamEngine(
+                (StreamCommunicator) communicator,
+                context,
+                timeout,
+                detector,
+                DeviceRuntimes.of(backend.device()),
+                backend.device(),
+                backend.options().map(BackendOptions::highPriorityStream).orElse(false));
+    }
+
+    /**
+     * Group and rank, for messages.
+     *
+     * @return the context
+     */
+    public FailureContext context() {
+        return context;
+    }
+
+    /**
+     * Number of ranks.
+     *
+     * @return at least 1
+     */
+    public int size() {
+        return size;
+    }
+
+    /**
+     * The members' ranks in the world.
+     *
+     * @return by rank in this group
+     */
+    public List<Integer> worldRanks() {
+        return worldRanks;
+    }
+
+    /**
+     * Backend of a device type.
+     *
+     * @param deviceType for instance {@code cpu}
+     * @return its name
+     */
+    public Optional<String> backend(String deviceType) {
+        return bound(deviceType).map(bound -> bound.backend().provider().name());
+    }
+
+    /**
+     * The devices of this rank, one for each backend.
+     *
+     * @return in the order of the backends
+     */
+    public List<Device> devices() {
+        return bounds.stream().map(bound -> bound.backend().device()).toList();
+    }
+
+    private Optional<Bound> bound(String deviceType) {
+        return bounds.stream().filter(bound -> bound.isFor(deviceType)).findFirst();
+    }
+
+    /**
+     * The engine for the tensors of a device.
+     *
+     * @param device where they are
+     * @return the engine
+     * @throws UsageException when the group has no backend for its device
+     */
+    public Engine engineOf(Device device) {
+        for (int i = 0; i < bounds.size(); i++) {
+            Bound bound = bounds.get(i);
+            if (bound.isFor(device.type())) {
+                requireSame(device, bound.backend().device());
+                return bound.engine();
+            }
+        }
+        throw new UsageException(
+                context,
+                "tensor is on "
+                        + device
+                        + ", but the group was made for "
+                        + bounds.stream().map(Bound::deviceType).toList()
+                        + "; name a backend for it, as in 'cpu:a,"
+                        + device.type()
+                        + ":b'");
+    }
+
+    private void requireSame(Device device, Device place) {
+        if (!place.isCpu() && !device.equals(place)) {
+            throw new UsageException(
+                    context, "tensor is on " + device + ", but this rank's device is " + place);
+        }
+    }
+
+    /**
+     * The engine for barriers.
+     *
+     * @return the first one
+     */
+    public Engine defaultEngine() {
+        return bounds.get(0).engine();
+    }
+
+    private void requireUsable() {
+        bounds.forEach(bound -> bound.engine().requireUsable());
+    }
+
+    private Store requireStore(String operation) {
+        if (torch.isPresent()) {
+            throw new UsageException(context, operation + " is unknown to PyTorch's ranks");
+        }
+        return store.orElseThrow(
+                () ->
+                        new UsageException(
+                                context,
+                                operation
+                                        + " needs a store; build the group with one, or under a"
+                                        + " launcher"));
+    }
+
+    /**
+     * A barrier over the store.
+     *
+     * @param wait how long rank 0 waits
+     * @param waitAllRanks whether all missing ranks are named
+     * @throws UsageException when the time is null, negative or more than a day, or there is no
+     *     store
+     * @throws OperationTimeoutException when ranks are missing, or the store does not answer
+     */
+    public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
+        requireUsable();
+        if (wait == null || wait.isNegative() || wait.compareTo(Duration.ofDays(1)) > 0) {
+            throw new UsageException(
+                    context,
+                    "monitoredBarrier: timeout must be from 0 to a day, got "
+                            + Durations.text(wait));
+        }
+        Store shared = requireStore("monitoredBarrier");
+        String prefix;
+        synchronized (groupsMade) {
+            prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
+        }
+        MonitoredBarrier barrier = new MonitoredBarrier(context, size, shared, prefix);
+        boolean told =
+                BoundedCall.run(
+                        "jccl-monitored-barrier-" + context.group(),
+                        () -> barrier.pass(wait, waitAllRanks),
+                        wait.multipliedBy(2).plus(STORE_PATIENCE));
+        if (!told) {
+            throw new OperationTimeoutException(
+                    context,
+                    "monitoredBarrier: the store does not answer; look at the process that serves"
+                            + " it (rank 0 or the launcher)");
+        }
+    }
+
+    /**
+     * Makes a sub-group of the given ranks.
+     *
+     * @param ranks ranks of this group
+     * @return empty when this rank is not among them
+     */
+    public Optional<Group> newGroup(List<Integer> ranks) {
+        requireUsable();
+        MemberRanks.check(ranks, size, context);
+        Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
+        int mine = ranks.indexOf(context.rank());
+        OptionalInt color = keys.map(own -> own.color(ranks)).orElse(OptionalInt.empty());
+        if (color.isPresent()) {
+            prepareSplits(mine < 0 ? mine : color.getAsInt());
+        }
+        if (mine < 0) {
+            return Optional.empty();
+        }
+        int copies;
+        synchronized (groupsMade) {
+            copies = groupsMade.merge(List.copyOf(ranks), 1, Integer::sum);
+        }
+        // Members count the groups of equal ranks alike, so the name needs no agreement.
+        String name =
+                context.group() + "/" + MemberRanks.text(ranks) + (copies == 1 ? "" : "#" + copies);
+        return Optional.of(child(name, keys, mine, ranks, color));
+    }
+
+    /**
+     * Divides the group by color.
+     *
+     * @param color negative to be in no new group
+     * @param key place in the new group
+     * @return empty for a negative color
+     */
+    public Optional<Group> split(int color, int key) {
+        requireUsable();
+        Store shared = requireStore("split");
+        int number;
+        synchronized (groupsMade) {
+            number = splits++;
+        }
+        SplitAgreement agreement =
+                new SplitAgreement(shared, "split/" + number + "/", context, size);
+        agreement.enter(color, key, timeout);
+        prepareSplits(color);
+        if (color < 0) {
+            return Optional.empty();
+        }
+        List<Integer> ranks = agreement.ranks(color);
+        String name = context.group() + "/split" + number + "-" + color;
+        return Optional.of(
+                child(name, torch, ranks.indexOf(context.rank()), ranks, OptionalInt.of(color)));
+    }
+
+    /** Libraries split a communicator that is idle, and with all its ranks. */
+    private void prepareSplits(int color) {
+        bounds.stream()
+                .map(Bound::engine)
+                .filter(engine -> engine.capabilities().splits())
+                .forEach(engine -> prepareSplit(engine, color));
+    }
+
+    private void prepareSplit(Engine engine, int color) {
+        engine.awaitQuiet();
+        try {
+            if (color < 0) {
+                engine.inside(
+                        communicator -> {
+                            communicator.declineSplit();
+                            return null;
+                        });
+            }
+        } catch (JcclException e) {
+            throw e.at(context);
+        }
+    }
+
+    private Group child(
+            String name,
+            Optional<TorchKeys> keys,
+            int rank,
+            List<Integer> ranks,
+            OptionalInt color) {
+        List<Integer> members = ranks.stream().map(worldRanks::get).toList();
+        Group group =
+                new Group(
+                        childContext(name, rank, members),
+                        members,
+                        store,
+                        keys,
+                        timeout,
+                        watchdog,
+                        diagnosis,
+                        onFailure,
+                        () -> {});
+        group.connect(
+                bounds.stream().map(Bound::backend).toList(),
+                Optional.of(this),
+                List.copyOf(ranks),
+                color);
+        return group;
+    }
+
+    /** Messages name ranks of the group, which the world may know by other numbers. */
+    private static FailureContext childContext(String name, int rank, List<Integer> members) {
+        boolean same = members.equals(IntStream.range(0, members.size()).boxed().toList());
+        return new FailureContext(name, rank, "", -1, same ? List.of() : members);
+    }
+
+    /** Fails everything that runs on this group. */
+    public void abort() {
+        JcclException cause = new GroupAbortedException(context, "abort() was called");
+        bounds.forEach(bound -> bound.engine().abort(cause));
+    }
+
+    /** Closes the engines, then what the group was made with. Idempotent. */
+    public void close() {
+        synchronized (groupsMade) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        List<Runnable> steps = new ArrayList<>();
+        for (Bound bound : bounds) {
+            steps.add(() -> bound.engine().close(CLOSE_PATIENCE));
+            steps.add(bound.engine()::writeRecord);
+            steps.add(() -> watchdog.remove(bound.engine()));
+        }
+        steps.add(onClose);
+        runAll(steps);
+    }
+
+    /** What fails in one step must not keep the others away, which would leave threads behind. */
+    private static void runAll(List<Runnable> steps) {
+        Throwable first = null;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (RuntimeException | Error e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first instanceof Error error) {
+            throw error;
+        }
+        if (first != null) {
+            throw (RuntimeException) first;
+        }
+    }
+
+    private static byte[] text(String value) {
+        return value.getBytes(StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,304 @@
+package org.jccl.internal.group;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Durations;
+import org.jccl.store.PrefixStore;
+
+/**
+ * How the ranks of a world agree on a part of the store that no world before has used. A store may
+ * outlive a world, for instance that of a launcher: what an earlier world wrote there, as the
+ * addresses of its ranks, must never be taken for this one's.
+ *
+ * <p>Each rank comes with a ticket, a random text that no attempt before had. When a ticket of
+ * every rank lies there, rank 0 takes them, each by a comparison with what it read, and answers to
+ * each the number of the new world. So a world consists of exactly one attempt of each rank,
+ * however often any of them tried before; a rank that gives up takes its ticket back, or finds that
+ * it was taken and goes in.
+ */
+public final class WorldAgreement {
+
+    private static final String PREFIX = "worlds";
+
+    /** In a store that serves one world only: that it has been made, or will not be. */
+    private static final String OVER = "over";
+
+    private static final String COUNTER = "made";
+    private static final String TAKEN = "taken ";
+    private static final String TAKEN_BACK = "";
+    private static final String COME_AGAIN = "again";
+
+    private static final Duration SHORTEST_POLL = Duration.ofMillis(5);
+    private static final Duration LONGEST_POLL = Duration.ofMillis(50);
+
+    /** How long an answer may take that rank 0 is about to write. */
+    private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(5);
+
+    private final Store root;
+    private final Store store;
+    private final FailureContext context;
+    private final int rank;
+    private final int size;
+    private final boolean servesOneWorld;
+    private final Duration timeout;
+    private final long deadline;
+
+    /**
+     * Creates the agreement of one attempt to join.
+     *
+     * @param root what all ranks reach
+     * @param rank this process's rank
+     * @param size number of ranks
+     * @param servesOneWorld whether rank 0 opened the store for this world and will close it with
+     *     it
+     * @param timeout how long the other ranks may take
+     */
+    public WorldAgreement(
+            Store root, int rank, int size, boolean servesOneWorld, Duration timeout) {
+        this.root = root;
+        this.store = new PrefixStore(PREFIX + "/" + size, root);
+        this.context = FailureContext.ofGroup("world", rank);
+        this.rank = rank;
+        this.size = size;
+        this.servesOneWorld = servesOneWorld;
+        this.timeout = timeout;
+        this.deadline = System.nanoTime() + timeout.toNanos();
+    }
+
+    /**
+     * Waits for the other ranks.
+     *
+     * @return the new world's own part of the store
+     * @throws StoreException when the store is lost, or is one of a world before that rank 0 has
+     *     not closed yet: connecting again may lead to the right one
+     * @throws OperationTimeoutException when a rank does not come in time; names those missing
+     */
+    public Store enter() {
+        String world = rank == 0 ? invite() : accept();
+        return new PrefixStore(PREFIX + "/" + size + "/" + world, root);
+    }
+
+    private String accept() {
+        while (true) {
+            requireNotOver();
+            String ticket = newTicket();
+            put(ticketOf(rank), ticket);
+            String answer = answer(ticket);
+            if (!answer.equals(COME_AGAIN)) {
+                return answer;
+            }
+        }
+    }
+
+    private void requireNotOver() {
+        if (servesOneWorld && store.check(List.of(OVER))) {
+            throw new StoreException(
+                    "the store is still that of a world before, which rank 0 has not closed: close"
+                            + " the old group on every rank",
+                    null);
+        }
+    }
+
+    private String answer(String ticket) {
+        String key = answerTo(ticket);
+        try {
+            store.await(List.of(key), left());
+        } catch (StoreTimeoutException e) {
+            String present = exchange(ticketOf(rank), ticket, TAKEN_BACK);
+            if (present.equals(TAKEN_BACK)) {
+                throw missing(e);
+            }
+            if (!present.equals(TAKEN + ticket)) {
+                throw twice(e);
+            }
+            awaitOwed(key);
+        }
+        String answer = text(store.get(key));
+        store.deleteKey(key);
+        return answer;
+    }
+
+    /** Once its ticket was taken a rank belongs to the world, even if its time is over. */
+    private void awaitOwed(String key) {
+        try {
+            store.await(List.of(key), ANSWER_PATIENCE);
+        } catch (StoreTimeoutException e) {
+            throw new OperationTimeoutException(
+                    context,
+                    "rank 0 began to make the world and stopped in the middle; read its log, and"
+                            + " build the world again on every rank",
+                    e);
+        }
+    }
+
+    private String invite() {
+        put(ticketOf(0), newTicket());
+        List<Integer> others = IntStream.range(1, size).boxed().toList();
+        try {
+            while (true) {
+                List<String> tickets = tickets(others);
+                int taken = take(others, tickets);
+                if (taken == others.size()) {
+                    String world = Long.toString(store.add(COUNTER, 1));
+                    close(TAKEN);
+                    answer(tickets, world);
+                    return world;
+                }
+                answer(tickets.subList(0, taken), COME_AGAIN);
+            }
+        } catch (OperationTimeoutException e) {
+            close(TAKEN_BACK);
+            sendAway(others);
+            throw e;
+        }
+    }
+
+    /** What every other rank has put down, as soon as all have. */
+    private List<String> tickets(List<Integer> ranks) {
+        List<String> keys = ranks.stream().map(WorldAgreement::ticketOf).toList();
+        try {
+            store.await(keys, left());
+        } catch (StoreTimeoutException e) {
+            throw missing(e);
+        }
+        Duration pause = SHORTEST_POLL;
+        while (true) {
+            List<String> tickets = store.multiGet(keys).stream().map(WorldAgreement::text).toList();
+            if (tickets.stream().allMatch(WorldAgreement::waits)) {
+                return tickets;
+            }
+            if (deadline - System.nanoTime() <= 0) {
+                throw missing(null);
+            }
+            LockSupport.parkNanos(pause.toNanos());
+            Duration longer = pause.multipliedBy(2);
+            pause = longer.compareTo(LONGEST_POLL) > 0 ? LONGEST_POLL : longer;
+        }
+    }
+
+    /** Takes tickets; stops at one that was exchanged meanwhile. Returns how many it has. */
+    private int take(List<Integer> ranks, List<String> tickets) {
+        for (int i = 0; i < tickets.size(); i++) {
+            String taken = TAKEN + tickets.get(i);
+            if (!exchange(ticketOf(ranks.get(i)), tickets.get(i), taken).equals(taken)) {
+                return i;
+            }
+        }
+        return tickets.size();
+    }
+
+    private void answer(List<String> tickets, String answer) {
+        store.multiSet(
+                tickets.stream().map(WorldAgreement::answerTo).toList(),
+                tickets.stream().map(ticket -> bytes(answer)).toList());
+    }
+
+    private void close(String ownTicket) {
+        put(ticketOf(0), ownTicket);
+        if (servesOneWorld) {
+            put(OVER, "");
+        }
+    }
+
+    /** Those who wait in a store that is about to be closed would wait until it is. */
+    private void sendAway(List<Integer> others) {
+        if (servesOneWorld) {
+            List<String> waiting = new ArrayList<>();
+            for (int other : others) {
+                String key = ticketOf(other);
+                if (store.check(List.of(key)) && waits(text(store.get(key)))) {
+                    waiting.add(text(store.get(key)));
+                }
+            }
+            answer(waiting, COME_AGAIN);
+        }
+    }
+
+    private OperationTimeoutException missing(StoreTimeoutException cause) {
+        List<Integer> missing =
+                IntStream.range(0, size)
+                        .filter(each -> each != rank && !isHere(each))
+                        .boxed()
+                        .toList();
+        String who =
+                missing.isEmpty()
+                        ? "rank 0 did not make the world of "
+                                + size
+                                + " ranks, though all are here,"
+                        : "ranks " + missing + " of " + size + " did not join";
+        return new OperationTimeoutException(
+                context,
+                who
+                        + " within "
+                        + Durations.text(timeout)
+                        + "; see whether they run and build the same world, with the same number of"
+                        + " ranks",
+                cause);
+    }
+
+    private boolean isHere(int other) {
+        if (other == 0 && servesOneWorld) {
+            return true; // it serves this store
+        }
+        String key = ticketOf(other);
+        return store.check(List.of(key)) && waits(text(store.get(key)));
+    }
+
+    private OperationTimeoutException twice(StoreTimeoutException cause) {
+        return new OperationTimeoutException(
+                context,
+                "another process, or another thread of this one, joined the same world as rank "
+                        + rank
+                        + " after this one; give each its own rank",
+                cause);
+    }
+
+    private Duration left() {
+        return Duration.ofNanos(
+                Math.max(TimeUnit.MILLISECONDS.toNanos(1), deadline - System.nanoTime()));
+    }
+
+    private void put(String key, String value) {
+        store.set(key, bytes(value));
+    }
+
+    private String exchange(String key, String expected, String desired) {
+        return text(store.compareSet(key, bytes(expected), bytes(desired)));
+    }
+
+    /** Whether a rank with this ticket waits for an answer. */
+    private static boolean waits(String ticket) {
+        return !ticket.equals(TAKEN_BACK) && !ticket.startsWith(TAKEN);
+    }
+
+    private static String newTicket() {
+        return UUID.randomUUID().toString();
+    }
+
+    private static String ticketOf(int rank) {
+        return "ticket/" + rank;
+    }
+
+    private static String answerTo(String ticket) {
+        return "answer/" + ticket;
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,97 @@
+package org.jccl.internal.host;
+
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.Stream;
+import org.jccl.UsageException;
+import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.memory.DeviceMemory;
+import org.jccl.internal.memory.ScratchMemory;
+import org.jccl.spi.DeviceRuntime;
+
+/**
+ * The memory of a device, for a library that takes it but works on the host and knows no streams.
+ */
+public final class DevicePlace implements TensorPlace {
+
+    private final Device device;
+    private final DeviceRuntime runtime;
+    private final DeviceMemory memory;
+
+    /** Finds the binding that drives the device, and makes the device current. */
+    public DevicePlace(Device device) {
+        this(device, DeviceRuntimes.of(device));
+    }
+
+    public DevicePlace(Device device, DeviceRuntime runtime) {
+        this.device = device;
+        this.runtime = runtime;
+        this.memory = new DeviceMemory(runtime, device);
+    }
+
+    @Override
+    public void awaitCaller() {
+        Stream caller = Stream.current(device);
+        if (caller.isCapturing()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "the current stream is captured into a graph, but this backend works on the"
+                            + " host, which no graph repeats; call it outside of the capture");
+        }
+        caller.synchronize();
+    }
+
+    @Override
+    public void enter() {
+        DeviceRuntimes.enter(runtime, device);
+    }
+
+    @Override
+    public ScratchMemory scratch() {
+        return new Scratch();
+    }
+
+    /** Makes its stream when it first copies, so that there is none to lose before. */
+    private final class Scratch implements ScratchMemory {
+
+        private boolean copied;
+        private long stream;
+
+        @Override
+        public long allocate(long bytes) {
+            enter();
+            return memory.allocate(bytes);
+        }
+
+        @Override
+        public void free(long address) {
+            memory.free(address);
+        }
+
+        @Override
+        public void copy(long from, long to, long bytes) {
+            enter();
+            if (!copied) {
+                stream = runtime.createStream(false);
+                copied = true;
+            }
+            runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream);
+        }
+
+        @Override
+        public void finishCopies() {
+            if (copied) {
+                runtime.synchronizeStream(stream);
+            }
+        }
+
+        @Override
+        public void close() {
+            if (copied) {
+                enter();
+                runtime.destroyStream(stream);
+                copied = false;
+            }
+        }
+    }
+}

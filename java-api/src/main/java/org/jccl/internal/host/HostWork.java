@@ -1,0 +1,270 @@
+package org.jccl.internal.host;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.WaitTimeoutException;
+import org.jccl.Work;
+import org.jccl.internal.backend.VirtualThreads;
+import org.jccl.internal.engine.Deadline;
+import org.jccl.internal.operation.Operation;
+import org.jccl.spi.Durations;
+
+/** An operation on a host engine, and the handle the user has of it. */
+public final class HostWork extends Operation implements Work {
+
+    private enum State {
+        /** In the engine's queue, or being called. */
+        QUEUED,
+        /** The library works on it; there is a request. */
+        STARTED,
+        /** One thread waits inside the library for it. */
+        CLAIMED,
+        DONE
+    }
+
+    private final HostEngine engine;
+    private volatile State state = State.QUEUED;
+    private long request;
+    private int sourceRank = -1;
+    private long durationNanos;
+    private JcclException failure;
+    private CompletableFuture<Void> future;
+
+    /** Whether the thread of futures looks after this work. */
+    private boolean polled;
+
+    /**
+     * Creates an empty work, to be filled.
+     *
+     * @param engine the engine it is for
+     */
+    HostWork(HostEngine engine) {
+        this.engine = engine;
+        clear();
+    }
+
+    @Override
+    public void await() {
+        engine.await(this);
+        throwFailure();
+    }
+
+    @Override
+    public void await(Duration timeout) {
+        long deadline = Deadline.after(timeout);
+        boolean done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
+        if (!done) {
+            throw new WaitTimeoutException(
+                    context(),
+                    "not complete after "
+                            + Durations.text(timeout)
+                            + "; it goes on, wait again for it");
+        }
+        throwFailure();
+    }
+
+    /** Waits on a platform thread; false when the time is over. */
+    private boolean poll(long deadline) {
+        boolean interrupted = false;
+        try {
+            while (!isCompleted()) {
+                long left = deadline - System.nanoTime();
+                if (left <= 0) {
+                    return false;
+                }
+                try {
+                    awaitChange(left);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+            return true;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private synchronized void awaitChange(long left) throws InterruptedException {
+        if (state == State.DONE) {
+            return;
+        }
+        // A request makes no notice of its completion, so it is asked in between.
+        long slice = state == State.STARTED ? Math.min(left, 1_000_000) : left;
+        wait(slice / 1_000_000, (int) (slice % 1_000_000));
+    }
+
+    /** Waits on a virtual thread, which would keep its carrier inside a monitor. */
+    private boolean awaitFuture(long deadline) {
+        CompletableFuture<Void> end = toFuture();
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    end.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return true;
+                } catch (ExecutionException e) {
+                    return true; // the work has its failure
+                } catch (TimeoutException e) {
+                    return false;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void synchronize() {
+        await();
+    }
+
+    @Override
+    public boolean isCompleted() {
+        if (state == State.STARTED) {
+            engine.completeIfReady(this);
+        }
+        return state == State.DONE;
+    }
+
+    @Override
+    public Optional<JcclException> exception() {
+        return state == State.DONE ? Optional.ofNullable(failure) : Optional.empty();
+    }
+
+    @Override
+    public synchronized CompletableFuture<Void> toFuture() {
+        if (future == null) {
+            future = new CompletableFuture<>();
+            if (state == State.DONE) {
+                completeFuture();
+            } else if (state != State.QUEUED) {
+                pollForFuture();
+            }
+        }
+        return future.copy();
+    }
+
+    @Override
+    public Optional<Duration> duration() {
+        return state == State.DONE
+                ? Optional.of(Duration.ofNanos(durationNanos))
+                : Optional.empty();
+    }
+
+    @Override
+    public int sourceRank() {
+        return state == State.DONE ? sourceRank : -1;
+    }
+
+    @Override
+    public long sequence() {
+        return sequence;
+    }
+
+    private FailureContext context() {
+        return engine.contextOf(this);
+    }
+
+    private void throwFailure() {
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    boolean isDone() {
+        return state == State.DONE;
+    }
+
+    long request() {
+        return request;
+    }
+
+    /** Notes that the library has it. */
+    synchronized void started(long nativeRequest) {
+        request = nativeRequest;
+        state = State.STARTED;
+        if (future != null) {
+            pollForFuture();
+        }
+        notifyAll();
+    }
+
+    /** The thread that runs a work without a request completes it; a request must be asked. */
+    private void pollForFuture() {
+        if (!polled) {
+            polled = true;
+            engine.futures().begin();
+        }
+    }
+
+    /** Makes the calling thread the one that may wait for the request; false when it can not be. */
+    synchronized boolean claim() {
+        if (state != State.STARTED) {
+            return false;
+        }
+        state = State.CLAIMED;
+        return true;
+    }
+
+    /** Blocks while somebody else is to bring this work forward. */
+    synchronized void park() {
+        State seen = state;
+        boolean interrupted = false;
+        while (state == seen && (seen == State.QUEUED || seen == State.CLAIMED)) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends it; only the first call counts. */
+    void complete(int source, JcclException cause) {
+        CompletableFuture<Void> listener;
+        boolean wasPolled;
+        synchronized (this) {
+            if (state == State.DONE) {
+                return;
+            }
+            sourceRank = source;
+            failure = cause;
+            durationNanos = startNanos == 0 ? 0 : System.nanoTime() - startNanos;
+            state = State.DONE;
+            notifyAll();
+            listener = future;
+            wasPolled = polled;
+        }
+        if (wasPolled) {
+            engine.futures().end();
+        }
+        if (listener != null) {
+            // What users hang on it must not run on the engine's threads.
+            ForkJoinPool.commonPool().execute(this::completeFuture);
+        }
+    }
+
+    private void completeFuture() {
+        if (failure == null) {
+            future.complete(null);
+        } else {
+            future.completeExceptionally(failure);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package org.jccl.internal.memory;
+
+import java.time.Duration;
+import org.jccl.Device;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.DeviceRuntime;
+
+/** Memory of one device, freed by its {@link Reaper}. Safe for use by several threads. */
+public final class DeviceMemory {
+
+    /** What is about to be freed may wait for an operation, but not for ever. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final DeviceRuntime runtime;
+    private final Device device;
+
+    /**
+     * Makes it for a device.
+     *
+     * @param runtime of the device
+     * @param device the device
+     */
+    public DeviceMemory(DeviceRuntime runtime, Device device) {
+        this.runtime = runtime;
+        this.device = device;
+    }
+
+    /**
+     * Allocates on the device, which is current. Where no memory is left, waits for what is about
+     * to be freed.
+     *
+     * @param bytes size, not 0
+     * @return the address
+     * @throws OutOfMemoryError when there is still none
+     */
+    public long allocate(long bytes) {
+        try {
+            return runtime.allocate(bytes);
+        } catch (OutOfMemoryError e) {
+            Reaper.of(device).await(PATIENCE);
+            return runtime.allocate(bytes);
+        }
+    }
+
+    /**
+     * Frees memory that nothing uses any more. Never blocks; any thread may call it.
+     *
+     * @param address from {@link #allocate}
+     */
+    public void free(long address) {
+        Reaper.of(device).free(() -> freeNow(address));
+    }
+
+    /**
+     * Frees memory once a stream has come past what was enqueued so far. Never blocks; the device
+     * is current.
+     *
+     * @param address from {@link #allocate}
+     * @param stream handle
+     */
+    public void freeAfter(long address, long stream) {
+        long passed = runtime.createEvent(false);
+        runtime.recordEvent(passed, stream);
+        Reaper.of(device)
+                .free(
+                        () -> {
+                            enter();
+                            // What can not be awaited does not run either.
+                            CleanUp.run(device.toString(), () -> await(passed));
+                            freeNow(address);
+                        });
+    }
+
+    private void await(long passed) {
+        try {
+            runtime.synchronizeEvent(passed);
+        } finally {
+            runtime.destroyEvent(passed);
+        }
+    }
+
+    private void freeNow(long address) {
+        enter();
+        runtime.free(address);
+    }
+
+    /** Without disturbing what another thread captures. */
+    private void enter() {
+        runtime.preparePollingThread(device.index());
+    }
+}

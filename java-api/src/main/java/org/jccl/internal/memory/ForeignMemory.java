@@ -1,0 +1,158 @@
+package org.jccl.internal.memory;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.nio.Buffer;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Host memory through {@code java.lang.foreign}, from Java 22 on. */
+final class ForeignMemory extends HostMemory {
+
+    private static final long ALIGNMENT = 64;
+
+    private final MethodHandle ofBuffer;
+    private final MethodHandle addressOf;
+    private final MethodHandle copySegment;
+    private final MethodHandle openArena;
+    private final MethodHandle allocateInArena;
+    private final MethodHandle closeArena;
+    private final Map<Class<?>, MethodHandle> ofArray = new HashMap<>();
+    private final Object everything;
+
+    ForeignMemory() throws ReflectiveOperationException {
+        Class<?> segment = Class.forName("java.lang.foreign.MemorySegment");
+        Class<?> arena = Class.forName("java.lang.foreign.Arena");
+        MethodHandles.Lookup lookup = MethodHandles.lookup();
+        ofBuffer =
+                lookup.findStatic(segment, "ofBuffer", MethodType.methodType(segment, Buffer.class))
+                        .asType(MethodType.methodType(Object.class, Buffer.class));
+        addressOf =
+                lookup.findVirtual(segment, "address", MethodType.methodType(long.class))
+                        .asType(MethodType.methodType(long.class, Object.class));
+        copySegment =
+                lookup.findStatic(
+                                segment,
+                                "copy",
+                                MethodType.methodType(
+                                        void.class,
+                                        segment,
+                                        long.class,
+                                        segment,
+                                        long.class,
+                                        long.class))
+                        .asType(
+                                MethodType.methodType(
+                                        void.class,
+                                        Object.class,
+                                        long.class,
+                                        Object.class,
+                                        long.class,
+                                        long.class));
+        openArena =
+                lookup.findStatic(arena, "ofShared", MethodType.methodType(arena))
+                        .asType(MethodType.methodType(Object.class));
+        allocateInArena =
+                lookup.findVirtual(
+                                arena,
+                                "allocate",
+                                MethodType.methodType(segment, long.class, long.class))
+                        .asType(
+                                MethodType.methodType(
+                                        Object.class, Object.class, long.class, long.class));
+        closeArena =
+                lookup.findVirtual(arena, "close", MethodType.methodType(void.class))
+                        .asType(MethodType.methodType(void.class, Object.class));
+        for (Class<?> array :
+                new Class<?>[] {
+                    byte[].class,
+                    short[].class,
+                    int[].class,
+                    long[].class,
+                    float[].class,
+                    double[].class
+                }) {
+            ofArray.put(
+                    array,
+                    lookup.findStatic(segment, "ofArray", MethodType.methodType(segment, array))
+                            .asType(MethodType.methodType(Object.class, Object.class)));
+        }
+        try {
+            Object nothing = segment.getField("NULL").get(null);
+            everything =
+                    lookup.findVirtual(
+                                    segment,
+                                    "reinterpret",
+                                    MethodType.methodType(segment, long.class))
+                            .invoke(nothing, Long.MAX_VALUE);
+        } catch (ReflectiveOperationException e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(
+                    "native access is denied; start Java with --enable-native-access=ALL-UNNAMED"
+                            + " (class path) or --enable-native-access=org.jccl.api (module path)",
+                    e);
+        }
+    }
+
+    @Override
+    public long address(Buffer buffer) {
+        try {
+            Object segment = (Object) ofBuffer.invokeExact(buffer);
+            return (long) addressOf.invokeExact(segment);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    @Override
+    Allocation allocateHere(long bytes) {
+        try {
+            Object arena = (Object) openArena.invokeExact();
+            Object segment = (Object) allocateInArena.invokeExact(arena, bytes, ALIGNMENT);
+            return new Allocation((long) addressOf.invokeExact(segment), () -> free(arena));
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    private void free(Object arena) {
+        try {
+            closeArena.invokeExact(arena);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    @Override
+    public void copy(long from, long to, long bytes) {
+        copySegment(everything, from, everything, to, bytes);
+    }
+
+    @Override
+    public void copyFromArray(Object array, long offset, long to, long bytes) {
+        copySegment(segmentOf(array), offset, everything, to, bytes);
+    }
+
+    @Override
+    public void copyToArray(long from, Object array, long offset, long bytes) {
+        copySegment(everything, from, segmentOf(array), offset, bytes);
+    }
+
+    private Object segmentOf(Object array) {
+        try {
+            return (Object) ofArray.get(array.getClass()).invokeExact(array);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    private void copySegment(Object from, long fromOffset, Object to, long toOffset, long n) {
+        try {
+            copySegment.invokeExact(from, fromOffset, to, toOffset, n);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+}

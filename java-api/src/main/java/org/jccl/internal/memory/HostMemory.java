@@ -1,0 +1,153 @@
+package org.jccl.internal.memory;
+
+import java.nio.Buffer;
+import java.util.List;
+import java.util.ServiceLoader;
+import org.jccl.internal.operation.Staging;
+import org.jccl.spi.HostAllocator;
+
+/**
+ * Host memory by address: the one place that depends on the Java version.
+ *
+ * <p>From Java 22 on it uses {@code java.lang.foreign}; before, {@code sun.misc.Unsafe}. Both are
+ * reached through method handles, since neither can be named in code for Java 17 that compiles
+ * without warnings.
+ */
+public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
+
+    /** For the two that there are. */
+    HostMemory() {}
+
+    /** From here on pages are worth asking for. */
+    private static final long LARGE = 1 << 20;
+
+    /** Apart, since not all programs have large tensors. */
+    private static final class Allocators {
+        static final List<HostAllocator> PRESENT =
+                ServiceLoader.load(HostAllocator.class).stream()
+                        .map(ServiceLoader.Provider::get)
+                        .toList();
+    }
+
+    private static final class Holder {
+        static final HostMemory INSTANCE = create();
+
+        private static HostMemory create() {
+            try {
+                return Runtime.version().feature() >= 22 ? new ForeignMemory() : new UnsafeMemory();
+            } catch (ReflectiveOperationException e) {
+                throw new LinkageError("this Java runtime gives no access to native memory", e);
+            }
+        }
+    }
+
+    /**
+     * The implementation for this Java version.
+     *
+     * @return the only instance
+     */
+    public static HostMemory get() {
+        return Holder.INSTANCE;
+    }
+
+    /**
+     * Address of a direct buffer's first remaining element.
+     *
+     * @param buffer a direct buffer
+     * @return the address
+     */
+    public abstract long address(Buffer buffer);
+
+    /**
+     * Allocates zeroed memory, aligned to at least 64 bytes; 1 MB and more in huge pages where a
+     * binding is present that can.
+     *
+     * @param bytes size, not 0
+     * @return the memory; close it to free
+     */
+    public final Allocation allocate(long bytes) {
+        if (bytes >= LARGE) {
+            for (HostAllocator allocator : Allocators.PRESENT) {
+                long address = allocator.allocate(bytes);
+                if (address != 0) {
+                    return new Allocation(address, () -> allocator.free(address, bytes));
+                }
+            }
+        }
+        return allocateHere(bytes);
+    }
+
+    /** Allocates from the JVM. */
+    abstract Allocation allocateHere(long bytes);
+
+    /**
+     * Copies between addresses. The ranges may overlap.
+     *
+     * @param from source address
+     * @param to target address
+     * @param bytes how many
+     */
+    public abstract void copy(long from, long to, long bytes);
+
+    /**
+     * Copies from a primitive array.
+     *
+     * @param array the array
+     * @param offset bytes to skip in it
+     * @param to target address
+     * @param bytes how many
+     */
+    public abstract void copyFromArray(Object array, long offset, long to, long bytes);
+
+    /**
+     * Copies to a primitive array.
+     *
+     * @param from source address
+     * @param array the array
+     * @param offset bytes to skip in it
+     * @param bytes how many
+     */
+    public abstract void copyToArray(long from, Object array, long offset, long bytes);
+
+    /** Scratch memory for {@link Staging}; used by one thread at a time. */
+    public final ScratchMemory scratch() {
+        return new ScratchMemory() {
+            private final java.util.Map<Long, Runnable> releases = new java.util.HashMap<>();
+
+            @Override
+            public long allocate(long bytes) {
+                Allocation allocation = HostMemory.this.allocate(bytes);
+                releases.put(allocation.address(), allocation.release());
+                return allocation.address();
+            }
+
+            @Override
+            public void free(long address) {
+                releases.remove(address).run();
+            }
+
+            @Override
+            public void copy(long from, long to, long bytes) {
+                HostMemory.this.copy(from, to, bytes);
+            }
+        };
+    }
+
+    /**
+     * Memory that this process owns.
+     *
+     * @param address first byte
+     * @param release frees it; called at most once
+     */
+    public record Allocation(long address, Runnable release) {}
+
+    static RuntimeException rethrow(Throwable failure) {
+        if (failure instanceof RuntimeException unchecked) {
+            return unchecked;
+        }
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return new IllegalStateException(failure);
+    }
+}

@@ -1,0 +1,167 @@
+package org.jccl.internal.memory;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.Cleaner;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Lifetime of the memory behind tensors: freed when it is closed and no operation uses it any more,
+ * whichever comes last.
+ */
+public final class Memory {
+
+    private static final int CLOSED = Integer.MIN_VALUE;
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(Memory.class, "state", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** What a library may use until the process ends. */
+    private static final Set<Memory> KEPT = ConcurrentHashMap.newKeySet();
+
+    /** Tells of the first leaks one by one: a program that leaks does so at each step. */
+    static final class Leaks {
+
+        private static final Cleaner CLEANER = Cleaner.create();
+        private static final System.Logger LOGGER = System.getLogger("org.jccl.Tensor");
+        private static final int NAMED = 10;
+        private static final AtomicLong FOUND = new AtomicLong();
+
+        private Leaks() {}
+
+        static void report(String description) {
+            long number = FOUND.incrementAndGet();
+            if (isReported(number)) {
+                LOGGER.log(
+                        System.Logger.Level.WARNING,
+                        "{0} was never closed: its memory is lost ({1} so far). Close tensors that"
+                                + " were allocated.",
+                        description,
+                        number);
+            }
+        }
+
+        static boolean isReported(long number) {
+            long step = NAMED;
+            while (step <= number / 10) {
+                step *= 10;
+            }
+            return number <= NAMED || number == step;
+        }
+    }
+
+    /** Number of users, with {@link #CLOSED} added once closed. */
+    @SuppressWarnings("unused")
+    private volatile int state;
+
+    private final Runnable release;
+    private final Object owner;
+    private final AtomicBoolean freed;
+
+    private Memory(Object owner, Runnable release, AtomicBoolean freed) {
+        this.owner = owner;
+        this.release = release;
+        this.freed = freed;
+    }
+
+    /**
+     * Memory of somebody else.
+     *
+     * @param owner kept reachable as long as this object is; may be null
+     * @return the lifetime
+     */
+    public static Memory borrowed(Object owner) {
+        return new Memory(owner, () -> {}, new AtomicBoolean());
+    }
+
+    /**
+     * Memory to be freed on close. When it becomes unreachable unclosed, that is logged (of many,
+     * the first ten and then the hundredth, the thousandth, ...) and it stays allocated: freeing
+     * from the garbage collector could pull it from under a native library.
+     *
+     * @param release frees it
+     * @param description what it is, for the log
+     * @return the lifetime
+     */
+    public static Memory owned(Runnable release, String description) {
+        AtomicBoolean freed = new AtomicBoolean();
+        Memory memory = new Memory(null, release, freed);
+        Leaks.CLEANER.register(
+                memory,
+                () -> {
+                    if (!freed.get()) {
+                        Leaks.report(description);
+                    }
+                });
+        return memory;
+    }
+
+    /**
+     * Keeps the memory for one user.
+     *
+     * @return false when it is closed
+     */
+    public boolean acquire() {
+        int seen;
+        do {
+            seen = state;
+            if (seen < 0) {
+                return false;
+            }
+        } while (!STATE.weakCompareAndSet(this, seen, seen + 1));
+        return true;
+    }
+
+    /**
+     * Makes one user's hold last until the process ends, for a library that can not be made to let
+     * go.
+     */
+    public void keep() {
+        KEPT.add(this);
+    }
+
+    /** Ends one user's hold. */
+    public void release() {
+        if ((int) STATE.getAndAdd(this, -1) == CLOSED + 1) {
+            free();
+        }
+    }
+
+    /** Frees the memory once the last user is done. Idempotent. */
+    public void close() {
+        int seen;
+        do {
+            seen = state;
+            if (seen < 0) {
+                return;
+            }
+        } while (!STATE.weakCompareAndSet(this, seen, seen + CLOSED));
+        if (seen == 0) {
+            free();
+        }
+    }
+
+    /**
+     * Whether {@link #close} was called.
+     *
+     * @return true once closed, also while users remain
+     */
+    public boolean isClosed() {
+        return state < 0;
+    }
+
+    private void free() {
+        freed.set(true);
+        release.run();
+        java.lang.ref.Reference.reachabilityFence(owner);
+    }
+}

@@ -1,0 +1,91 @@
+package org.jccl.internal.memory;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jccl.Device;
+import org.jccl.spi.CleanUp;
+
+/**
+ * Frees memory where nothing waits for it. A vendor's free may wait for all that runs on the
+ * device, and so for an operation that is stuck: the watchdog, which would end that operation, must
+ * not be inside, nor a thread that other ranks wait for. What users have run with their own memory
+ * may block too.
+ *
+ * <p>One daemon thread for each device, since memory belongs to no group, and a device that is
+ * stuck must not keep the memory of others. The thread exists while it is needed. Safe for use by
+ * several threads.
+ */
+public final class Reaper {
+
+    private static final long IDLE_SECONDS = 5;
+
+    private static final Map<Device, Reaper> BY_DEVICE = new ConcurrentHashMap<>();
+
+    private final Device device;
+    private final ThreadPoolExecutor thread;
+
+    private Reaper(Device device) {
+        this.device = device;
+        this.thread =
+                new ThreadPoolExecutor(
+                        1,
+                        1,
+                        IDLE_SECONDS,
+                        TimeUnit.SECONDS,
+                        new LinkedBlockingQueue<>(),
+                        task -> {
+                            Thread made = new Thread(task, "jccl-reaper-" + device);
+                            made.setDaemon(true);
+                            return made;
+                        });
+        thread.allowCoreThreadTimeOut(true);
+    }
+
+    /**
+     * The one of a device.
+     *
+     * @param device where the memory is
+     * @return the reaper
+     */
+    public static Reaper of(Device device) {
+        return BY_DEVICE.computeIfAbsent(device, Reaper::new);
+    }
+
+    /**
+     * Frees something later, after what was given before. Never blocks.
+     *
+     * @param free may block; what it throws is logged
+     */
+    public void free(Runnable free) {
+        thread.execute(
+                () -> {
+                    try {
+                        free.run();
+                    } catch (RuntimeException | Error e) {
+                        CleanUp.failed("memory of " + device + " was not freed", e);
+                    }
+                });
+    }
+
+    /**
+     * Waits until what was given before is freed.
+     *
+     * @param patience how long at most
+     * @return false when that was not enough, or the thread was interrupted, which it still is then
+     */
+    public boolean await(Duration patience) {
+        CountDownLatch done = new CountDownLatch(1);
+        thread.execute(done::countDown);
+        try {
+            return done.await(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+}

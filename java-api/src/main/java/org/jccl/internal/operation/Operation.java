@@ -1,0 +1,275 @@
+package org.jccl.internal.operation;
+
+import java.util.Arrays;
+import java.util.function.Consumer;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.ReduceOp;
+import org.jccl.internal.memory.Memory;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.HostCommunicator.Mode;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
+
+/**
+ * One checked operation: what to call and with which primitives. Filled by the public API, run by
+ * an engine. Synchronous calls reuse objects, so it is mutable.
+ */
+public class Operation {
+
+    /** What to call. */
+    public OperationKind kind;
+
+    /** Address of the input. */
+    public long input;
+
+    /** Address of the output. */
+    public long output;
+
+    /** Elements, per rank where the operation has parts. */
+    public long count;
+
+    /** Element type, null for a barrier. */
+    public DataType type;
+
+    /** Reduce op, null when nothing is reduced. */
+    public ReduceOp op;
+
+    /** Root, or peer of send and recv, or -1. */
+    public int peer;
+
+    /** Tag of send and recv. */
+    public int tag;
+
+    /** Elements for each rank, null when they are equal. */
+    public long[] inputCounts;
+
+    /** Elements from each rank, null when they are equal. */
+    public long[] outputCounts;
+
+    /** Addresses of scattered input parts to be staged, or null. */
+    public long[] inputParts;
+
+    /** Addresses of scattered output parts to be staged, or null. */
+    public long[] outputParts;
+
+    private Memory first;
+    private Memory second;
+    private Memory[] more;
+    private int moreCount;
+
+    /** Whether the caller has said that it counts on its end. */
+    public boolean awaited;
+
+    /** When it started, in nanoseconds of {@link System#nanoTime()}. */
+    public long startNanos;
+
+    /** Place in the list of running operations. */
+    int runningIndex;
+
+    /** Position among the collectives of the group, or among the messages with one peer and tag. */
+    public long sequence = -1;
+
+    /** What the flight recorder notes of it, or null. */
+    FlightRecorder.Entry entry;
+
+    /** For subclasses and pools. */
+    public Operation() {}
+
+    /** Forgets everything. */
+    public final void clear() {
+        kind = null;
+        input = 0;
+        output = 0;
+        count = 0;
+        type = null;
+        op = null;
+        peer = -1;
+        tag = 0;
+        inputCounts = null;
+        outputCounts = null;
+        inputParts = null;
+        outputParts = null;
+        sequence = -1;
+        entry = null;
+        awaited = false;
+    }
+
+    /**
+     * Whether it is to end before the group may: a message that nobody awaits may have no partner.
+     */
+    public final boolean mustEnd() {
+        return awaited || kind.isCollective();
+    }
+
+    /** Takes what {@link #describe} tells from another operation. */
+    public final void describeAs(Operation other) {
+        kind = other.kind;
+        count = other.count;
+        type = other.type;
+        op = other.op;
+        peer = other.peer;
+        tag = other.tag;
+        inputCounts = other.inputCounts;
+        outputCounts = other.outputCounts;
+    }
+
+    /** Hands everything over to an empty operation, which also holds the memory from now on. */
+    public final void moveTo(Operation other) {
+        other.describeAs(this);
+        other.input = input;
+        other.output = output;
+        other.inputParts = inputParts;
+        other.outputParts = outputParts;
+        other.first = first;
+        other.second = second;
+        other.more = more;
+        other.moreCount = moreCount;
+        first = null;
+        second = null;
+        more = null;
+        moreCount = 0;
+    }
+
+    /**
+     * Holds memory until the operation is complete.
+     *
+     * @param memory the memory
+     * @return false when it is closed
+     */
+    public final boolean hold(Memory memory) {
+        if (!memory.acquire()) {
+            return false;
+        }
+        if (first == null) {
+            first = memory;
+        } else if (second == null) {
+            second = memory;
+        } else {
+            if (more == null || moreCount == more.length) {
+                more = more == null ? new Memory[8] : Arrays.copyOf(more, 2 * moreCount);
+            }
+            more[moreCount++] = memory;
+        }
+        return true;
+    }
+
+    /** Lets go of all memory. Called once the native library is done with it. */
+    public final void releaseMemory() {
+        endHolds(Memory::release);
+    }
+
+    /** Keeps all memory until the process ends, since the native library may still use it. */
+    public final void keepMemory() {
+        endHolds(Memory::keep);
+    }
+
+    private void endHolds(Consumer<Memory> end) {
+        if (first != null) {
+            end.accept(first);
+            first = null;
+        }
+        if (second != null) {
+            end.accept(second);
+            second = null;
+        }
+        while (moreCount > 0) {
+            end.accept(more[--moreCount]);
+            more[moreCount] = null;
+        }
+    }
+
+    /**
+     * Calls a library that works on the host.
+     *
+     * @param communicator of the engine
+     * @param mode when to return
+     * @return the communicator's answer
+     */
+    public final long call(HostCommunicator communicator, Mode mode) {
+        return switch (kind) {
+            case BROADCAST -> communicator.broadcast(output, count, type, peer, mode);
+            case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op, mode);
+            case REDUCE -> communicator.reduce(input, output, count, type, op, peer, mode);
+            case ALL_GATHER -> communicator.allGather(input, output, count, type, mode);
+            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, mode);
+            case GATHER -> communicator.gather(input, output, count, type, peer, mode);
+            case SCATTER -> communicator.scatter(input, output, count, type, peer, mode);
+            case REDUCE_SCATTER -> communicator.reduceScatter(input, output, count, type, op, mode);
+            case REDUCE_SCATTER_V ->
+                    communicator.reduceScatterV(input, output, inputCounts, type, op, mode);
+            case ALL_TO_ALL -> communicator.allToAll(input, output, count, type, mode);
+            case ALL_TO_ALL_V ->
+                    communicator.allToAllV(input, output, inputCounts, outputCounts, type, mode);
+            case SEND -> communicator.send(input, count, type, peer, tag, mode);
+            case RECV -> communicator.recv(output, count, type, peer, tag, mode);
+            case BARRIER -> communicator.barrier(mode);
+        };
+    }
+
+    /**
+     * Calls a library that enqueues.
+     *
+     * @param communicator of the engine
+     * @param stream where to
+     */
+    public final void call(StreamCommunicator communicator, long stream) {
+        switch (kind) {
+            case BROADCAST -> communicator.broadcast(output, count, type, peer, stream);
+            case ALL_REDUCE -> communicator.allReduce(input, output, count, type, op, stream);
+            case REDUCE -> communicator.reduce(input, output, count, type, op, peer, stream);
+            case ALL_GATHER -> communicator.allGather(input, output, count, type, stream);
+            case ALL_GATHER_V -> communicator.allGatherV(input, output, outputCounts, type, stream);
+            case GATHER -> communicator.gather(input, output, count, type, peer, stream);
+            case SCATTER -> communicator.scatter(input, output, count, type, peer, stream);
+            case REDUCE_SCATTER ->
+                    communicator.reduceScatter(input, output, count, type, op, stream);
+            case REDUCE_SCATTER_V ->
+                    communicator.reduceScatterV(input, output, inputCounts, type, op, stream);
+            case ALL_TO_ALL -> communicator.allToAll(input, output, count, type, stream);
+            case ALL_TO_ALL_V ->
+                    communicator.allToAllV(input, output, inputCounts, outputCounts, type, stream);
+            case SEND -> communicator.send(input, count, type, peer, tag, stream);
+            case RECV -> communicator.recv(output, count, type, peer, tag, stream);
+            case BARRIER -> communicator.barrier(stream);
+        }
+    }
+
+    /** Where a failure of this operation happened. */
+    public final FailureContext context(FailureContext group) {
+        return group.of(describe(), sequence);
+    }
+
+    /**
+     * The operation with what must be the same on all ranks, for messages and for comparing ranks.
+     *
+     * @return for instance {@code allReduce(float32 x 4, SUM)}
+     */
+    public final String describe() {
+        StringBuilder text = new StringBuilder(kind.toString()).append('(');
+        if (type != null) {
+            text.append(type);
+            switch (kind) {
+                case ALL_GATHER_V -> text.append(" x ").append(Arrays.toString(outputCounts));
+                case REDUCE_SCATTER_V -> text.append(" x ").append(Arrays.toString(inputCounts));
+                case ALL_TO_ALL_V -> {}
+                default -> text.append(" x ").append(count);
+            }
+        }
+        if (op != null) {
+            text.append(", ").append(op);
+        }
+        switch (kind) {
+            case BROADCAST, REDUCE, GATHER, SCATTER -> text.append(", root ").append(peer);
+            case SEND -> text.append(" to ").append(peer).append(", tag ").append(tag);
+            case RECV ->
+                    text.append(" from ")
+                            .append(peer == Communicator.ANY_SOURCE ? "any" : peer)
+                            .append(", tag ")
+                            .append(tag);
+            default -> {}
+        }
+        return text.append(')').toString();
+    }
+}

@@ -1,0 +1,44 @@
+package org.jccl.internal.operation;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Numbers collectives and remembers the last ones, so that stuck ranks can compare what they issued
+ * before: a rank may have come past the operation in which it differs, or have called it without an
+ * end event. Keeps its memory. Not safe for use by several threads at once.
+ */
+public final class RecentCollectives {
+
+    static final int KEPT = 32;
+
+    private final Operation[] ring = new Operation[KEPT];
+    private long issued;
+
+    public RecentCollectives() {
+        for (int i = 0; i < KEPT; i++) {
+            ring[i] = new Operation();
+        }
+    }
+
+    /** Gives a collective the next number. */
+    public void add(Operation operation) {
+        operation.sequence = issued;
+        ring[slot(issued)].describeAs(operation);
+        issued++;
+    }
+
+    /** Descriptions of what was issued before a collective, from the newest on. */
+    public List<String> before(long sequence) {
+        List<String> earlier = new ArrayList<>();
+        long oldest = Math.max(0, issued - KEPT);
+        for (long number = sequence - 1; number >= oldest; number--) {
+            earlier.add(ring[slot(number)].describe());
+        }
+        return earlier;
+    }
+
+    private static int slot(long sequence) {
+        return (int) (sequence % KEPT);
+    }
+}

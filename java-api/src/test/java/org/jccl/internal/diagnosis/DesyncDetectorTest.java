@@ -1,0 +1,164 @@
+package org.jccl.internal.diagnosis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.PeerLostException;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.internal.operation.Suspect;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class DesyncDetectorTest {
+
+    private static final Logger LOGGER = Logger.getLogger(DesyncDetector.class.getName());
+
+    private final List<String> logged = new ArrayList<>();
+    private final Handler handler =
+            new Handler() {
+                @Override
+                public void publish(LogRecord line) {
+                    logged.add(line.getMessage());
+                }
+
+                @Override
+                public void flush() {}
+
+                @Override
+                public void close() {}
+            };
+
+    private boolean storeIsGone;
+    private int questions;
+    private final DesyncDetector detector = new DesyncDetector(Optional.of(store()), 1, 2);
+
+    /** A store whose server can end. */
+    private Store store() {
+        Store real = HashStore.create(Duration.ofSeconds(30));
+        return (Store)
+                Proxy.newProxyInstance(
+                        Store.class.getClassLoader(),
+                        new Class<?>[] {Store.class},
+                        (proxy, method, arguments) -> {
+                            questions++;
+                            if (storeIsGone) {
+                                throw new StoreException("the server closed the connection", null);
+                            }
+                            return method.invoke(real, arguments);
+                        });
+    }
+
+    @BeforeEach
+    void listen() {
+        LOGGER.addHandler(handler);
+    }
+
+    @AfterEach
+    void stopListening() {
+        LOGGER.removeHandler(handler);
+    }
+
+    private Optional<JcclException> examine(Suspect... suspects) {
+        return detector.examine(List.of(suspects), sequence -> List.of());
+    }
+
+    private static Suspect suspect() {
+        return suspect(0);
+    }
+
+    private static Suspect suspect(int sequence) {
+        FailureContext context = new FailureContext("g", 1, "barrier()", sequence);
+        return new Suspect(
+                true, "operation/" + sequence, "as operation " + sequence, "barrier()", context);
+    }
+
+    @Test
+    void aStoreThatEndsAfterTheLastSlowOperationIsNotWorthAWarning() {
+        assertThat(examine(suspect())).isEmpty();
+        storeIsGone = true;
+        assertThat(examine()).isEmpty();
+        assertThat(logged).isEmpty();
+    }
+
+    @Test
+    void aStoreThatEndsWhileAnOperationIsStuckIs() {
+        storeIsGone = true;
+        assertThat(examine(suspect())).isEmpty();
+        assertThat(logged).singleElement().asString().contains("rank 1", "the store is gone");
+    }
+
+    private static PeerLostException lost(int peer) {
+        return new PeerLostException(FailureContext.NONE, "lost rank " + peer, peer);
+    }
+
+    /** Rank 3 is gone; rank 0 notices it and closes its connections, rank 1 those of rank 0. */
+    @Test
+    void whoLosesARankThatLostAnotherHearsOfTheOneThatIsGone() throws Exception {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<DesyncDetector> ranks =
+                IntStream.range(0, 4)
+                        .mapToObj(rank -> new DesyncDetector(Optional.of(shared), rank, 4))
+                        .toList();
+        CompletableFuture<JcclException> first =
+                CompletableFuture.supplyAsync(() -> ranks.get(1).explain(lost(0)));
+        CompletableFuture<JcclException> second =
+                CompletableFuture.supplyAsync(() -> ranks.get(0).explain(lost(3)));
+        CompletableFuture<JcclException> third =
+                CompletableFuture.supplyAsync(() -> ranks.get(2).explain(lost(1)));
+        assertThat(first.get(20, TimeUnit.SECONDS))
+                .isInstanceOfSatisfying(
+                        PeerLostException.class, cause -> assertThat(cause.peer()).hasValue(3))
+                .hasMessageContaining("rank 0 reported: lost rank 3");
+        assertThat(third.get(20, TimeUnit.SECONDS)).hasMessageContaining("lost rank 3");
+        JcclException own = second.get(20, TimeUnit.SECONDS);
+        assertThat(own.getMessage()).isEqualTo("lost rank 3");
+        // Whoever is merely stuck reads what was published, and never that it is to blame itself.
+        ranks.get(1).noteFailure(lost(2));
+        ranks.get(1).publish();
+        assertThat(ranks.get(2).examine(List.of(suspect()), sequence -> List.of())).isEmpty();
+        assertThat(ranks.get(0).examine(List.of(suspect()), sequence -> List.of()))
+                .hasValueSatisfying(cause -> assertThat(cause).hasMessageContaining("lost rank 2"));
+    }
+
+    @Test
+    void whatAnotherProgramWroteIsNoFailure() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        DesyncDetector rank = new DesyncDetector(Optional.of(shared), 0, 2);
+        for (String text : List.of("", "x", "1\nPeerLostException", "x\ny\nz\n", "1\nA\n\nb")) {
+            shared.set("failure", text.getBytes(StandardCharsets.UTF_8));
+            assertThat(rank.examine(List.of(suspect()), sequence -> List.of())).isEmpty();
+        }
+    }
+
+    @Test
+    void thousandsOfSlowOperationsAreComparedAFewAtATime() {
+        Suspect[] many =
+                IntStream.range(0, 1000)
+                        .mapToObj(DesyncDetectorTest::suspect)
+                        .toArray(Suspect[]::new);
+        int most = 0;
+        for (int tick = 0; tick < 20; tick++) {
+            int before = questions;
+            assertThat(examine(many)).isEmpty();
+            most = Math.max(most, questions - before);
+        }
+        assertThat(most).isBetween(100, 200);
+        assertThat(questions).as("all were compared").isBetween(2000, 2100);
+    }
+}

@@ -1,0 +1,136 @@
+package org.jccl.internal.group;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jccl.Availability;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.Interop;
+import org.jccl.NativeException;
+import org.jccl.OnFailure;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.internal.backend.Backend;
+import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A group lets go of everything, whatever of it fails. */
+@Timeout(60)
+class GroupClosingTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final AtomicInteger RANKS = new AtomicInteger(7_000);
+
+    private final ScriptedCommunicator library = new ScriptedCommunicator();
+    private final AtomicInteger ended = new AtomicInteger();
+
+    /** For the name of the watchdog's thread. */
+    private final int rank = RANKS.incrementAndGet();
+
+    private RuntimeException createFailure;
+
+    private final BackendProvider provider =
+            new BackendProvider() {
+                @Override
+                public String name() {
+                    return "scripted";
+                }
+
+                @Override
+                public Set<String> deviceTypes() {
+                    return Set.of("cpu");
+                }
+
+                @Override
+                public Availability availability() {
+                    return new Availability.Available("1", "this process");
+                }
+
+                @Override
+                public Communicator create(CommunicatorConfig config) {
+                    if (createFailure != null) {
+                        throw createFailure;
+                    }
+                    return library.communicator();
+                }
+            };
+
+    private Group world(Interop interop, Optional<Store> store, Runnable onClose) {
+        return Group.world(
+                rank,
+                rank + 1,
+                store,
+                interop,
+                TIMEOUT,
+                List.of(new Backend(provider, Device.CPU, Optional.empty())),
+                OnFailure.THROW,
+                onClose);
+    }
+
+    private void assertNothingIsLeft() throws InterruptedException {
+        assertThat(ended).hasValue(1);
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().endsWith("-rank-" + rank)) {
+                thread.join(20_000);
+                assertThat(thread.isAlive()).as(thread.getName()).isFalse();
+            }
+        }
+    }
+
+    @Test
+    void aLibraryThatFailsOnClosingLeavesNothingBehind() throws Exception {
+        Group group =
+                world(Interop.NONE, Optional.of(HashStore.create(TIMEOUT)), ended::incrementAndGet);
+        library.closeFailure = new NativeException(FailureContext.NONE, "library", 5, "comm free");
+        assertThatThrownBy(group::close).hasMessageContaining("comm free");
+        assertNothingIsLeft();
+    }
+
+    @Test
+    void aStoreThatFailsOnClosingLeavesNothingBehind() throws Exception {
+        Group group =
+                world(
+                        Interop.NONE,
+                        Optional.of(HashStore.create(TIMEOUT)),
+                        () -> {
+                            ended.incrementAndGet();
+                            throw new StoreException("the server is gone", null);
+                        });
+        library.closeFailure = new NativeException(FailureContext.NONE, "library", 5, "comm free");
+        assertThatThrownBy(group::close)
+                .hasMessageContaining("comm free")
+                .satisfies(
+                        thrown ->
+                                assertThat(thrown.getSuppressed())
+                                        .singleElement()
+                                        .isInstanceOf(StoreException.class));
+        assertNothingIsLeft();
+    }
+
+    @Test
+    void aWorldThatCanNotBeMadeLeavesNothingBehind() throws Exception {
+        createFailure = new IllegalStateException("no such device");
+        assertThatThrownBy(
+                        () ->
+                                world(
+                                        Interop.NONE,
+                                        Optional.empty(),
+                                        () -> {
+                                            ended.incrementAndGet();
+                                            throw new StoreException("the server is gone", null);
+                                        }))
+                .hasMessageContaining("no such device");
+        assertNothingIsLeft();
+    }
+}

@@ -1,0 +1,65 @@
+package org.jccl.internal.group;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Test;
+
+class MonitoredBarrierTest {
+
+    private static final Duration SHORT = Duration.ofMillis(20);
+    private static final Duration LONG = Duration.ofSeconds(30);
+
+    private final Store store = HashStore.create(LONG);
+
+    private MonitoredBarrier barrier(int rank) {
+        return new MonitoredBarrier(FailureContext.ofGroup("g", rank), 3, store, "barrier/");
+    }
+
+    private void expectMissing(int rank, Duration wait, String missing) {
+        assertThatThrownBy(() -> barrier(rank).pass(wait, true))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("rank " + rank)
+                .hasMessageContaining(missing + " did not arrive");
+    }
+
+    @Test
+    void noRankPassesWhatAnotherGaveUp() {
+        expectMissing(1, SHORT, "rank 0");
+        expectMissing(2, LONG, "rank 0");
+        assertThat(store.keyCount()).isPositive();
+        expectMissing(0, LONG, "rank 0");
+        assertThat(store.keyCount()).isZero();
+    }
+
+    @Test
+    void aLateRankLearnsThatItWasMissed() {
+        expectMissing(0, SHORT, "ranks [1, 2]");
+        expectMissing(1, LONG, "ranks [1, 2]");
+        expectMissing(2, LONG, "ranks [1, 2]");
+        assertThat(store.keyCount()).isZero();
+    }
+
+    @Test
+    void whoeverLeavesLastLeavesNoKeys() {
+        for (int round = 0; round < 20; round++) {
+            CompletableFuture.allOf(
+                            IntStream.range(0, 3)
+                                    .mapToObj(
+                                            rank ->
+                                                    CompletableFuture.runAsync(
+                                                            () -> barrier(rank).pass(LONG, false),
+                                                            task -> new Thread(task).start()))
+                                    .toArray(CompletableFuture[]::new))
+                    .join();
+            assertThat(store.keyCount()).isZero();
+        }
+    }
+}

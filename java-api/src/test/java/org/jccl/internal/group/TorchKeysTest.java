@@ -1,0 +1,66 @@
+package org.jccl.internal.group;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.Interop;
+import org.jccl.UsageException;
+import org.jccl.store.HashStore;
+import org.jccl.store.PrefixStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The names were read from PyTorch 2.13's own store. */
+@Timeout(60)
+class TorchKeysTest {
+
+    private static final FailureContext RANK = FailureContext.ofGroup("world", 0);
+
+    private final HashStore store = HashStore.create(Duration.ofSeconds(5));
+
+    private TorchKeys world() {
+        return TorchKeys.world(Interop.TORCH, Optional.of(new PrefixStore("default_pg", store)))
+                .orElseThrow();
+    }
+
+    @Test
+    void theWorldIsGroupZero() {
+        world().communicator("cpu").set("0/1", new byte[1]);
+        assertThat(store.listKeys()).containsExactly("default_pg/0//cpu//0/1");
+    }
+
+    @Test
+    void groupsAreNumberedBelowTheWorld() {
+        TorchKeys world = world();
+        world.next(RANK, List.of(0, 1));
+        world.next(RANK, List.of(0, 2)).communicator("cuda").set("0", new byte[1]);
+        assertThat(store.listKeys()).containsExactly("default_pg/0//2//cuda//0");
+    }
+
+    @Test
+    void ranksThatPytorchWouldSortAreRefused() {
+        TorchKeys world = world();
+        assertThatThrownBy(() -> world.next(RANK, List.of(2, 0)))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("ascending");
+        world.next(RANK, List.of(0, 2)).communicator("cpu").set("x", new byte[1]);
+        assertThat(store.listKeys()).containsExactly("default_pg/0//1//cpu//x");
+    }
+
+    @Test
+    void groupsAreMadeOfTheWorld() {
+        TorchKeys group = world().next(RANK, List.of(0, 1));
+        assertThatThrownBy(() -> group.next(RANK, List.of(0)))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("of the world");
+    }
+
+    @Test
+    void withoutOtherRanksThereAreNone() {
+        assertThat(TorchKeys.world(Interop.NONE, Optional.of(store))).isEmpty();
+    }
+}

@@ -1,0 +1,96 @@
+package org.jccl.internal.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jccl.BackendUnavailableException;
+import org.jccl.Device;
+import org.jccl.Interop;
+import org.jccl.OnFailure;
+import org.jccl.internal.backend.Backend;
+import org.jccl.internal.group.Group;
+import org.jccl.internal.memory.ScratchMemory;
+import org.jccl.spi.BackendProvider;
+import org.jccl.spi.DeviceRuntime;
+import org.junit.jupiter.api.Test;
+
+/** What groups on devices make, and whether they end it. */
+class DevicePlaceTest {
+
+    private static final Device DEVICE = new Device("nobodys", 0);
+
+    private final List<String> calls = new ArrayList<>();
+
+    private final DeviceRuntime runtime =
+            (DeviceRuntime)
+                    Proxy.newProxyInstance(
+                            DeviceRuntime.class.getClassLoader(),
+                            new Class<?>[] {DeviceRuntime.class},
+                            (proxy, method, arguments) -> {
+                                calls.add(method.getName());
+                                return switch (method.getName()) {
+                                    case "deviceCount" -> 1;
+                                    case "createStream" -> 7L;
+                                    default -> null;
+                                };
+                            });
+
+    @Test
+    void aPlaceThatCopiesNothingHasNoStream() {
+        ScratchMemory scratch = new DevicePlace(DEVICE, runtime).scratch();
+        scratch.finishCopies();
+        scratch.close();
+        assertThat(calls).doesNotContain("createStream", "synchronizeStream", "destroyStream");
+    }
+
+    @Test
+    void aPlaceEndsTheOneStreamOfItsCopies() {
+        ScratchMemory scratch = new DevicePlace(DEVICE, runtime).scratch();
+        scratch.copy(1, 2, 3);
+        scratch.copy(4, 5, 6);
+        scratch.finishCopies();
+        scratch.close();
+        calls.removeIf(call -> call.equals("deviceCount") || call.equals("setDevice"));
+        assertThat(calls)
+                .containsExactly(
+                        "createStream", "copy", "copy", "synchronizeStream", "destroyStream");
+    }
+
+    @Test
+    void aCommunicatorWithoutEngineIsClosed() {
+        ScriptedCommunicator library = new ScriptedCommunicator();
+        BackendProvider provider =
+                (BackendProvider)
+                        Proxy.newProxyInstance(
+                                BackendProvider.class.getClassLoader(),
+                                new Class<?>[] {BackendProvider.class},
+                                (proxy, method, arguments) ->
+                                        switch (method.getName()) {
+                                            case "name" -> "test";
+                                            case "foreignDeviceTypes" -> Set.of();
+                                            case "create" -> library.communicator();
+                                            default -> null;
+                                        });
+        Backend backend = new Backend(provider, DEVICE, Optional.empty());
+        assertThatThrownBy(
+                        () ->
+                                Group.world(
+                                        0,
+                                        1,
+                                        Optional.empty(),
+                                        Interop.NONE,
+                                        Duration.ofSeconds(1),
+                                        List.of(backend),
+                                        OnFailure.THROW,
+                                        () -> {}))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("no binding on the class path drives devices");
+        assertThat(library.calls()).containsExactly("close");
+    }
+}

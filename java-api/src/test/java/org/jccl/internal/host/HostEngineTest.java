@@ -1,0 +1,500 @@
+package org.jccl.internal.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+import org.jccl.ReduceOp;
+import org.jccl.Store;
+import org.jccl.UsageException;
+import org.jccl.Work;
+import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.memory.Memory;
+import org.jccl.internal.operation.Operation;
+import org.jccl.spi.OperationKind;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Order, threads, failures and the end of a host engine, over a scripted communicator. */
+class HostEngineTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMillis(50);
+
+    private final List<HostEngine> engines = new ArrayList<>();
+    private final ScriptedCommunicator library = new ScriptedCommunicator();
+
+    private HostEngine engine(ScriptedCommunicator communicator, Optional<Store> store, int rank) {
+        HostEngine engine =
+                new HostEngine(
+                        communicator.communicator(),
+                        FailureContext.ofGroup("g", rank),
+                        TIMEOUT,
+                        new DesyncDetector(store, rank, 2),
+                        TensorPlace.HOST);
+        engines.add(engine);
+        return engine;
+    }
+
+    private HostEngine engine() {
+        return engine(library, Optional.empty(), 0);
+    }
+
+    @AfterEach
+    void abortWhatIsLeft() {
+        for (HostEngine engine : engines) {
+            engine.fail(new GroupAbortedException(FailureContext.NONE, "test is over"));
+        }
+    }
+
+    private static <T extends Operation> T fill(T operation, OperationKind kind, long count) {
+        operation.kind = kind;
+        operation.type = DataType.FLOAT32;
+        operation.count = count;
+        operation.op = kind == OperationKind.ALL_REDUCE ? ReduceOp.SUM : null;
+        operation.peer = kind.isCollective() ? -1 : 1;
+        return operation;
+    }
+
+    private static Work submit(HostEngine engine, OperationKind kind) {
+        return engine.submit(fill(engine.newOperation(), kind, 4));
+    }
+
+    private static void run(HostEngine engine, OperationKind kind) {
+        engine.run(fill(engine.borrow(), kind, 4));
+    }
+
+    private static CompletableFuture<Throwable> inThread(
+            org.assertj.core.api.ThrowableAssert.ThrowingCallable action) {
+        CompletableFuture<Throwable> outcome = new CompletableFuture<>();
+        Thread thread = new Thread(() -> outcome.complete(catchThrowable(action)), "inside");
+        thread.setDaemon(true);
+        thread.start();
+        return outcome;
+    }
+
+    private static Throwable outcome(CompletableFuture<Throwable> thread) throws Exception {
+        return thread.get(20, TimeUnit.SECONDS);
+    }
+
+    private static void awaitStart(Work work) throws InterruptedException {
+        HostWork started = (HostWork) work;
+        synchronized (started) {
+            while (started.request() == 0) {
+                started.wait();
+            }
+        }
+    }
+
+    /** A tick of the watchdog, and one that is later by this much. */
+    private static void watchAfter(HostEngine engine, Duration later) {
+        engine.watch(System.nanoTime());
+        engine.watch(System.nanoTime() + later.toNanos());
+    }
+
+    @Test
+    void aWorkThatNobodyAwaitsRunsOnTheWorker() throws Exception {
+        Work work = submit(engine(), OperationKind.ALL_REDUCE);
+        work.toFuture().get(20, TimeUnit.SECONDS);
+        assertThat(library.calls()).containsExactly("allReduce");
+        assertThat(library.thread(0).getName()).isEqualTo("jccl-g-0");
+        assertThat(library.thread(0).isDaemon()).isTrue();
+    }
+
+    @Test
+    void awaitingRunsAnUnstartedWorkOnTheCallingThread() {
+        HostEngine engine = engine();
+        // The thread inside an operation has the turn, so no other can run the second work.
+        library.inside = () -> submit(engine, OperationKind.BROADCAST).await();
+        run(engine, OperationKind.ALL_REDUCE);
+        assertThat(library.calls()).containsExactly("allReduce", "broadcast");
+        assertThat(library.thread(1)).isSameAs(Thread.currentThread());
+    }
+
+    @Test
+    void aSynchronousCallRunsOnItsThreadAfterTheQueue() {
+        HostEngine engine = engine();
+        for (int i = 0; i < 50; i++) {
+            submit(engine, OperationKind.ALL_REDUCE);
+            submit(engine, OperationKind.BROADCAST);
+        }
+        run(engine, OperationKind.ALL_GATHER);
+        List<String> calls = library.calls();
+        assertThat(calls).hasSize(101).endsWith("allReduce", "broadcast", "allGather");
+        assertThat(library.thread(100)).isSameAs(Thread.currentThread());
+    }
+
+    @Test
+    void whatTheLibraryStartsIsIssuedOnTheCallingThread() {
+        library.startsCollectives = true;
+        long before = workers();
+        submit(engine(), OperationKind.ALL_REDUCE);
+        assertThat(library.calls()).containsExactly("allReduce");
+        assertThat(library.thread(0)).isSameAs(Thread.currentThread());
+        assertThat(workers()).as("threads to be woken by each call").isLessThanOrEqualTo(before);
+    }
+
+    private static long workers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("jccl-g-"))
+                .count();
+    }
+
+    @Test
+    void issuingDoesNotWaitForWhatMustBeStaged() throws Exception {
+        library.startsCollectives = true;
+        library.block();
+        HostEngine engine = engine();
+        HostWork staged = (HostWork) engine.newOperation();
+        fill(staged, OperationKind.ALL_GATHER, 0);
+        staged.outputParts = new long[] {1, 2};
+        engine.submit(staged);
+        Work next = submit(engine, OperationKind.ALL_REDUCE);
+        library.awaitCalls(1);
+        assertThat(library.thread(0).getName()).isEqualTo("jccl-g-0");
+        library.unblock();
+        awaitStart(next);
+        library.complete(1);
+        next.await();
+        assertThat(staged.isCompleted()).isTrue();
+        assertThat(library.calls()).containsExactly("allGather", "allReduce", "await");
+    }
+
+    @Test
+    void messagesStartAtOnceBesideACollective() throws Exception {
+        HostEngine engine = engine();
+        library.block();
+        Work stuck = submit(engine, OperationKind.ALL_REDUCE);
+        library.awaitCalls(1);
+        Work send = submit(engine, OperationKind.SEND);
+        library.complete(1);
+        send.await();
+        assertThat(stuck.isCompleted()).isFalse();
+        assertThat(library.calls()).startsWith("allReduce", "send");
+    }
+
+    @Test
+    void memoryIsHeldUntilTheLibraryIsDone() throws Exception {
+        AtomicInteger freed = new AtomicInteger();
+        Memory memory = Memory.owned(freed::incrementAndGet, "test");
+        HostEngine engine = engine();
+        library.block();
+        Operation operation = fill(engine.newOperation(), OperationKind.ALL_REDUCE, 4);
+        assertThat(operation.hold(memory)).isTrue();
+        Work work = engine.submit(operation);
+        library.awaitCalls(1);
+        memory.close();
+        assertThat(freed).hasValue(0);
+        library.unblock();
+        work.await();
+        assertThat(freed).hasValue(1);
+    }
+
+    @Test
+    void theWatchdogCompletesMessagesThatNobodyAwaits() {
+        HostEngine engine = engine();
+        Work send = submit(engine, OperationKind.SEND);
+        watchAfter(engine, Duration.ZERO);
+        assertThat(send.duration()).isEmpty();
+        library.complete(1);
+        watchAfter(engine, Duration.ZERO);
+        assertThat(send.duration()).isPresent();
+    }
+
+    @Test
+    void aBarrierIsCompleteAfterTheCollectivesStartedBefore() throws Exception {
+        library.startsCollectives = true;
+        HostEngine engine = engine();
+        Work sum = submit(engine, OperationKind.ALL_REDUCE);
+        Work barrier = submit(engine, OperationKind.BARRIER);
+        // The worker may be the one that starts them, later; a work that waits for it is not
+        // complete.
+        awaitStart(sum);
+        awaitStart(barrier);
+        library.complete(2);
+        assertThat(barrier.isCompleted()).isFalse();
+        library.complete(1);
+        assertThat(barrier.isCompleted()).isTrue();
+        assertThat(sum.duration()).isPresent();
+    }
+
+    @Test
+    void aSynchronousBarrierReturnsAfterTheCollectivesStartedBefore() throws Exception {
+        library.startsCollectives = true;
+        HostEngine engine = engine();
+        Work sum = submit(engine, OperationKind.ALL_REDUCE);
+        CompletableFuture<Throwable> barrier = inThread(() -> run(engine, OperationKind.BARRIER));
+        // The barrier itself is over when the engine waits for the sum.
+        library.awaitCalls(3);
+        assertThat(library.calls()).containsExactly("allReduce", "barrier", "await");
+        assertThat(barrier).isNotDone();
+        library.complete(1);
+        assertThat(outcome(barrier)).isNull();
+        assertThat(sum.duration()).isPresent();
+    }
+
+    @Test
+    void whatTheLibraryThrowsFailsTheGroupWithItsContext() {
+        HostEngine engine = engine();
+        run(engine, OperationKind.BROADCAST);
+        library.failure = new PeerLostException(FailureContext.NONE, "connection reset");
+        assertThatThrownBy(() -> run(engine, OperationKind.ALL_REDUCE))
+                .isInstanceOf(PeerLostException.class)
+                .hasMessage(
+                        "group 'g', rank 0, operation 1 allReduce(float32 x 4, SUM):"
+                                + " connection reset");
+        assertThat(library.calls()).endsWith("abort");
+        assertThatThrownBy(() -> submit(engine, OperationKind.SEND))
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("connection reset")
+                .hasCauseInstanceOf(PeerLostException.class);
+        assertThatThrownBy(engine::requireUsable).isInstanceOf(GroupAbortedException.class);
+    }
+
+    @Test
+    void unexpectedThrowablesFailTheGroupToo() {
+        HostEngine engine = engine();
+        library.failure = new IllegalArgumentException("a bug");
+        Work work = submit(engine, OperationKind.ALL_REDUCE);
+        assertThatThrownBy(work::await)
+                .isInstanceOf(GroupAbortedException.class)
+                .hasRootCauseInstanceOf(IllegalArgumentException.class);
+        assertThat(work.exception()).isPresent();
+        assertThat(work.toFuture()).isCompletedExceptionally();
+    }
+
+    @Test
+    void worksInTheQueueFailWithTheFirstCause() throws Exception {
+        HostEngine engine = engine();
+        library.block();
+        Work first = submit(engine, OperationKind.ALL_REDUCE);
+        library.awaitCalls(1);
+        Work second = submit(engine, OperationKind.BROADCAST);
+        engine.fail(new PeerLostException(FailureContext.NONE, "gone"));
+        assertThatThrownBy(first::await).isInstanceOf(PeerLostException.class);
+        assertThatThrownBy(second::await)
+                .isInstanceOf(GroupAbortedException.class)
+                .hasCauseInstanceOf(PeerLostException.class);
+        assertThat(library.calls()).containsExactly("allReduce", "abort");
+    }
+
+    @Test
+    void whatIsOverItsDeadlineFailsTheGroup() throws Exception {
+        HostEngine engine = engine();
+        library.block();
+        CompletableFuture<Throwable> inside = inThread(() -> run(engine, OperationKind.ALL_REDUCE));
+        library.awaitCalls(1);
+        watchAfter(engine, TIMEOUT.minusSeconds(5));
+        assertThat(inside).isNotDone();
+        watchAfter(engine, TIMEOUT.plusSeconds(1));
+        assertThat(outcome(inside))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("operation 0 allReduce(float32 x 4, SUM)")
+                .hasMessageContaining("not complete after 60 s");
+    }
+
+    @Test
+    void whatTheLibraryNoticesFailsTheGroup() {
+        HostEngine engine = engine();
+        library.noticed = new PeerLostException(FailureContext.NONE, "link down");
+        watchAfter(engine, Duration.ZERO);
+        assertThatThrownBy(() -> run(engine, OperationKind.BARRIER))
+                .hasMessageContaining("link down");
+    }
+
+    @Test
+    void stuckRanksCompareWhatTheyDo() throws Exception {
+        Store store = HashStore.create(TIMEOUT);
+        ScriptedCommunicator other = new ScriptedCommunicator();
+        HostEngine zero = engine(library, Optional.of(store), 0);
+        HostEngine one = engine(other, Optional.of(store), 1);
+        library.block();
+        other.block();
+        Work mine = zero.submit(fill(zero.newOperation(), OperationKind.ALL_REDUCE, 4));
+        Work theirs = one.submit(fill(one.newOperation(), OperationKind.ALL_REDUCE, 8));
+        library.awaitCalls(1);
+        other.awaitCalls(1);
+        Duration second = Duration.ofSeconds(1);
+        watchAfter(zero, second);
+        assertThat(mine.isCompleted()).isFalse();
+        watchAfter(one, second);
+        assertThatThrownBy(theirs::await)
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("float32 x 4")
+                .hasMessageContaining("float32 x 8");
+        watchAfter(zero, second);
+        assertThatThrownBy(mine::await)
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("rank 1 reported");
+    }
+
+    @Test
+    void slowButEqualRanksGoOnAndLeaveNothingBehind() throws Exception {
+        Store store = HashStore.create(TIMEOUT);
+        ScriptedCommunicator other = new ScriptedCommunicator();
+        HostEngine zero = engine(library, Optional.of(store), 0);
+        HostEngine one = engine(other, Optional.of(store), 1);
+        library.block();
+        other.block();
+        Work mine = submit(zero, OperationKind.ALL_REDUCE);
+        Work theirs = submit(one, OperationKind.ALL_REDUCE);
+        library.awaitCalls(1);
+        other.awaitCalls(1);
+        watchAfter(zero, Duration.ofSeconds(1));
+        watchAfter(one, Duration.ofSeconds(1));
+        library.unblock();
+        other.unblock();
+        mine.await();
+        theirs.await();
+        watchAfter(zero, Duration.ofSeconds(1));
+        watchAfter(one, Duration.ofSeconds(1));
+        assertThat(store.listKeys()).noneMatch(key -> key.contains("operation/"));
+        run(zero, OperationKind.BARRIER);
+    }
+
+    @Test
+    void abortDoesNotWaitForTheStore() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch never = new CountDownLatch(1);
+        Store deaf =
+                (Store)
+                        Proxy.newProxyInstance(
+                                Store.class.getClassLoader(),
+                                new Class<?>[] {Store.class},
+                                (proxy, method, arguments) -> {
+                                    asked.countDown();
+                                    never.await();
+                                    return null;
+                                });
+        HostEngine engine = engine(library, Optional.of(deaf), 0);
+        library.block();
+        CompletableFuture<Throwable> inside = inThread(() -> run(engine, OperationKind.ALL_REDUCE));
+        library.awaitCalls(1);
+        inThread(() -> watchAfter(engine, Duration.ofSeconds(1)));
+        asked.await();
+        CompletableFuture<Throwable> aborting =
+                inThread(() -> engine.fail(new PeerLostException(FailureContext.NONE, "enough")));
+        assertThat(outcome(aborting)).isNull();
+        assertThat(outcome(inside)).isInstanceOf(PeerLostException.class);
+        never.countDown();
+    }
+
+    @Test
+    void closingRunsTheQueueAndFreesTheCommunicatorOnce() {
+        HostEngine engine = engine();
+        Work work = submit(engine, OperationKind.ALL_REDUCE);
+        engine.close(PATIENCE);
+        engine.close(PATIENCE);
+        assertThat(work.isCompleted()).isTrue();
+        assertThat(library.calls()).containsExactly("allReduce", "close");
+        assertThatThrownBy(() -> submit(engine, OperationKind.ALL_REDUCE))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("closed");
+        engine.fail(new PeerLostException(FailureContext.NONE, "late"));
+        watchAfter(engine, Duration.ZERO);
+        assertThat(library.calls()).containsExactly("allReduce", "close");
+    }
+
+    @Test
+    void closingWaitsForCollectivesLongerThanForMessages() throws Exception {
+        library.startsCollectives = true;
+        HostEngine engine = engine();
+        Work sum = submit(engine, OperationKind.ALL_REDUCE);
+        Thread closer = new Thread(() -> engine.close(Duration.ZERO));
+        closer.start();
+        // Many times longer than it asks again whether the work is complete.
+        closer.join(200);
+        assertThat(closer.isAlive()).isTrue();
+        library.complete(1);
+        closer.join();
+        assertThat(sum.exception()).isEmpty();
+        assertThat(library.calls()).containsExactly("allReduce", "await", "close");
+    }
+
+    @Test
+    void closingAbortsMessagesWithoutPartner() {
+        HostEngine engine = engine();
+        Work receive = submit(engine, OperationKind.RECV);
+        engine.close(PATIENCE);
+        assertThat(library.calls()).containsExactly("recv", "abort", "await", "close");
+        assertThatThrownBy(receive::await).isInstanceOf(GroupAbortedException.class);
+    }
+
+    @Test
+    void anInterruptedCloserStillCloses() throws Exception {
+        HostEngine engine = engine();
+        submit(engine, OperationKind.RECV);
+        AtomicReference<Boolean> flag = new AtomicReference<>();
+        Throwable thrown =
+                outcome(
+                        inThread(
+                                () -> {
+                                    Thread.currentThread().interrupt();
+                                    engine.close(PATIENCE);
+                                    flag.set(Thread.interrupted());
+                                }));
+        assertThat(thrown).isNull();
+        assertThat(flag).hasValue(true);
+        assertThat(library.calls()).endsWith("close");
+    }
+
+    @Test
+    void aRefusedBatchLetsGoOfAllItsMemory() {
+        HostEngine engine = engine();
+        engine.fail(new PeerLostException(FailureContext.NONE, "gone"));
+        AtomicInteger freed = new AtomicInteger();
+        List<Operation> operations = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            Memory memory = Memory.owned(freed::incrementAndGet, "test");
+            Operation operation = fill(engine.newOperation(), OperationKind.SEND, 1);
+            operation.hold(memory);
+            memory.close();
+            operations.add(operation);
+        }
+        assertThatThrownBy(() -> engine.submitBatch(operations)).isInstanceOf(JcclException.class);
+        assertThat(freed).hasValue(3);
+        assertThat(library.calls()).containsExactly("abort");
+    }
+
+    @Test
+    void memoryOfAnOperationThatTheLibraryKeepsIsNeverFreed() {
+        for (boolean abandons : List.of(false, true)) {
+            ScriptedCommunicator communicator = new ScriptedCommunicator();
+            communicator.startsCollectives = true;
+            communicator.abandonsOperations = abandons;
+            HostEngine engine = engine(communicator, Optional.empty(), 0);
+            AtomicInteger freed = new AtomicInteger();
+            List<Work> works = new ArrayList<>();
+            for (OperationKind kind : List.of(OperationKind.ALL_REDUCE, OperationKind.RECV)) {
+                Memory memory = Memory.owned(freed::incrementAndGet, "memory of a test");
+                Operation operation = fill(engine.newOperation(), kind, 4);
+                operation.hold(memory);
+                memory.close();
+                works.add(engine.submit(operation));
+            }
+            engine.fail(new GroupAbortedException(FailureContext.NONE, "aborted"));
+            for (Work work : works) {
+                assertThatThrownBy(work::await).isInstanceOf(GroupAbortedException.class);
+            }
+            assertThat(freed).hasValue(abandons ? 0 : 2);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package org.jccl.internal.operation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.ReduceOp;
+import org.jccl.spi.OperationKind;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is kept, and what is written when. */
+class FlightRecorderTest {
+
+    private static final FailureContext GROUP = FailureContext.ofGroup("world/2,3", 1);
+
+    @TempDir private Path folder;
+
+    private FlightRecorder recorder(FlightRecorder.State first) {
+        return new FlightRecorder(folder.resolve("new"), GROUP, 3, "test", "[2, 3]", first, 30_000);
+    }
+
+    private static Operation allReduce(long sequence) {
+        Operation operation = new Operation();
+        operation.clear();
+        operation.kind = OperationKind.ALL_REDUCE;
+        operation.type = DataType.FLOAT32;
+        operation.op = ReduceOp.SUM;
+        operation.count = 4;
+        operation.sequence = sequence;
+        return operation;
+    }
+
+    private String written() throws IOException {
+        return Files.readString(folder.resolve("new/rank3.world_2,3.test.json"));
+    }
+
+    @Test
+    void aClosedGroupHasCompletedOperations() throws IOException {
+        FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
+        Operation operation = allReduce(0);
+        recorder.begin(operation);
+        recorder.end(operation);
+        recorder.write(null);
+        assertThat(written())
+                .contains("\"profiling_name\":\"test:all_reduce\"")
+                .contains("\"operation\":\"allReduce(float32 x 4, SUM)\"")
+                .contains("\"bytes\":16", "\"collective_seq_id\":0", "\"is_p2p\":false")
+                .contains("\"state\":\"completed\"", "\"retired\":true")
+                .contains("\"time_discovered_started_ns\":", "\"duration_ms\":")
+                .contains("\"last_completed_collective\":0")
+                .doesNotContain("failure");
+    }
+
+    @Test
+    void aFailedGroupKeepsWhatWasStuck() throws IOException {
+        FlightRecorder recorder = recorder(FlightRecorder.State.SCHEDULED);
+        Operation done = allReduce(0);
+        Operation stuck = allReduce(1);
+        recorder.begin(done);
+        recorder.end(done);
+        recorder.begin(stuck);
+        recorder.write(new GroupAbortedException(GROUP, "say \"why\""));
+        recorder.end(stuck);
+        recorder.write(null);
+        assertThat(written())
+                .contains("\"state\":\"completed\"", "\"state\":\"scheduled\"")
+                .contains("\"last_enqueued_collective\":1", "\"last_completed_collective\":0")
+                .contains("say \\\"why\\\"")
+                .doesNotContain("time_discovered_started_ns");
+    }
+
+    @Test
+    void onlyTheLastOperationsAreKept() throws IOException {
+        FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
+        for (int i = 0; i <= FlightRecorder.CAPACITY; i++) {
+            recorder.begin(allReduce(i));
+        }
+        recorder.write(null);
+        assertThat(written())
+                .doesNotContain("\"record_id\":0,")
+                .contains("\"record_id\":1,", "\"record_id\":" + FlightRecorder.CAPACITY + ",");
+    }
+
+    @Test
+    void aFolderThatCanNotBeWrittenDoesNoHarm() throws IOException {
+        Files.writeString(folder.resolve("new"), "a file, no folder");
+        recorder(FlightRecorder.State.STARTED).write(null);
+        assertThat(folder.resolve("new")).hasContent("a file, no folder");
+    }
+}

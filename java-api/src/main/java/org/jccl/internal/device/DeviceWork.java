@@ -7,7 +7,7 @@ import java.util.concurrent.ForkJoinPool;
 import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
-import org.jccl.internal.engine.Deadline;
+import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.Durations;
@@ -66,7 +66,7 @@ public final class DeviceWork implements Work {
 
     @Override
     public void await(Duration timeout) {
-        if (!engine.pollUntil(this, Deadline.after(timeout))) {
+        if (!engine.pollUntil(this, Timeouts.deadline(timeout))) {
             throw new WaitTimeoutException(
                     engine.context,
                     "not complete after " + Durations.text(timeout) + "; it goes on, wait again");

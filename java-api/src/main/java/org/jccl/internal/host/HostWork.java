@@ -12,7 +12,7 @@ import org.jccl.JcclException;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
-import org.jccl.internal.engine.Deadline;
+import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.Durations;
 
@@ -58,7 +58,7 @@ public final class HostWork extends Operation implements Work {
 
     @Override
     public void await(Duration timeout) {
-        long deadline = Deadline.after(timeout);
+        long deadline = Timeouts.deadline(timeout);
         boolean done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
         if (!done) {
             throw new WaitTimeoutException(

@@ -6,14 +6,14 @@ import java.time.Duration;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
 
-class DeadlineTest {
+class TimeoutsTest {
 
     @Test
     void whatIsNoTimeIsRefused() {
-        assertThatThrownBy(() -> Deadline.after(null))
+        assertThatThrownBy(() -> Timeouts.deadline(null))
                 .isInstanceOf(UsageException.class)
                 .hasMessage("timeout is null");
-        assertThatThrownBy(() -> Deadline.after(Duration.ofSeconds(-5)))
+        assertThatThrownBy(() -> Timeouts.deadline(Duration.ofSeconds(-5)))
                 .isInstanceOf(UsageException.class)
                 .hasMessage("timeout must not be negative, got -5 s");
     }

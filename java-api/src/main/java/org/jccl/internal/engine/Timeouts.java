@@ -6,13 +6,13 @@ import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 
 /** Turns a user's timeout into a moment of {@link System#nanoTime()}. */
-public final class Deadline {
+public final class Timeouts {
 
     private static final Duration LONGEST = Duration.ofDays(365);
 
-    private Deadline() {}
+    private Timeouts() {}
 
-    public static long after(Duration timeout) {
+    public static long deadline(Duration timeout) {
         if (timeout == null) {
             throw new UsageException(FailureContext.NONE, "timeout is null");
         }

@@ -63,7 +63,7 @@ environment() {
     uname -a
     "${java[0]}" -version
     describe_devices
-    timeout --kill-after=5 120 "${java[@]}" org.jccl.conformance.SmokeVersions "$BACKEND"
+    timeout --kill-after=5 120 "${java[@]}" org.jccl.testing.SmokeVersions "$BACKEND"
 }
 
 one_rank=(env RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 "MASTER_PORT=${SMOKE_PORT:-29511}" LOCAL_RANK=0)
@@ -88,6 +88,6 @@ fi
 step host-cost 60 "${java[@]}" "$HOST_COST"
 more_steps
 
-"${java[@]}" org.jccl.conformance.SmokeReport "$report" "$LIBRARY" "$(name_devices)"
+"${java[@]}" org.jccl.testing.SmokeReport "$report" "$LIBRARY" "$(name_devices)"
 echo "report: $report/report.md"
 ! grep -qvE '^[^ ]+ (0|76|77) ' "$report/steps.txt"

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jccl.bootstrap.Rendezvous;
-import org.jccl.conformance.LaunchedRank;
+import org.jccl.testing.LaunchedRank;
 import org.jccl.torch.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

@@ -1,7 +1,7 @@
 package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.jccl.conformance.DeviceTensors.floats;
+import static org.jccl.testing.DeviceTensors.floats;
 
 import com.sun.jna.Function;
 import com.sun.jna.NativeLibrary;

@@ -2,8 +2,8 @@ package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.jccl.conformance.DeviceTensors.floats;
-import static org.jccl.conformance.DeviceTensors.read;
+import static org.jccl.testing.DeviceTensors.floats;
+import static org.jccl.testing.DeviceTensors.read;
 
 import java.time.Duration;
 import java.util.Arrays;
@@ -20,9 +20,9 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
-import org.jccl.conformance.AbsentRanks;
 import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.store.HashStore;
+import org.jccl.testing.AbsentRanks;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 

@@ -8,7 +8,7 @@ import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.conformance.Attempts;
+import org.jccl.testing.Attempts;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;

@@ -2,8 +2,8 @@ package org.jccl.hccl;
 
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
-import org.jccl.conformance.OwnDevices;
 import org.jccl.spi.CleanUp;
+import org.jccl.testing.OwnDevices;
 
 /** The suite on HCCL's mock, whose streams delay each operation at random; a device a rank. */
 final class HcclConformanceTest extends ConformanceTest {

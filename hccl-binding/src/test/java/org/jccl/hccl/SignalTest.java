@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.jna.NativeLibrary;
 import java.nio.file.Path;
 import java.util.Map;
-import org.jccl.conformance.ChildJvm;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.ProcessGroup;
-import org.jccl.conformance.ChildJvm;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
-import org.jccl.conformance.NativeWords;
+import org.jccl.testing.NativeWords;
 import org.junit.jupiter.api.Test;
 
 /** What only this binding and its shim say to each other. */

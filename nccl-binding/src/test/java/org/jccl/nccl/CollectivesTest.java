@@ -2,8 +2,8 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.jccl.conformance.DeviceTensors.floats;
-import static org.jccl.conformance.DeviceTensors.read;
+import static org.jccl.testing.DeviceTensors.floats;
+import static org.jccl.testing.DeviceTensors.read;
 
 import java.time.Duration;
 import java.util.List;
@@ -15,8 +15,8 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.conformance.ChildJvm;
 import org.jccl.store.HashStore;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 
 /** What is particular to NCCL; the rest is in the conformance suite. */

@@ -11,9 +11,9 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
-import org.jccl.conformance.ChildJvm;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 
 /** The Java side of the joint communicator, with this process in the place of PyTorch. */

@@ -3,8 +3,8 @@ package org.jccl.nccl;
 import org.bytedeco.cuda.global.cudart;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
-import org.jccl.conformance.OwnDevices;
 import org.jccl.spi.CleanUp;
+import org.jccl.testing.OwnDevices;
 
 /** The suite on NCCL's mock, whose streams delay each operation at random; a device a rank. */
 final class NcclConformanceTest extends ConformanceTest {

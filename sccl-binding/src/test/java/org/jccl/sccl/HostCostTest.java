@@ -9,8 +9,8 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
-import org.jccl.conformance.CallCost;
-import org.jccl.conformance.DeviceTensors;
+import org.jccl.testing.CallCost;
+import org.jccl.testing.DeviceTensors;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -8,7 +8,7 @@ import org.jccl.DataType;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.conformance.ChildJvm;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 

@@ -6,7 +6,7 @@ import org.jccl.Device;
 import org.jccl.Stream;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
-import org.jccl.conformance.OwnDevices;
+import org.jccl.testing.OwnDevices;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;

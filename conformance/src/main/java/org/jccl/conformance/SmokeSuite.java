@@ -1,0 +1,194 @@
+package org.jccl.conformance;
+
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.OptionalInt;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Store;
+import org.jccl.Tensor;
+import org.jccl.bootstrap.Rendezvous;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/**
+ * Runs the conformance suite as one rank of a job under {@code jccl run}, on real devices. Prints
+ * each case; fails when one failed or none passed.
+ */
+public final class SmokeSuite {
+
+    /** How long ranks wait for each other, which may start late on a busy machine. */
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    /** Set before the tests; JUnit makes test objects without arguments. */
+    private static Rendezvous job;
+
+    private static ConformanceBackend device;
+
+    private SmokeSuite() {}
+
+    /** The suite, whose ranks are the job's. */
+    static final class Suite extends ConformanceTest {
+
+        private ConformanceBackend backend;
+
+        @BeforeEach
+        void prepare(TestInfo info) {
+            String test =
+                    info.getTestClass().orElseThrow().getSimpleName()
+                            + "."
+                            + info.getTestMethod().orElseThrow().getName()
+                            + info.getDisplayName().replace(' ', '-');
+            backend = new LaunchedBackend(device, job, test);
+        }
+
+        @Override
+        protected ConformanceBackend backend() {
+            return backend;
+        }
+    }
+
+    /** A device's backend whose ranks are processes. */
+    private static final class LaunchedBackend implements ConformanceBackend {
+
+        private final ConformanceBackend own;
+        private final ProcessRanks ranks;
+
+        LaunchedBackend(ConformanceBackend own, Rendezvous job, String test) {
+            this.own = own;
+            this.ranks =
+                    new ProcessRanks(
+                            this,
+                            job.membership().rank(),
+                            job.membership().worldSize(),
+                            job.store(),
+                            test);
+        }
+
+        @Override
+        public ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+            return own.join(store, rank, size, timeout);
+        }
+
+        @Override
+        public Ranks ranks() {
+            return ranks;
+        }
+
+        /** Real devices may get through with wrong data. */
+        @Override
+        public boolean has(Capability capability) {
+            return capability != Capability.STUCK_MISMATCHES && own.has(capability);
+        }
+
+        @Override
+        public String deviceType() {
+            return own.deviceType();
+        }
+
+        @Override
+        public boolean reduces(ReduceOp op, DataType type) {
+            return own.reduces(op, type);
+        }
+
+        @Override
+        public boolean refuses(ReduceOp op, DataType type) {
+            return own.refuses(op, type);
+        }
+
+        @Override
+        public Tensor allocate(DataType type, int count) {
+            return own.allocate(type, count);
+        }
+
+        @Override
+        public void write(Tensor tensor, byte[] elements) {
+            own.write(tensor, elements);
+        }
+
+        @Override
+        public byte[] read(Tensor tensor) {
+            return own.read(tensor);
+        }
+    }
+
+    /** Prints and counts. */
+    private static final class Results implements TestExecutionListener {
+
+        private final PrintStream out;
+        private int passed;
+        private int skipped;
+        private int failed;
+
+        Results(PrintStream out) {
+            this.out = out;
+        }
+
+        @Override
+        public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+            String name = test.getUniqueId().replaceAll(".*nested-class:|[\\[\\]()]", "");
+            String reason = result.getThrowable().map(Throwable::toString).orElse("");
+            switch (result.getStatus()) {
+                case SUCCESSFUL -> {
+                    if (test.isTest()) {
+                        passed++;
+                        out.println("passed  " + name);
+                    }
+                }
+                case ABORTED -> {
+                    skipped++;
+                    out.println("skipped " + name + ": " + reason);
+                }
+                case FAILED -> {
+                    failed++;
+                    out.println("FAILED  " + name + ": " + reason);
+                    result.getThrowable().ifPresent(thrown -> thrown.printStackTrace(out));
+                }
+            }
+        }
+    }
+
+    /**
+     * Runs the suite, then ends the process: with 0 when no case failed.
+     *
+     * @param backend on this rank's device
+     */
+    public static void run(ConformanceBackend backend) {
+        device = backend;
+        job =
+                Rendezvous.join(
+                        "env://",
+                        OptionalInt.empty(),
+                        OptionalInt.empty(),
+                        PATIENCE,
+                        System.getenv());
+        LauncherDiscoveryRequest request =
+                LauncherDiscoveryRequestBuilder.request()
+                        .selectors(selectClass(Suite.class))
+                        .configurationParameter("junit.jupiter.execution.timeout.default", "60 s")
+                        .configurationParameter(
+                                "junit.jupiter.execution.timeout.thread.mode.default",
+                                "SEPARATE_THREAD")
+                        .build();
+        Results results = new Results(System.out);
+        LauncherFactory.create().execute(request, results);
+        System.out.println(
+                results.passed
+                        + " passed, "
+                        + results.failed
+                        + " failed, "
+                        + results.skipped
+                        + " skipped");
+        // A case that hung may have left threads inside the library.
+        Runtime.getRuntime().halt(results.failed == 0 && results.passed > 0 ? 0 : 1);
+    }
+}

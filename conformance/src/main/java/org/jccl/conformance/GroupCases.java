@@ -234,6 +234,26 @@ abstract class GroupCases extends Cases {
                 });
     }
 
+    /** A store may outlive many groups and worlds. */
+    @Test
+    void whatRanksMetByDoesNotStayInTheStore() {
+        onRanks(
+                3,
+                rank -> {
+                    for (int i = 0; i < 2; i++) {
+                        rank.group().newGroup(List.of(2, 0)).ifPresent(ProcessGroup::close);
+                        rank.group().split(rank.rank() % 2, 0).ifPresent(ProcessGroup::close);
+                        rank.group().split(rank.rank() - 1, 0).ifPresent(ProcessGroup::close);
+                    }
+                    rank.group().barrier().synchronize();
+                    // What a rank writes about an operation that is stuck is another matter.
+                    assertThat(rank.store().listKeys())
+                            .filteredOn(key -> key.matches("worlds/\\d+/\\d+/.*"))
+                            .filteredOn(key -> !key.contains("/desync/"))
+                            .isEmpty();
+                });
+    }
+
     private static void use(Rank rank, ProcessGroup group, CompletableFuture<Void> user) {
         try {
             long expected = sumOfMembers(group);

@@ -8,23 +8,20 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
-import org.jccl.StoreException;
-import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
-import org.jccl.spi.BoundedCall;
-import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.Durations;
 import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.Arrivals;
+import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
@@ -35,7 +32,6 @@ import org.jccl.store.TcpStore;
 final class Rendezvous {
 
     private static final int LONGEST_ADDRESS = 1024;
-    private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
     private final CommunicatorConfig config;
     private final GlooCommunicator communicator;
@@ -48,7 +44,7 @@ final class Rendezvous {
         this.config = config;
         this.communicator = communicator;
         this.timeout = timeout;
-        this.deadline = System.nanoTime() + timeout.toNanos();
+        this.deadline = System.nanoTime() + config.joinTimeout().toNanos();
         this.context = FailureContext.ofGroup(config.groupName(), config.rank());
         this.format =
                 config.interop() != Interop.NONE
@@ -75,7 +71,14 @@ final class Rendezvous {
             // A quick rank could otherwise finish its work and leave while a slow one still
             // connects.
             communicator.barrier(HostCommunicator.Mode.BLOCKING);
+            List<String> newKeys =
+                    everybody().stream().flatMap(rank -> format.newKey(rank).stream()).toList();
+            arrivals(store, format::key).leave("gloo/connected", newKeys);
         }
+    }
+
+    private Arrivals arrivals(Store store, IntFunction<String> key) {
+        return new Arrivals(store, config.size(), key);
     }
 
     private static Optional<String> hostOf(Store store) {
@@ -167,41 +170,26 @@ final class Rendezvous {
     }
 
     private List<Announcement> read(Store store, IntFunction<String> key, List<Integer> ranks) {
-        List<String> keys = ranks.stream().map(key::apply).toList();
+        List<byte[]> values;
         try {
-            store.await(keys, remaining());
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    context,
-                    "gloo: "
-                            + missing(store, key, ranks)
-                            + " of "
-                            + config.size()
-                            + " did not join within "
-                            + Durations.text(timeout)
-                            + "; see whether they were started and create the same group",
-                    e);
+            values = arrivals(store, key).await(ranks, remaining(), "gloo", timeout);
+        } catch (JcclException e) {
+            throw e.at(context);
         }
-        return store.multiGet(keys).stream()
-                .map(value -> format.decode(value, config.size()))
-                .toList();
+        List<Announcement> announcements = new ArrayList<>();
+        for (int i = 0; i < values.size(); i++) {
+            announcements.add(decode(values.get(i), ranks.get(i), key));
+        }
+        return announcements;
     }
 
-    private static String missing(Store store, IntFunction<String> key, List<Integer> ranks) {
-        List<Integer> missing = new CopyOnWriteArrayList<>();
-        Runnable look =
-                () ->
-                        ranks.stream()
-                                .filter(rank -> !store.check(List.of(key.apply(rank))))
-                                .forEach(missing::add);
+    private Announcement decode(byte[] value, int rank, IntFunction<String> key) {
         try {
-            // The time is over: what only explains must not take as long again.
-            if (BoundedCall.run("jccl-gloo-missing", look, LOOK_PATIENCE)) {
-                return "ranks " + missing;
-            }
-            return "the store does not answer, so nobody knows which ranks";
-        } catch (StoreException e) {
-            return "the store is gone, so nobody knows which ranks";
+            return format.decode(value, config.size());
+        } catch (MismatchException e) {
+            throw new MismatchException(
+                    context,
+                    "rank " + rank + ", in the store's key " + key.apply(rank) + ": " + e.reason());
         }
     }
 

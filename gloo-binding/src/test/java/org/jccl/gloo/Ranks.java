@@ -63,6 +63,7 @@ final class Ranks {
                 size,
                 Optional.of(store),
                 timeout,
+                timeout,
                 Device.CPU,
                 Interop.NONE,
                 Optional.of(GlooOptions.onHost("127.0.0.1")),

@@ -34,6 +34,7 @@ class TorchFarewellTest {
                 size,
                 Optional.of(store),
                 Ranks.TIMEOUT,
+                Ranks.TIMEOUT,
                 Device.CPU,
                 Interop.TORCH,
                 Optional.of(GlooOptions.onHost("127.0.0.1")),

@@ -5,6 +5,7 @@ import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.IntStream;
@@ -56,7 +57,10 @@ final class HcclConnector {
     }
 
     static HcclCommunicator connect(CommunicatorConfig config, CannLibraries libraries) {
-        return new HcclConnector(config, libraries).connect();
+        return config.join(
+                "hccl",
+                List.of(ROOT_INFO_KEY, VERSION_KEY),
+                () -> new HcclConnector(config, libraries).connect());
     }
 
     private HcclCommunicator connect() {
@@ -171,7 +175,7 @@ final class HcclConnector {
     }
 
     private void connectByRootInfo() {
-        long deadline = System.nanoTime() + config.timeout().toNanos();
+        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         Memory info = new Memory(ROOT_INFO_BYTES);
         info.clear();
         Optional<CommConfig> settings = settingsFor("HcclCommInitRootInfoConfig");
@@ -179,7 +183,9 @@ final class HcclConnector {
             config.requireStore("HCCL needs a store or a rank table to connect ranks");
         }
         if (config.rank() > 0) {
-            byte[] fetched = config.fetch(ROOT_INFO_KEY, ROOT_INFO_BYTES, "HCCL root info");
+            byte[] fetched =
+                    config.fetch(
+                            ROOT_INFO_KEY, ROOT_INFO_BYTES, "HCCL root info", config.joinTimeout());
             info.write(0, fetched, 0, ROOT_INFO_BYTES);
         }
         long address = Pointer.nativeValue(info);
@@ -220,7 +226,7 @@ final class HcclConnector {
     }
 
     private void initialise(String name, Initialisation call) {
-        initialise(name, call, config.timeout());
+        initialise(name, call, config.joinTimeout());
     }
 
     /** HCCL's initialisation can not be stopped, so it must not hold the caller. */

@@ -25,8 +25,9 @@ final class HcclConnectorTest {
                         1,
                         Optional.of(store),
                         World.TIMEOUT,
+                        World.TIMEOUT,
                         World.NPU,
-                        Interop.NONE,
+                        Interop.TORCH,
                         Optional.empty(),
                         Optional.empty(),
                         List.of());

@@ -11,6 +11,7 @@ import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider.Broadcast;
@@ -134,6 +135,7 @@ public final class Rendezvous implements AutoCloseable {
      */
     public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
         boolean serve = world.rank() == 0;
+        TimeLimit limit = TimeLimit.in(timeout);
         HostedStore served = null;
         try {
             byte[] told = new byte[WorldStore.BYTES];
@@ -157,7 +159,7 @@ public final class Rendezvous implements AutoCloseable {
                             Optional.of(served.port()),
                             false,
                             0);
-            meet(served.client(), place, serve, timeout);
+            meet(served.client(), place, serve, limit.atMost(timeout));
             return new Rendezvous(place, served.client(), served::close);
         } catch (RuntimeException e) {
             if (served != null) {
@@ -279,17 +281,30 @@ public final class Rendezvous implements AutoCloseable {
                     FailureContext.NONE,
                     place.source() + ": port 0 is no port that the other ranks could find");
         }
-        HostedStore hosted =
-                serve
-                        ? HostedStore.serve(host, port, timeout)
-                        : HostedStore.connect(host, port, timeout);
+        TimeLimit limit = TimeLimit.in(timeout);
+        HostedStore hosted = null;
         try {
-            meet(hosted.client(), place, serve, timeout);
+            hosted =
+                    serve
+                            ? HostedStore.serve(host, port, timeout)
+                            : HostedStore.connect(host, port, timeout);
+            meet(hosted.client(), place, serve, limit.atMost(timeout));
         } catch (RuntimeException e) {
-            hosted.close();
-            throw e;
+            if (hosted != null) {
+                hosted.close();
+            }
+            boolean rankZeros = !serve && !place.storeIsHosted();
+            throw rankZeros && e instanceof StoreException lost ? ofRankZero(lost) : e;
         }
         return new Rendezvous(place, hosted.client(), hosted::close);
+    }
+
+    /** Says whose process is missing, or does not answer. */
+    private static StoreException ofRankZero(StoreException failure) {
+        String reason = "rank 0 serves the store: " + failure.reason();
+        return failure instanceof StoreTimeoutException
+                ? new StoreTimeoutException(reason, failure)
+                : new StoreException(reason, failure);
     }
 
     /** The rank that serves the store waits for the others. */

@@ -3,6 +3,7 @@ package org.jccl.spi;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jccl.BackendOptions;
 import org.jccl.BootstrapException;
 import org.jccl.Device;
@@ -21,7 +22,9 @@ import org.jccl.UsageException;
  * @param size number of ranks in the new group
  * @param store where the ranks of this group meet, private to this backend; empty when it needs
  *     none
- * @param timeout deadline of forming the communicator and of each operation on it
+ * @param timeout deadline of each operation on the communicator
+ * @param joinTimeout how long forming the communicator may take, which is what is left of the
+ *     timeout; what forms it must not take the timeout anew for each of its steps
  * @param device where its tensors live
  * @param interop what else may be a rank; one that the provider supports
  * @param options the backend's options, or empty
@@ -34,6 +37,7 @@ public record CommunicatorConfig(
         int size,
         Optional<Store> store,
         Duration timeout,
+        Duration joinTimeout,
         Device device,
         Interop interop,
         Optional<BackendOptions> options,
@@ -69,20 +73,60 @@ public record CommunicatorConfig(
     }
 
     /**
+     * Forms a communicator by a library that does not say who is missing when it waits in vain:
+     * each rank writes into the store that it has come, and a timeout names those who have not.
+     * When all have formed it, the keys are deleted. Without a store this only forms it.
+     *
+     * @param <T> what is formed
+     * @param name beginning of the keys, the same on every rank, and no other communicator's
+     * @param keys what the forming puts into the store
+     * @param forming forms it
+     * @return what was formed
+     * @throws OperationTimeoutException when the forming throws it; names the ranks that have not
+     *     come
+     */
+    public <T> T join(String name, List<String> keys, Supplier<T> forming) {
+        if (store.isEmpty()) {
+            return forming.get();
+        }
+        Arrivals arrivals = new Arrivals(store.get(), size, other -> name + "/here/" + other);
+        arrivals.arrive(rank, new byte[0]);
+        T formed;
+        try {
+            formed = forming.get();
+        } catch (OperationTimeoutException e) {
+            throw new OperationTimeoutException(
+                    e.context(),
+                    e.reason()
+                            + "; "
+                            + arrivals.absent()
+                            + (interop == Interop.NONE
+                                    ? ""
+                                    : ", but for those among them that are PyTorch's"),
+                    e);
+        }
+        if (interop == Interop.NONE) {
+            arrivals.leave(name + "/formed", keys);
+        }
+        return formed;
+    }
+
+    /**
      * Waits for what rank 0 puts into the store.
      *
      * @param key where
      * @param length number of bytes it has
      * @param what it is, for messages, for instance {@code NCCL id}
+     * @param within how long to wait
      * @return the bytes
      * @throws OperationTimeoutException when it is not there in time
      * @throws BootstrapException when it has another length
      * @throws UsageException when there is no store
      */
-    public byte[] fetch(String key, int length, String what) {
+    public byte[] fetch(String key, int length, String what, Duration within) {
         Store meeting = requireStore("the " + what + " of rank 0 comes through a store");
         try {
-            meeting.await(List.of(key), timeout);
+            meeting.await(List.of(key), within);
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,

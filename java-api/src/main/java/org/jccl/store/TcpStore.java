@@ -33,6 +33,10 @@ public final class TcpStore implements Store {
     private static final String USER_KEYS = "/";
     private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
     private static final Duration POLL = Duration.ofMillis(10);
+
+    /** The time is over already when a wait is cancelled. */
+    private static final Duration CANCEL_PATIENCE = Duration.ofSeconds(5);
+
     private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
     private static final int LAST_PORT = 65_535;
 
@@ -401,7 +405,7 @@ public final class TcpStore implements Store {
                 () ->
                         connections.await(
                                 answerDeadline(),
-                                connection -> startWait(connection, request),
+                                connection -> startWait(connection, request, deadline),
                                 connection -> endWait(connection, deadline)));
     }
 
@@ -409,8 +413,11 @@ public final class TcpStore implements Store {
      * Before other threads may use another connection, the server must have seen what was sent on
      * this one, or it could serve them in the wrong order. So a PING goes in front if needed.
      */
-    private Void startWait(ClientConnection connection, WireBuffer request) throws IOException {
-        Deadline deadline = answerDeadline();
+    private Void startWait(ClientConnection connection, WireBuffer request, Deadline end)
+            throws IOException {
+        Deadline deadline =
+                Deadline.after(
+                        end.left().compareTo(SHORTEST_ANSWER) > 0 ? end.left() : SHORTEST_ANSWER);
         boolean ping = connection.hasUnanswered();
         if (ping) {
             connection.send(WireBuffer.request(Opcode.PING).putInt(0), deadline);
@@ -428,7 +435,7 @@ public final class TcpStore implements Store {
             requireAnswer(Opcode.STOP_WAITING, connection.readByte(deadline));
             return true;
         } catch (SocketTimeoutException e) {
-            Deadline cancelled = answerDeadline();
+            Deadline cancelled = Deadline.after(CANCEL_PATIENCE);
             connection.send(WireBuffer.request(Opcode.CANCEL_WAIT), cancelled);
             boolean released = connection.readByte(cancelled) == Opcode.STOP_WAITING;
             if (released) {

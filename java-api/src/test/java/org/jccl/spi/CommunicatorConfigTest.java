@@ -19,6 +19,8 @@ import org.junit.jupiter.api.Test;
 
 final class CommunicatorConfigTest {
 
+    private static final Duration WITHIN = Duration.ofMillis(1);
+
     private record Mine(String backend) implements BackendOptions {}
 
     private record Other(String backend) implements BackendOptions {}
@@ -29,6 +31,7 @@ final class CommunicatorConfigTest {
                 1,
                 2,
                 Optional.ofNullable(store),
+                timeout,
                 timeout,
                 new Device("npu", 0),
                 Interop.NONE,
@@ -60,7 +63,7 @@ final class CommunicatorConfigTest {
         assertThatThrownBy(() -> config(null).requireStore("mine needs a store"))
                 .isInstanceOf(UsageException.class)
                 .hasMessage("mine needs a store; build the group with one, or under a launcher");
-        assertThatThrownBy(() -> config(null).fetch("id", 3, "id"))
+        assertThatThrownBy(() -> config(null).fetch("id", 3, "id", WITHIN))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("build the group with one");
     }
@@ -70,8 +73,8 @@ final class CommunicatorConfigTest {
         try (Store store = HashStore.create(Duration.ofSeconds(30))) {
             store.set("id", new byte[] {1, 2, 3});
             CommunicatorConfig config = config(store, Duration.ofSeconds(30), null);
-            assertThat(config.fetch("id", 3, "mine id")).containsExactly(1, 2, 3);
-            assertThatThrownBy(() -> config.fetch("id", 4, "mine id"))
+            assertThat(config.fetch("id", 3, "mine id", WITHIN)).containsExactly(1, 2, 3);
+            assertThatThrownBy(() -> config.fetch("id", 4, "mine id", WITHIN))
                     .isInstanceOf(BootstrapException.class)
                     .hasMessage(
                             "the mine id in the store has 3 bytes instead of 4; is the store used"
@@ -83,7 +86,7 @@ final class CommunicatorConfigTest {
     void fetchingEndsAtTheDeadline() {
         try (Store store = HashStore.create(Duration.ofSeconds(30))) {
             CommunicatorConfig config = config(store, Duration.ofMillis(1), null);
-            assertThatThrownBy(() -> config.fetch("id", 3, "mine id"))
+            assertThatThrownBy(() -> config.fetch("id", 3, "mine id", WITHIN))
                     .isInstanceOf(OperationTimeoutException.class)
                     .hasMessage("rank 0 put no mine id into the store in 1 ms")
                     .hasCauseInstanceOf(StoreTimeoutException.class);

@@ -6,12 +6,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
-import org.jccl.OperationTimeoutException;
+import org.jccl.JcclException;
 import org.jccl.Store;
-import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.Durations;
 
 /** Which processes of {@code MPI_COMM_WORLD} a group has. */
 final class Members {
@@ -40,35 +39,39 @@ final class Members {
     }
 
     private int[] meet(Store store) {
-        store.set(
-                key(config.rank()),
-                Integer.toString(MpiNative.worldRank()).getBytes(StandardCharsets.UTF_8));
-        List<String> keys = IntStream.range(0, config.size()).mapToObj(Members::key).toList();
-        try {
-            store.await(keys, config.timeout());
-        } catch (StoreTimeoutException e) {
-            List<Integer> missing =
-                    IntStream.range(0, config.size())
-                            .filter(rank -> !store.check(List.of(key(rank))))
-                            .boxed()
-                            .toList();
-            throw new OperationTimeoutException(
-                    context,
-                    "MPI: ranks "
-                            + missing
-                            + " of "
-                            + config.size()
-                            + " did not join within "
-                            + Durations.text(config.timeout())
-                            + "; see whether they were started and create the same group",
-                    e);
-        }
-        return store.multiGet(keys).stream()
-                .mapToInt(value -> Integer.parseInt(new String(value, StandardCharsets.UTF_8)))
-                .toArray();
+        Arrivals arrivals = arrivals(store);
+        int mine = MpiNative.worldRank();
+        arrivals.arrive(config.rank(), Integer.toString(mine).getBytes(StandardCharsets.UTF_8));
+        return worldRanks(config, context, arrivals, MpiNative.worldSize());
     }
 
-    private static String key(int rank) {
+    /** What each rank says it is in a world of {@code worldSize}. */
+    static int[] worldRanks(
+            CommunicatorConfig config, FailureContext context, Arrivals arrivals, int worldSize) {
+        try {
+            List<byte[]> values = arrivals.await(config.joinTimeout(), "MPI", config.timeout());
+            return IntStream.range(0, values.size())
+                    .map(
+                            rank -> {
+                                String said = Arrivals.text(values.get(rank));
+                                return arrivals.number(rank, said, 0, worldSize - 1);
+                            })
+                    .toArray();
+        } catch (JcclException e) {
+            throw e.at(context);
+        }
+    }
+
+    /** Says that this rank has formed the communicator. */
+    void leave() {
+        config.store().ifPresent(store -> arrivals(store).leave("formed", List.of()));
+    }
+
+    private Arrivals arrivals(Store store) {
+        return new Arrivals(store, config.size(), Members::key);
+    }
+
+    static String key(int rank) {
         return "rank/" + rank;
     }
 

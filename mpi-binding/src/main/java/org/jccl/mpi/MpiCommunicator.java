@@ -26,7 +26,8 @@ final class MpiCommunicator implements HostCommunicator {
 
     static MpiCommunicator connect(
             CommunicatorConfig config, MpiOptions options, FailureContext context) {
-        int[] worldRanks = new Members(config, context).worldRanks();
+        Members members = new Members(config, context);
+        int[] worldRanks = members.worldRanks();
         boolean onDevice = !config.device().isCpu();
         boolean blocking = options.blockingCalls() || !starts(onDevice);
         // Ranks that have compared what they issue have all come, so none waits inside for good.
@@ -46,6 +47,7 @@ final class MpiCommunicator implements HostCommunicator {
         if (handle < 0) {
             throw MpiFailures.of((int) -handle);
         }
+        members.leave();
         return new MpiCommunicator(handle, worldRanks, onDevice);
     }
 

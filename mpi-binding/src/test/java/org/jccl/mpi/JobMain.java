@@ -133,6 +133,7 @@ final class JobMain {
                         world.size(),
                         Optional.empty(),
                         Duration.ofSeconds(20),
+                        Duration.ofSeconds(20),
                         Device.CPU,
                         Interop.NONE,
                         Optional.of(options),

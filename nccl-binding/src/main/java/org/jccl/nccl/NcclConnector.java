@@ -67,7 +67,8 @@ final class NcclConnector {
 
     static NcclCommunicator connect(CommunicatorConfig config) {
         requireOneRoot(config);
-        return initialise(config, NcclKeys.COMMUNICATOR).connected();
+        String key = NcclKeys.COMMUNICATOR;
+        return config.join(key, List.of(key), () -> initialise(config, key).connected());
     }
 
     /** PyTorch's ranks share several ids where there are more ranks than one of them may serve. */
@@ -106,12 +107,13 @@ final class NcclConnector {
                         2,
                         group.store(),
                         group.timeout(),
+                        group.timeout(),
                         group.device(),
                         group.interop(),
                         group.options(),
                         Optional.empty(),
                         List.of());
-        NcclConnector connector = initialise(pair, key);
+        NcclConnector connector = pair.join(key, List.of(key), () -> initialise(pair, key));
         NcclHandle handle =
                 new NcclHandle(
                         connector.communicator,
@@ -123,7 +125,7 @@ final class NcclConnector {
 
     private static NcclConnector initialise(CommunicatorConfig config, String key) {
         NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
-        long deadline = System.nanoTime() + config.timeout().toNanos();
+        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         ncclUniqueId id = new ncclUniqueId();
         boolean over = true;
         try {
@@ -152,8 +154,13 @@ final class NcclConnector {
      * @param config of the new communicator
      */
     static NcclCommunicator split(NcclHandle parent, int color, CommunicatorConfig config) {
+        return config.join("split", List.of(), () -> splitHere(parent, color, config));
+    }
+
+    private static NcclCommunicator splitHere(
+            NcclHandle parent, int color, CommunicatorConfig config) {
         NcclConnector connector = new NcclConnector(config, SPLIT);
-        long deadline = System.nanoTime() + config.timeout().toNanos();
+        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         PointerPointer<ncclComm> child = new PointerPointer<>(1L);
         Formation split =
                 settings -> {
@@ -264,7 +271,7 @@ final class NcclConnector {
             store.set(key, copy);
             return;
         }
-        bytes.put(config.fetch(key, ID_BYTES, "NCCL id"));
+        bytes.put(config.fetch(key, ID_BYTES, "NCCL id", config.joinTimeout()));
     }
 
     private ncclComm initialise(ncclUniqueId id, ncclConfig_t settings) {

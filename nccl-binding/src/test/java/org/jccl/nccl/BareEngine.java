@@ -60,6 +60,7 @@ final class BareEngine {
                                         1,
                                         Optional.empty(),
                                         World.TIMEOUT,
+                                        World.TIMEOUT,
                                         World.GPU,
                                         Interop.NONE,
                                         Optional.empty(),

@@ -10,10 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
-import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
-import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
 
 /** The TPU of each rank of a group, which the library wants to know. */
@@ -76,20 +75,20 @@ final class ChipMap {
     private static int[] gather(CommunicatorConfig config) {
         Store store = config.requireStore("SCCL needs a store to connect ranks");
         String mine = config.device().index() + " " + hostId();
-        store.set(key(config.rank()), mine.getBytes(StandardCharsets.UTF_8));
-        List<String> keys = IntStream.range(0, config.size()).mapToObj(ChipMap::key).toList();
-        try {
-            store.await(keys, config.timeout());
-        } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    FailureContext.NONE, "not all ranks told which TPU they use: " + e.reason(), e);
-        }
+        Arrivals arrivals = new Arrivals(store, config.size(), ChipMap::key);
+        arrivals.arrive(config.rank(), mine.getBytes(StandardCharsets.UTF_8));
+        List<byte[]> values =
+                arrivals.await(
+                        config.joinTimeout(), "telling which TPU each uses", config.timeout());
         int[] chips = new int[config.size()];
         Map<String, Integer> ranks = new HashMap<>();
         for (int rank = 0; rank < chips.length; rank++) {
-            String told = new String(store.get(keys.get(rank)), StandardCharsets.UTF_8);
+            String told = Arrivals.text(values.get(rank));
             String[] parts = told.split(" ", 2);
-            chips[rank] = Integer.parseInt(parts[0]);
+            if (parts.length != 2) {
+                throw arrivals.corrupt(rank, told, "a TPU and a host");
+            }
+            chips[rank] = arrivals.number(rank, parts[0], 0, Integer.MAX_VALUE);
             if (!parts[1].equals(hostId())) {
                 throw usage(
                         "rank " + rank + " is on another host; SCCL joins the TPUs of one host");
@@ -108,6 +107,11 @@ final class ChipMap {
             }
         }
         return chips;
+    }
+
+    /** What {@link #of} writes into the store for a group. */
+    static List<String> keys(int size) {
+        return IntStream.range(0, size).mapToObj(ChipMap::key).toList();
     }
 
     private static String key(int rank) {

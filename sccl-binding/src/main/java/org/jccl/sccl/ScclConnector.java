@@ -3,7 +3,10 @@ package org.jccl.sccl;
 import com.sun.jna.Function;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
@@ -14,6 +17,7 @@ import org.jccl.sccl.abi.UniqueId;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.StreamCommunicator;
+import org.jccl.spi.Durations;
 
 /**
  * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and
@@ -47,6 +51,12 @@ final class ScclConnector {
     }
 
     StreamCommunicator connect() {
+        List<String> keys = new ArrayList<>(ChipMap.keys(config.size()));
+        keys.add(idKey());
+        return config.join("sccl", keys, this::connectHere);
+    }
+
+    private StreamCommunicator connectHere() {
         if (config.size() > MOST_RANKS) {
             throw usage(
                     "SCCL takes at most "
@@ -67,8 +77,9 @@ final class ScclConnector {
         int[] chips = {device};
         long communicator = 0;
         if (config.size() > 1) {
+            long deadline = System.nanoTime() + config.joinTimeout().toNanos();
             chips = ChipMap.of(config, options, System.getenv());
-            communicator = initialise(shareId(chips), chips);
+            communicator = initialise(shareId(chips, deadline), chips);
         }
         TpuRuntime runtime = libraries.runtime();
         runtime.setDevice(device);
@@ -79,11 +90,15 @@ final class ScclConnector {
                 : direct;
     }
 
-    private byte[] shareId(int[] chips) {
+    private static String idKey() {
+        return ID_KEY + System.getenv().getOrDefault(ID_VARIABLE, "");
+    }
+
+    private byte[] shareId(int[] chips, long deadline) {
         Store store = config.requireStore("SCCL needs a store to connect ranks");
-        String key = ID_KEY + System.getenv().getOrDefault(ID_VARIABLE, "");
+        Duration left = Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
         if (config.rank() != 0) {
-            return config.fetch(key, UniqueId.BYTES, "SCCL id");
+            return config.fetch(idKey(), UniqueId.BYTES, "SCCL id", left);
         }
         byte[][] id = new byte[1][];
         // Nothing says that these calls end.
@@ -91,13 +106,14 @@ final class ScclConnector {
                 BoundedCall.run(
                         "jccl-sccl-connect-" + config.groupName(),
                         () -> id[0] = createId(chips),
-                        config.timeout());
+                        left);
         if (!done) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
-                    "setting up the links between the TPUs did not end in " + config.timeout());
+                    "setting up the links between the TPUs did not end in "
+                            + Durations.text(config.timeout()));
         }
-        store.set(key, id[0]);
+        store.set(idKey(), id[0]);
         return id[0];
     }
 

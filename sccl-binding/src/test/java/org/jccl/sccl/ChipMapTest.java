@@ -3,11 +3,13 @@ package org.jccl.sccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jccl.BootstrapException;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
@@ -32,6 +34,7 @@ final class ChipMapTest {
                 rank,
                 size,
                 Optional.ofNullable(store),
+                timeout,
                 timeout,
                 new Device("tpu", chip),
                 Interop.NONE,
@@ -73,7 +76,20 @@ final class ChipMapTest {
             CommunicatorConfig hasty = rank(0, 2, 0, store, Duration.ofMillis(50));
             assertThatThrownBy(() -> ChipMap.of(hasty, ScclOptions.defaults(), Map.of()))
                     .isInstanceOf(OperationTimeoutException.class)
-                    .hasMessageContaining("chip/1");
+                    .hasMessageContaining("ranks [1] of 2 have not come");
+        }
+    }
+
+    @Test
+    void whatNoRankTellsIsNamed() {
+        for (String told : List.of("", "1", "x host", "-1 host", "99999999999 host")) {
+            try (Store store = HashStore.create(TIMEOUT)) {
+                store.set("chip/1", told.getBytes(StandardCharsets.UTF_8));
+                CommunicatorConfig config = rank(0, 2, 0, store);
+                assertThatThrownBy(() -> ChipMap.of(config, ScclOptions.defaults(), Map.of()))
+                        .isInstanceOf(BootstrapException.class)
+                        .hasMessageContaining("key chip/1 of rank 1");
+            }
         }
     }
 

@@ -130,6 +130,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     @Override
     public ProcessGroup build() {
+        long start = System.nanoTime();
         if (store.isEmpty() && initMethod.orElse(ENVIRONMENT).equals(ENVIRONMENT)) {
             ErrorFile.in(System.getenv())
                     .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
@@ -150,15 +151,17 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             onFailure,
                             () -> {}));
         }
-        Meeting meeting = known.map(this::meet).orElseGet(this::meet);
+        Meeting meeting = known.map(this::meet).orElseGet(() -> meet(start));
         Membership place = meeting.rendezvous().membership();
         return new DefaultProcessGroup(
                 Group.world(
                         place.rank(),
                         place.worldSize(),
                         Optional.of(meeting.part()),
+                        servedByRank0(meeting.rendezvous()),
                         interop,
                         timeout,
+                        left(start),
                         placed(backends, place.localRank()),
                         onFailure,
                         meeting.rendezvous()::close));
@@ -190,18 +193,21 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
      * Where rank 0 serves the store, a rank that builds its world again before rank 0 does meets
      * the old store, which ends soon.
      */
-    private Meeting meet() {
-        long start = System.nanoTime();
+    private Meeting meet(long start) {
         while (true) {
-            Duration left = timeout.minusNanos(System.nanoTime() - start);
-            Rendezvous rendezvous = join(left.compareTo(COME_AGAIN) > 0 ? left : COME_AGAIN);
+            Rendezvous rendezvous = join(left(start));
             try {
-                return new Meeting(rendezvous, partOf(rendezvous));
+                return new Meeting(rendezvous, partOf(rendezvous, start));
             } catch (StoreException e) {
                 rendezvous.close();
-                boolean over = System.nanoTime() - start > timeout.toNanos();
-                if (over || rendezvous.membership().rank() == 0 || !servedByRank0(rendezvous)) {
+                if (rendezvous.membership().rank() == 0 || !servedByRank0(rendezvous)) {
                     throw e;
+                }
+                if (System.nanoTime() - start > timeout.toNanos()) {
+                    throw new StoreException(
+                            "rank 0, which serves the store, is gone or does not answer: "
+                                    + e.reason(),
+                            e);
                 }
                 LockSupport.parkNanos(COME_AGAIN.toNanos());
             } catch (RuntimeException | Error e) {
@@ -209,6 +215,12 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                 throw e;
             }
         }
+    }
+
+    /** What is left of the timeout, which is one for all of joining. */
+    private Duration left(long start) {
+        Duration left = timeout.minusNanos(System.nanoTime() - start);
+        return left.compareTo(COME_AGAIN) > 0 ? left : COME_AGAIN;
     }
 
     private Rendezvous join(Duration limit) {
@@ -229,7 +241,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
      * wrote. Ranks that were started again use a part named after the attempt, since tickets of
      * killed ranks may be left.
      */
-    private Store partOf(Rendezvous rendezvous) {
+    private Store partOf(Rendezvous rendezvous, long start) {
         Membership place = rendezvous.membership();
         if (interop != Interop.NONE) {
             return torchPartOf(rendezvous);
@@ -243,7 +255,8 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         place.rank(),
                         place.worldSize(),
                         servedByRank0(rendezvous),
-                        timeout)
+                        timeout,
+                        left(start))
                 .enter();
     }
 

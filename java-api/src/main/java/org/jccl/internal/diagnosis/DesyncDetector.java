@@ -49,11 +49,6 @@ public final class DesyncDetector {
     /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
     private static final int AT_ONCE = 64;
 
-    /** Where the other ranks are, when nobody can tell. */
-    public static final String SILENT =
-            "the store does not answer, so where the other ranks are is not known: look first at"
-                    + " the process that serves it (rank 0 or the launcher)";
-
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int EXPLAIN_TRIES = 10;
     private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
@@ -66,6 +61,7 @@ public final class DesyncDetector {
 
     private final int rank;
     private final int size;
+    private final boolean rankZeroServes;
     private final Set<String> written = new HashSet<>();
 
     /** Whether {@link #written} has any, for those that must not wait for the monitor. */
@@ -103,6 +99,25 @@ public final class DesyncDetector {
      * @param size of the group
      */
     public DesyncDetector(Optional<Supplier<Store>> store, Executor asking, int rank, int size) {
+        this(store, asking, rank, size, false);
+    }
+
+    /**
+     * Creates a detector.
+     *
+     * @param store private to the group; without one nothing can be compared
+     * @param asking runs what asks the store, one after the other
+     * @param rank in the group
+     * @param size of the group
+     * @param rankZeroServes whether the store is in the process of the world's rank 0
+     */
+    public DesyncDetector(
+            Optional<Supplier<Store>> store,
+            Executor asking,
+            int rank,
+            int size,
+            boolean rankZeroServes) {
+        this.rankZeroServes = rankZeroServes;
         this.store = store;
         this.asking = asking;
         this.rank = rank;
@@ -269,6 +284,9 @@ public final class DesyncDetector {
             written.remove(key);
         }
         wrote = !written.isEmpty();
+        if (!wrote) {
+            store().deleteKey("position/" + rank);
+        }
     }
 
     private List<Suspect> nextToCompare(List<Suspect> suspects) {
@@ -428,13 +446,25 @@ public final class DesyncDetector {
         }
     }
 
+    /**
+     * Where the other ranks are, when the store does not answer.
+     *
+     * @return that nobody knows, and where to look
+     */
+    public String silence() {
+        return "the store does not answer, so where the other ranks are is not known: look first at "
+                + (rankZeroServes
+                        ? "rank 0 of the world, which serves it"
+                        : "the process that serves it (rank 0 or the launcher)");
+    }
+
     /** Where the ranks are, as far as they have written it. */
     synchronized String describePositions() {
         if (!asks()) {
             return "no store to ask where the other ranks are";
         }
         if (!isReachable()) {
-            return SILENT;
+            return silence();
         }
         List<String> lines = new ArrayList<>();
         try {
@@ -454,7 +484,10 @@ public final class DesyncDetector {
             }
         } catch (JcclException e) {
             loseStore(e);
-            return "the store is gone: " + e.getMessage();
+            return (rankZeroServes
+                            ? "rank 0 of the world is gone with its store: "
+                            : "the store is gone: ")
+                    + e.getMessage();
         }
         return String.join("; ", lines);
     }

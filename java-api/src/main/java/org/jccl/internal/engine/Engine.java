@@ -310,7 +310,7 @@ public abstract class Engine {
             expiredNanos = now;
             detector.describeLater(positions -> publishAndFail(overdue(where, positions)));
         } else if (now - expiredNanos > Diagnosis.PATIENCE.toNanos()) {
-            fail(overdue(where, DesyncDetector.SILENT));
+            fail(overdue(where, detector.silence()));
         }
     }
 

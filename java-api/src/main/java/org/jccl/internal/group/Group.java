@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jccl.BackendOptions;
@@ -19,7 +20,10 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OnFailure;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.DeviceRuntimes;
@@ -49,6 +53,9 @@ public final class Group {
     /** How long a closing group waits for another message to end. */
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
 
+    /** How long a look at the store may take that only explains. */
+    private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
+
     /** How long the store may take in all to answer what needs no waiting. */
     private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
 
@@ -67,6 +74,7 @@ public final class Group {
     private final int size;
     private final List<Integer> worldRanks;
     private final Optional<Store> store;
+    private final boolean rankZeroServes;
     private final Optional<TorchKeys> torch;
     private final Duration timeout;
     private final Watchdog watchdog;
@@ -86,6 +94,7 @@ public final class Group {
             FailureContext context,
             List<Integer> worldRanks,
             Optional<Store> store,
+            boolean rankZeroServes,
             Optional<TorchKeys> torch,
             Duration timeout,
             Watchdog watchdog,
@@ -96,6 +105,7 @@ public final class Group {
         this.size = worldRanks.size();
         this.worldRanks = worldRanks;
         this.store = store.map(root -> new PrefixStore(context.group(), root));
+        this.rankZeroServes = rankZeroServes;
         this.torch = torch;
         this.timeout = timeout;
         this.watchdog = watchdog;
@@ -105,7 +115,7 @@ public final class Group {
     }
 
     /**
-     * Connects the world.
+     * Connects the world, with the whole timeout, and a store that nobody says who serves.
      *
      * @param rank this process's rank
      * @param size number of ranks
@@ -126,6 +136,37 @@ public final class Group {
             List<Backend> backends,
             OnFailure onFailure,
             Runnable onClose) {
+        return world(
+                rank, size, store, false, interop, timeout, timeout, backends, onFailure, onClose);
+    }
+
+    /**
+     * Connects the world.
+     *
+     * @param rank this process's rank
+     * @param size number of ranks
+     * @param store reached by all ranks, or empty
+     * @param rankZeroServes whether the store is in the process of rank 0
+     * @param interop what else may be a rank; anything but none needs a store
+     * @param timeout deadline of each operation
+     * @param joinTimeout deadline of connecting
+     * @param backends at least one, the preferred one for barriers first
+     * @param onFailure what a failure does, of sub-groups too
+     * @param onClose called when the group is closed, or can not be made
+     * @return the group
+     */
+    public static Group world(
+            int rank,
+            int size,
+            Optional<Store> store,
+            boolean rankZeroServes,
+            Interop interop,
+            Duration timeout,
+            Duration joinTimeout,
+            List<Backend> backends,
+            OnFailure onFailure,
+            Runnable onClose) {
+        long deadline = Deadline.after(joinTimeout);
         FailureContext context = FailureContext.ofGroup("world", rank);
         Watchdog watchdog = new Watchdog("rank-" + rank);
         Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
@@ -137,6 +178,7 @@ public final class Group {
                             context,
                             IntStream.range(0, size).boxed().toList(),
                             store,
+                            rankZeroServes,
                             TorchKeys.world(interop, store),
                             timeout,
                             watchdog,
@@ -147,7 +189,7 @@ public final class Group {
             CleanUp.run(context.toString(), end);
             throw e;
         }
-        world.connect(backends, Optional.empty(), List.of(), OptionalInt.empty());
+        world.connect(backends, Optional.empty(), List.of(), OptionalInt.empty(), deadline);
         return world;
     }
 
@@ -155,7 +197,8 @@ public final class Group {
             List<Backend> backends,
             Optional<Group> parent,
             List<Integer> ranks,
-            OptionalInt color) {
+            OptionalInt color,
+            long deadline) {
         try {
             for (Backend backend : backends) {
                 if (backend.isForeign()) {
@@ -177,6 +220,7 @@ public final class Group {
                                                 size,
                                                 meeting,
                                                 timeout,
+                                                left(deadline),
                                                 backend.device(),
                                                 torch.map(TorchKeys::interop).orElse(Interop.NONE),
                                                 backend.options(),
@@ -185,17 +229,14 @@ public final class Group {
                 Optional<Engine> from =
                         parent.flatMap(group -> group.bound(backend.device().type()))
                                 .map(Bound::engine);
-                // The parent must not be freed while another communicator is made out of it.
-                Communicator communicator =
-                        from.isPresent()
-                                ? from.get().inside(each -> create.apply(Optional.of(each)))
-                                : create.apply(Optional.empty());
                 DesyncDetector detector =
                         new DesyncDetector(
                                 backendStore.map(mine -> () -> desyncStore(backend)),
                                 diagnosis,
                                 context.rank(),
-                                size);
+                                size,
+                                rankZeroServes);
+                Communicator communicator = create(from, create, detector);
                 Engine engine = engineOrClose(backend, communicator, detector);
                 record(engine, backend);
                 if (onFailure == OnFailure.END_PROCESS) {
@@ -205,12 +246,59 @@ public final class Group {
                 bounds.add(new Bound(backend, engine));
             }
         } catch (JcclException e) {
+            JcclException named = named(e);
             CleanUp.run(context.toString(), this::close);
-            throw e.at(context);
+            throw named.at(context);
         } catch (RuntimeException | Error e) {
             CleanUp.run(context.toString(), this::close);
             throw e;
         }
+    }
+
+    private static Communicator create(
+            Optional<Engine> from,
+            Function<Optional<Communicator>, Communicator> create,
+            DesyncDetector detector) {
+        try {
+            // The parent must not be freed while another communicator is made out of it.
+            return from.isPresent()
+                    ? from.get().inside(each -> create.apply(Optional.of(each)))
+                    : create.apply(Optional.empty());
+        } catch (PeerLostException e) {
+            // The rank it was lost to may itself have given up because of another one.
+            throw detector.explainSoon(e);
+        }
+    }
+
+    private static Duration left(long deadline) {
+        return Duration.ofNanos(
+                Math.max(TimeUnit.MILLISECONDS.toNanos(1), deadline - System.nanoTime()));
+    }
+
+    /** Names rank 0 where it serves the store, and the store is why something failed. */
+    private JcclException named(JcclException failure) {
+        boolean mayBeStore =
+                failure instanceof StoreException || failure instanceof OperationTimeoutException;
+        int zero = worldRanks.indexOf(0);
+        if (!rankZeroServes || !mayBeStore || zero == context.rank()) {
+            return failure;
+        }
+        String served = "rank 0 of the world, which serves the store, ";
+        try {
+            Runnable look = () -> store.orElseThrow().check(List.of("anything"));
+            if (BoundedCall.run("jccl-look-at-store", look, LOOK_PATIENCE)) {
+                return failure;
+            }
+        } catch (StoreTimeoutException e) {
+            CleanUp.failed(context.toString(), e);
+        } catch (StoreException e) {
+            JcclException lost =
+                    new PeerLostException(context, served + "is gone: " + failure.reason(), zero);
+            lost.addSuppressed(failure);
+            return lost;
+        }
+        return new OperationTimeoutException(
+                context, served + "does not answer: " + failure.reason(), failure);
     }
 
     private Store desyncStore(Backend backend) {
@@ -393,6 +481,8 @@ public final class Group {
      * @throws UsageException when the time is null, negative or more than a day, or there is no
      *     store
      * @throws OperationTimeoutException when ranks are missing, or the store does not answer
+     * @throws PeerLostException when rank 0, which serves the store, is gone
+     * @throws StoreException when the store is gone that somebody else serves
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
         requireUsable();
@@ -408,16 +498,20 @@ public final class Group {
             prefix = "monitored-barrier/" + monitoredBarriers++ + "/";
         }
         MonitoredBarrier barrier = new MonitoredBarrier(context, size, shared, prefix);
-        boolean told =
-                BoundedCall.run(
-                        "jccl-monitored-barrier-" + context.group(),
-                        () -> barrier.pass(wait, waitAllRanks),
-                        wait.multipliedBy(2).plus(STORE_PATIENCE));
-        if (!told) {
-            throw new OperationTimeoutException(
-                    context,
-                    "monitoredBarrier: the store does not answer; look at the process that serves"
-                            + " it (rank 0 or the launcher)");
+        try {
+            boolean told =
+                    BoundedCall.run(
+                            "jccl-monitored-barrier-" + context.group(),
+                            () -> barrier.pass(wait, waitAllRanks),
+                            wait.multipliedBy(2).plus(STORE_PATIENCE));
+            if (!told) {
+                throw new OperationTimeoutException(
+                        context,
+                        "monitoredBarrier: the store does not answer; look at the process that"
+                                + " serves it (rank 0 or the launcher)");
+            }
+        } catch (JcclException e) {
+            throw named(e).at(context);
         }
     }
 
@@ -428,6 +522,7 @@ public final class Group {
      * @return empty when this rank is not among them
      */
     public Optional<Group> newGroup(List<Integer> ranks) {
+        long deadline = Deadline.after(timeout);
         requireUsable();
         MemberRanks.check(ranks, size, context);
         Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
@@ -446,7 +541,7 @@ public final class Group {
         // Members count the groups of equal ranks alike, so the name needs no agreement.
         String name =
                 context.group() + "/" + MemberRanks.text(ranks) + (copies == 1 ? "" : "#" + copies);
-        return Optional.of(child(name, keys, mine, ranks, color));
+        return Optional.of(child(name, keys, mine, ranks, color, deadline));
     }
 
     /**
@@ -457,6 +552,7 @@ public final class Group {
      * @return empty for a negative color
      */
     public Optional<Group> split(int color, int key) {
+        long deadline = Deadline.after(timeout);
         requireUsable();
         Store shared = requireStore("split");
         int number;
@@ -465,15 +561,25 @@ public final class Group {
         }
         SplitAgreement agreement =
                 new SplitAgreement(shared, "split/" + number + "/", context, size);
-        agreement.enter(color, key, timeout);
+        List<Integer> ranks;
+        try {
+            ranks = agreement.enter(color, key, timeout);
+        } catch (JcclException e) {
+            throw named(e).at(context);
+        }
         prepareSplits(color);
         if (color < 0) {
             return Optional.empty();
         }
-        List<Integer> ranks = agreement.ranks(color);
         String name = context.group() + "/split" + number + "-" + color;
         return Optional.of(
-                child(name, torch, ranks.indexOf(context.rank()), ranks, OptionalInt.of(color)));
+                child(
+                        name,
+                        torch,
+                        ranks.indexOf(context.rank()),
+                        ranks,
+                        OptionalInt.of(color),
+                        deadline));
     }
 
     /** Libraries split a communicator that is idle, and with all its ranks. */
@@ -504,13 +610,15 @@ public final class Group {
             Optional<TorchKeys> keys,
             int rank,
             List<Integer> ranks,
-            OptionalInt color) {
+            OptionalInt color,
+            long deadline) {
         List<Integer> members = ranks.stream().map(worldRanks::get).toList();
         Group group =
                 new Group(
                         childContext(name, rank, members),
                         members,
                         store,
+                        rankZeroServes,
                         keys,
                         timeout,
                         watchdog,
@@ -521,7 +629,8 @@ public final class Group {
                 bounds.stream().map(Bound::backend).toList(),
                 Optional.of(this),
                 List.copyOf(ranks),
-                color);
+                color,
+                deadline);
         return group;
     }
 

@@ -6,13 +6,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 
@@ -55,7 +58,7 @@ public final class WorldAgreement {
     private final long deadline;
 
     /**
-     * Creates the agreement of one attempt to join.
+     * Creates the agreement of one attempt to join, with the whole timeout.
      *
      * @param root what all ranks reach
      * @param rank this process's rank
@@ -66,6 +69,27 @@ public final class WorldAgreement {
      */
     public WorldAgreement(
             Store root, int rank, int size, boolean servesOneWorld, Duration timeout) {
+        this(root, rank, size, servesOneWorld, timeout, timeout);
+    }
+
+    /**
+     * Creates the agreement of one attempt to join.
+     *
+     * @param root what all ranks reach
+     * @param rank this process's rank
+     * @param size number of ranks
+     * @param servesOneWorld whether rank 0 opened the store for this world and will close it with
+     *     it
+     * @param timeout that the user gave for all of joining, for messages
+     * @param within how long the other ranks may take
+     */
+    public WorldAgreement(
+            Store root,
+            int rank,
+            int size,
+            boolean servesOneWorld,
+            Duration timeout,
+            Duration within) {
         this.root = root;
         this.store = new PrefixStore(PREFIX + "/" + size, root);
         this.context = FailureContext.ofGroup("world", rank);
@@ -73,7 +97,7 @@ public final class WorldAgreement {
         this.size = size;
         this.servesOneWorld = servesOneWorld;
         this.timeout = timeout;
-        this.deadline = System.nanoTime() + timeout.toNanos();
+        this.deadline = System.nanoTime() + within.toNanos();
     }
 
     /**
@@ -115,7 +139,7 @@ public final class WorldAgreement {
         try {
             store.await(List.of(key), left());
         } catch (StoreTimeoutException e) {
-            String present = exchange(ticketOf(rank), ticket, TAKEN_BACK);
+            String present = atOnce(() -> exchange(ticketOf(rank), ticket, TAKEN_BACK), e);
             if (present.equals(TAKEN_BACK)) {
                 throw missing(e);
             }
@@ -227,10 +251,13 @@ public final class WorldAgreement {
 
     private OperationTimeoutException missing(StoreTimeoutException cause) {
         List<Integer> missing =
-                IntStream.range(0, size)
-                        .filter(each -> each != rank && !isHere(each))
-                        .boxed()
-                        .toList();
+                atOnce(
+                        () ->
+                                IntStream.range(0, size)
+                                        .filter(each -> each != rank && !isHere(each))
+                                        .boxed()
+                                        .toList(),
+                        cause);
         String who =
                 missing.isEmpty()
                         ? "rank 0 did not make the world of "
@@ -244,6 +271,24 @@ public final class WorldAgreement {
                         + Durations.text(timeout)
                         + "; see whether they run and build the same world, with the same number of"
                         + " ranks",
+                cause);
+    }
+
+    /** The time is over, so what is asked now must not take as long again. */
+    private <T> T atOnce(Supplier<T> question, StoreTimeoutException cause) {
+        AtomicReference<T> answer = new AtomicReference<>();
+        Runnable ask = () -> answer.set(question.get());
+        if (BoundedCall.run("jccl-world-" + rank, ask, ANSWER_PATIENCE)) {
+            return answer.get();
+        }
+        throw new OperationTimeoutException(
+                context,
+                "the world was not made within "
+                        + Durations.text(timeout)
+                        + ", and the store does not answer: look at "
+                        + (servesOneWorld
+                                ? "rank 0, which serves it"
+                                : "the process that serves it"),
                 cause);
     }
 

@@ -1,0 +1,77 @@
+package org.jccl.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.BootstrapException;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.Interop;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.spi.Arrivals;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Test;
+
+/** What ranks tell each other before MPI is asked. */
+final class MembersTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+
+    private final Store store = HashStore.create(TIMEOUT);
+
+    private int[] worldRanks(Duration within) {
+        CommunicatorConfig config =
+                new CommunicatorConfig(
+                        "g",
+                        0,
+                        2,
+                        Optional.of(store),
+                        TIMEOUT,
+                        within,
+                        Device.CPU,
+                        Interop.NONE,
+                        Optional.empty(),
+                        Optional.empty(),
+                        List.of());
+        Arrivals arrivals = new Arrivals(store, 2, Members::key);
+        return Members.worldRanks(config, FailureContext.ofGroup("g", 0), arrivals, 8);
+    }
+
+    private void tell(int rank, String text) {
+        store.set(Members.key(rank), text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void eachTellsWhichProcessItIs() {
+        tell(0, "5");
+        tell(1, "7");
+        assertThat(worldRanks(TIMEOUT)).containsExactly(5, 7);
+    }
+
+    @Test
+    void whoDoesNotComeIsNamed() {
+        tell(0, "5");
+        assertThatThrownBy(() -> worldRanks(Duration.ofMillis(1)))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("group 'g', rank 0")
+                .hasMessageContaining("ranks [1] of 2 have not come");
+    }
+
+    @Test
+    void whatNoRankTellsIsNamed() {
+        tell(0, "5");
+        for (String told : List.of("", "x", "8", "-1", "99999999999")) {
+            tell(1, told);
+            assertThatThrownBy(() -> worldRanks(TIMEOUT))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("group 'g', rank 0")
+                    .hasMessageContaining("key rank/1 of rank 1");
+        }
+    }
+}

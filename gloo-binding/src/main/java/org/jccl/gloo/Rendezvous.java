@@ -19,9 +19,9 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.UsageException;
-import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 

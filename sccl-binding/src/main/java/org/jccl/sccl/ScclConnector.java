@@ -16,8 +16,8 @@ import org.jccl.UsageException;
 import org.jccl.sccl.abi.UniqueId;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.StreamCommunicator;
 import org.jccl.spi.Durations;
+import org.jccl.spi.StreamCommunicator;
 
 /**
  * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and

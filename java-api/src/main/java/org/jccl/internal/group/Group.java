@@ -29,6 +29,7 @@ import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.device.StreamEngine;
 import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.engine.Deadline;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.engine.Watchdog;

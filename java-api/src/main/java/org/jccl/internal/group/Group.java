@@ -29,7 +29,6 @@ import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.device.StreamEngine;
 import org.jccl.internal.diagnosis.DesyncDetector;
-import org.jccl.internal.engine.Deadline;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.engine.Watchdog;
@@ -167,7 +166,7 @@ public final class Group {
             List<Backend> backends,
             OnFailure onFailure,
             Runnable onClose) {
-        long deadline = Deadline.after(joinTimeout);
+        long deadline = System.nanoTime() + joinTimeout.toNanos();
         FailureContext context = FailureContext.ofGroup("world", rank);
         Watchdog watchdog = new Watchdog("rank-" + rank);
         Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
@@ -523,7 +522,7 @@ public final class Group {
      * @return empty when this rank is not among them
      */
     public Optional<Group> newGroup(List<Integer> ranks) {
-        long deadline = Deadline.after(timeout);
+        long deadline = System.nanoTime() + timeout.toNanos();
         requireUsable();
         MemberRanks.check(ranks, size, context);
         Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
@@ -553,7 +552,7 @@ public final class Group {
      * @return empty for a negative color
      */
     public Optional<Group> split(int color, int key) {
-        long deadline = Deadline.after(timeout);
+        long deadline = System.nanoTime() + timeout.toNanos();
         requireUsable();
         Store shared = requireStore("split");
         int number;

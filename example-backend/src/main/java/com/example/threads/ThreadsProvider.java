@@ -1,6 +1,7 @@
 package com.example.threads;
 
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -47,13 +48,18 @@ public final class ThreadsProvider implements BackendProvider {
 
     @Override
     public Communicator create(CommunicatorConfig config) {
+        return config.join(KEY, List.of(KEY), () -> connect(config));
+    }
+
+    private static Communicator connect(CommunicatorConfig config) {
         if (config.rank() == 0) {
             String id = UUID.randomUUID().toString();
             HUBS.put(id, new Hub(config.size()));
             config.requireStore("threads meet through a store")
                     .set(KEY, id.getBytes(StandardCharsets.US_ASCII));
         }
-        String id = new String(config.fetch(KEY, ID_LENGTH, "hub id"), StandardCharsets.US_ASCII);
+        byte[] fetched = config.fetch(KEY, ID_LENGTH, "hub id", config.joinTimeout());
+        String id = new String(fetched, StandardCharsets.US_ASCII);
         Hub hub = HUBS.get(id);
         if (hub == null) {
             throw new BootstrapException(

@@ -1,6 +1,7 @@
 package org.jccl.bootstrap;
 
 import java.io.PrintStream;
+import org.jccl.internal.checks.Given;
 
 /**
  * Takes the lines that the ranks of a {@link ProcessLauncher} print. Two threads a rank call it at
@@ -24,8 +25,11 @@ public interface OutputHandler {
      * @param out where standard output goes
      * @param err where standard error goes
      * @return the handler
+     * @throws org.jccl.UsageException when one is null
      */
     static OutputHandler prefixed(PrintStream out, PrintStream err) {
+        Given.notNull(out, "out");
+        Given.notNull(err, "err");
         return (rank, error, line) -> (error ? err : out).println("[" + rank + "] " + line);
     }
 }

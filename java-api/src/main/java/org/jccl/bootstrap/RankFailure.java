@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.internal.checks.Given;
 
 /**
  * How one rank's process ended, when it did not end well.
@@ -46,7 +47,7 @@ public record RankFailure(
                     Map.entry(15, "SIGTERM"));
 
     /**
-     * Copies the list.
+     * Checks that all is given, and copies the list.
      *
      * @param rank rank in the world
      * @param host name of the host
@@ -54,8 +55,12 @@ public record RankFailure(
      * @param exitCode exit code
      * @param lastLines the last lines it printed
      * @param crashReport the {@code hs_err} file
+     * @throws org.jccl.UsageException when any of it is null
      */
     public RankFailure {
+        Given.notNull(host, "host");
+        Given.notNull(lastLines, "lines").forEach(line -> Given.notNull(line, "line"));
+        Given.notNull(crashReport, "crash report");
         lastLines = List.copyOf(lastLines);
     }
 

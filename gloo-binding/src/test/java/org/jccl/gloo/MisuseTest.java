@@ -8,7 +8,9 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -17,6 +19,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.jccl.Availability;
@@ -34,6 +37,13 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.bootstrap.ClusterEnvironment;
+import org.jccl.bootstrap.ErrorFile;
+import org.jccl.bootstrap.Membership;
+import org.jccl.bootstrap.OutputHandler;
+import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.bootstrap.ProcessLauncherBuilder;
+import org.jccl.bootstrap.Rendezvous;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableBuilder;
 import org.jccl.ranktable.RankTableException;
@@ -66,8 +76,6 @@ final class MisuseTest {
             "works on addresses, handles and configurations of engines, which have checked them";
     private static final String WAITS =
             "most calls wait for a key as long as they are told; the stores have tests of their own";
-    private static final String STARTS =
-            "starts processes and reads what a launcher wrote; it has tests of its own";
     private static final String DEVICE = "there is no device here";
 
     private static final Set<Class<?>> OF_A_WORLD =
@@ -76,11 +84,13 @@ final class MisuseTest {
     private final List<ExecutorService> threads =
             List.of(Executors.newSingleThreadExecutor(), Executors.newSingleThreadExecutor());
     private final List<ProcessGroup> world = new ArrayList<>();
+    private final List<ProcessGroup> ended = new ArrayList<>();
     private final List<String> faults = new ArrayList<>();
 
     @AfterEach
     void leave() {
         leaveWorld();
+        ended.forEach(ProcessGroup::close);
         threads.forEach(ExecutorService::shutdownNow);
     }
 
@@ -104,7 +114,29 @@ final class MisuseTest {
         return world.get(rank);
     }
 
+    /** A world of one rank that can not be used any more. */
+    private ProcessGroup unusable(Consumer<ProcessGroup> end) {
+        ProcessGroup group =
+                ProcessGroup.builder()
+                        .backend("gloo")
+                        .store(HashStore.create(TIMEOUT))
+                        .rank(0)
+                        .worldSize(1)
+                        .timeout(TIMEOUT)
+                        .options(GlooOptions.onHost("127.0.0.1"))
+                        .build();
+        ended.add(group);
+        end.accept(group);
+        return group;
+    }
+
+    private static ProcessLauncherBuilder launcher() {
+        return ProcessLauncher.builder(1).command(List.of("true"));
+    }
+
     private Misuse misuse() {
+        ProcessGroup closed = unusable(ProcessGroup::close);
+        ProcessGroup aborted = unusable(ProcessGroup::abort);
         return new Misuse()
                 .with(
                         Tensor.class,
@@ -115,9 +147,48 @@ final class MisuseTest {
                         rank -> longs(2),
                         rank -> Tensor.of(64, 1, DataType.INT8, new Device("abacus", 0), null))
                 .with(Device.class, rank -> Device.CPU, rank -> new Device("abacus", 7))
-                .with(ProcessGroup.class, this::group)
-                .with(SyncCollectives.class, rank -> group(rank).sync())
-                .with(Batch.class, rank -> group(rank).batch())
+                .with(ProcessGroup.class, this::group, rank -> closed, rank -> aborted)
+                .with(
+                        SyncCollectives.class,
+                        rank -> group(rank).sync(),
+                        rank -> closed.sync(),
+                        rank -> aborted.sync())
+                .with(
+                        Batch.class,
+                        rank -> group(rank).batch(),
+                        rank -> closed.batch(),
+                        rank -> aborted.batch())
+                .with(
+                        ClusterEnvironment.class,
+                        ClusterEnvironment.KNOWN.stream()
+                                .map(each -> (Misuse.Sample) rank -> each)
+                                .toArray(Misuse.Sample[]::new))
+                .with(
+                        Membership.class,
+                        rank ->
+                                new Membership(
+                                        "x",
+                                        0,
+                                        1,
+                                        -1,
+                                        -1,
+                                        Optional.empty(),
+                                        Optional.empty(),
+                                        false,
+                                        0))
+                .with(
+                        Rendezvous.class,
+                        rank ->
+                                Rendezvous.over(
+                                        HashStore.create(TIMEOUT),
+                                        OptionalInt.of(0),
+                                        OptionalInt.of(1)))
+                .with(
+                        ErrorFile.class,
+                        rank -> ErrorFile.in(Map.of("TORCHELASTIC_ERROR_FILE", "/")).orElseThrow())
+                .with(ProcessLauncherBuilder.class, rank -> launcher())
+                .with(ProcessLauncher.class, rank -> launcher().build())
+                .with(OutputHandler.class, rank -> (OutputHandler) (from, error, line) -> {})
                 .with(Work.class, rank -> group(rank).barrier())
                 .with(RankTableBuilder.class, rank -> RankTable.builder(RankTableFormat.SCCL_1_0))
                 .with(
@@ -142,7 +213,8 @@ final class MisuseTest {
                                         .options(GlooOptions.onHost("127.0.0.1")))
                 .without("org.jccl.spi", LOW)
                 .without("org.jccl.store", WAITS)
-                .without("org.jccl.bootstrap", STARTS)
+                .without("Rendezvous.in", LOW)
+                .without("LaunchException.*", "getters of what a launcher found out")
                 .without("Store.*", WAITS)
                 .without(
                         "JcclProvider.*",

@@ -14,6 +14,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.internal.checks.Given;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
@@ -87,6 +88,8 @@ public final class Rendezvous implements AutoCloseable {
                             + Durations.text(timeout)
                             + (environment == null ? " and null" : " and a map"));
         }
+        Given.notNull(rank, "the rank (empty where it is not known)");
+        Given.notNull(worldSize, "the world size (empty where it is not known)");
         InitMethod method = InitMethod.parse(initMethod);
         OptionalInt theRank = same("rank", rank, method.rank(), method.text());
         OptionalInt theSize = same("world size", worldSize, method.worldSize(), method.text());
@@ -107,12 +110,12 @@ public final class Rendezvous implements AutoCloseable {
      * @param worldSize number of ranks
      * @return the meeting
      * @throws BootstrapException when the rank or world size are missing
-     * @throws UsageException when the store is null or the rank does not exist
+     * @throws UsageException when an argument is null or the rank does not exist
      */
     public static Rendezvous over(Store store, OptionalInt rank, OptionalInt worldSize) {
-        if (store == null) {
-            throw new UsageException(FailureContext.NONE, "the store is null; pass an open one");
-        }
+        Given.notNull(store, "the store");
+        Given.notNull(rank, "the rank (empty where it is not known)");
+        Given.notNull(worldSize, "the world size (empty where it is not known)");
         String source = "a store given by the program";
         Membership place =
                 place(source, rank, worldSize, Optional.empty(), Optional.empty(), false);

@@ -97,7 +97,7 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
   if (count == 0) {
     return meet(op);
   }
-  if (bytes * (size_ - 1) <= kExchangeBytes) {
+  if (bytes <= kExchangeBytes / (size_ - 1)) {
     exchangeAndReduce(op, in, out, bytes, count, combine);
   } else {
     ::gloo::AllreduceOptions options(context_);
@@ -264,9 +264,11 @@ void Collectives::reduceScatterV(
   const Combine combine = combiner(type, kind);
   const void* source = in;
   size_t reserved = 0;
+  const bool direct = parts.total() <= kDirectReduceScatterBytes;
+  const size_t needed = direct ? parts.bytes(rank_) * size_ : kRingBytes;
   if (kind == kPremulSum) {
-    // Room for what the algorithms ask for too, since growing would move the scaled input.
-    void* scaled = size_ == 1 ? out : scratch(parts.total() + kRingBytes + parts.bytes(rank_) * size_);
+    // Room for what the algorithm asks for too, since growing would move the scaled input.
+    void* scaled = size_ == 1 ? out : scratch(parts.total() + needed);
     multiplyOf(type)(scaled, in, count, factor);
     source = scaled;
     reserved = size_ == 1 ? 0 : parts.total();
@@ -278,12 +280,11 @@ void Collectives::reduceScatterV(
   if (count == 0) {
     return meet(op);
   }
-  if (parts.total() <= kDirectReduceScatterBytes) {
-    auto* received = static_cast<char*>(scratch(reserved + parts.bytes(rank_) * size_)) + reserved;
-    reduceScatterDirect(op, source, out, parts, received, combine, elementSizeOf(type));
+  auto* workspace = static_cast<char*>(scratch(reserved + needed)) + reserved;
+  if (direct) {
+    reduceScatterDirect(op, source, out, parts, workspace, combine, elementSizeOf(type));
   } else {
-    auto* lanes = static_cast<char*>(scratch(reserved + kRingBytes)) + reserved;
-    reduceScatterRing(op, source, out, parts, lanes, combine, elementSizeOf(type));
+    reduceScatterRing(op, source, out, parts, workspace, combine, elementSizeOf(type));
   }
   if (kind == kAvg) {
     divideOf(type)(out, out, counts[rank_], size_);

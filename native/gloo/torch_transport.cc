@@ -84,13 +84,19 @@ int dial(const Contact& contact, Clock::time_point deadline) {
   }
   if (error == EINPROGRESS) {
     pollfd waiting{socket.get(), POLLOUT, 0};
-    while (::poll(&waiting, 1, pollMillis(deadline)) <= 0) {
+    for (int ready = 0; ready <= 0;) {
       if (Clock::now() >= deadline) {
         throw Failure(kTimeout, "no connection");
       }
+      ready = ::poll(&waiting, 1, pollMillis(deadline));
+      if (ready < 0 && errno != EINTR) {
+        throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
+      }
     }
     socklen_t length = sizeof(error);
-    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+      error = errno;
+    }
   }
   if (error == 0 && ::send(socket.get(), &contact.number, sizeof(contact.number), MSG_NOSIGNAL) !=
                         static_cast<ssize_t>(sizeof(contact.number))) {
@@ -149,7 +155,9 @@ int Listener::accept(int64_t number, Clock::time_point deadline) {
     for (const Caller& caller : callers_) {
       waiting.push_back({caller.fd, POLLIN, 0});
     }
-    ::poll(waiting.data(), waiting.size(), pollMillis(deadline));
+    if (::poll(waiting.data(), waiting.size(), pollMillis(deadline)) < 0 && errno != EINTR) {
+      throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
+    }
     acceptAll();
     callers_.erase(
         std::remove_if(callers_.begin(), callers_.end(), [this](Caller& caller) { return listenTo(caller); }),
@@ -160,6 +168,12 @@ int Listener::accept(int64_t number, Clock::time_point deadline) {
 void Listener::acceptAll() {
   for (;;) {
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) {
+      continue;
+    }
+    if (fd < 0 && errno != EAGAIN) {
+      throw Failure(kInternal, "can not accept a connection: " + reasonOf(errno));
+    }
     if (fd < 0) {
       return;
     }

@@ -14,6 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "jccl_gloo.h"
 #include "reduce.h"
 
@@ -205,6 +208,60 @@ void comeAndGo(bool torch) {
   }
 }
 
+// What has no elements has no address either.
+void nothing(const Rank& r) {
+  const auto good = [&](int status, const char* what) { require(status == 0, what, r.handle); };
+  good(jccl_gloo_broadcast(r.handle, 0, 0, kInt, 0), "broadcast of nothing");
+  good(jccl_gloo_all_reduce(r.handle, 0, 0, 0, kInt, jccl::kSum, 1), "all_reduce of nothing");
+  good(jccl_gloo_reduce(r.handle, 0, 0, 0, kInt, jccl::kSum, 1, 0), "reduce of nothing");
+  good(jccl_gloo_all_gather(r.handle, 0, 0, 0, kInt), "all_gather of nothing");
+  good(jccl_gloo_gather(r.handle, 0, 0, 0, kInt, 0), "gather of nothing");
+  good(jccl_gloo_scatter(r.handle, 0, 0, 0, kInt, 0), "scatter of nothing");
+  good(jccl_gloo_reduce_scatter(r.handle, 0, 0, 0, kInt, jccl::kSum, 1), "reduce_scatter of nothing");
+  good(jccl_gloo_all_to_all(r.handle, 0, 0, 0, kInt), "all_to_all of nothing");
+  // Rank 0 has something, the others nothing.
+  std::vector<int64_t> counts(r.size);
+  counts[0] = 5;
+  Elements five(5, 1);
+  Elements all(5);
+  const int64_t mine = r.rank == 0 ? all.address() : 0;
+  good(
+      jccl_gloo_reduce_scatter_v(r.handle, five.address(), mine, counts.data(), kInt, jccl::kSum, 1),
+      "reduce_scatter to one rank");
+  const int64_t received = jccl_gloo_recv(r.handle, 0, 0, kInt, -1, 1);
+  const int64_t sent = jccl_gloo_send(r.handle, 0, 0, kInt, (r.rank + 1) % r.size, 1);
+  require(jccl_gloo_await(r.handle, received) > 0 && jccl_gloo_await(r.handle, sent) == 0, "empty message", r.handle);
+}
+
+// A rank that can not take a connection says so at once.
+void noDescriptors() {
+  for (bool dialled = false; !dialled;) {
+    int64_t handles[2];
+    signed char addresses[2][1024];
+    int lengths[2];
+    for (int rank = 0; rank < 2; rank++) {
+      handles[rank] = jccl_gloo_create(rank, 2, kTimeoutMillis, 1);
+      require(jccl_gloo_listen(handles[rank], "127.0.0.1") == 0, "listen", handles[rank]);
+      lengths[rank] = jccl_gloo_address(handles[rank], 1 - rank, addresses[rank], 1024);
+    }
+    // Which one dials depends on their ports; the one that does is not kept waiting.
+    dialled = jccl_gloo_connect(handles[0], 1, addresses[1], lengths[1], 100) == 0;
+    if (dialled) {
+      const int free = dup(0);
+      close(free);
+      rlimit before;
+      getrlimit(RLIMIT_NOFILE, &before);
+      rlimit none{static_cast<rlim_t>(free), before.rlim_max};
+      setrlimit(RLIMIT_NOFILE, &none);
+      const int status = jccl_gloo_connect(handles[1], 0, addresses[0], lengths[0], kTimeoutMillis);
+      setrlimit(RLIMIT_NOFILE, &before);
+      require(status == jccl::kInternal, "connecting without descriptors", handles[1]);
+    }
+    jccl_gloo_close(handles[0]);
+    jccl_gloo_close(handles[1]);
+  }
+}
+
 // One rank's communicator is aborted by a thread of its own, and closed by another one while calls are inside.
 void endSuddenly(bool torch, int round) {
   std::atomic<int> calls{0};
@@ -234,6 +291,10 @@ void endSuddenly(bool torch, int round) {
 
 int main() {
   std::signal(SIGPIPE, SIG_IGN);  // as in a JVM
+  noDescriptors();
+  for (const int size : {2, 3}) {
+    inGroup(size, false, nothing);
+  }
   for (const bool torch : {false, true}) {
     everything(torch);
     comeAndGo(torch);

@@ -32,11 +32,12 @@ OperationPool::OperationPool() {
 }
 
 OperationPool::~OperationPool() {
+  Pools& pools = Pools::ofProcess();
+  // Before anything changes, since taken() looks at pools that are live.
+  std::lock_guard<std::mutex> lock(pools.mutex);
   if (Operation* spare = spare_.exchange(nullptr)) {
     idle_.push_back(spare);
   }
-  Pools& pools = Pools::ofProcess();
-  std::lock_guard<std::mutex> lock(pools.mutex);
   pools.live.erase(std::find(pools.live.begin(), pools.live.end(), this));
   pools.kept += made_ - static_cast<int>(idle_.size());
   if (waitedForIsTaken_) {

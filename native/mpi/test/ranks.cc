@@ -1,0 +1,283 @@
+// One rank of a job that mpirun starts, for sanitizers that a JVM does not run under: every collective, started and waited
+// for, whole and in parts, messages beside them, groups that come and go, and an abort. Prints "ok" on every rank, or what
+// went wrong.
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../communicator.h"
+#include "../jccl_mpi.h"
+
+namespace {
+
+using jccl::kInt32;
+using jccl::Mode;
+
+[[noreturn]] void die(const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+  std::_Exit(1);
+}
+
+// Negative results are statuses.
+int64_t good(int64_t result, const char* what) {
+  if (result < 0) {
+    std::array<signed char, 1000> text;
+    const int length = jccl_mpi_message(text.data(), static_cast<int>(text.size()));
+    die(std::string(what) + ": status " + std::to_string(-result) + ", " +
+        std::string(text.begin(), text.begin() + length));
+  }
+  return result;
+}
+
+class Elements {
+ public:
+  explicit Elements(int64_t count, int32_t value = 0) : values_(static_cast<size_t>(count), value) {}
+
+  int64_t address() { return reinterpret_cast<int64_t>(values_.data()); }
+
+  // Not instrumented: another thread of this rank may have moved the data for MPI, in an order that only MPI knows of.
+  __attribute__((no_sanitize("thread"))) void expect(int32_t wanted, const char* what) {
+    const int32_t* value = values_.data();
+    for (const int32_t* end = value + values_.size(); value != end; value++) {
+      if (*value != wanted) {
+        die(std::string(what) + ": " + std::to_string(*value) + " instead of " + std::to_string(wanted));
+      }
+    }
+  }
+
+ private:
+  std::vector<int32_t> values_;
+};
+
+class Group {
+ public:
+  // Of all ranks. The options are those of jccl_mpi_create.
+  explicit Group(int tag, bool blocking = false, bool checked = false, bool trusted = false)
+      : rank(jccl_mpi_world_rank()), size(jccl_mpi_world_size()) {
+    std::vector<int> ranks(static_cast<size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    handle = good(jccl_mpi_create(ranks.data(), size, tag, blocking, checked, trusted), "create");
+  }
+
+  ~Group() { good(jccl_mpi_close(handle), "close"); }
+
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  // Waits for what was started; asks first every other time, as the engine does.
+  int64_t done(int64_t request, const char* what) {
+    if (good(request, what) == 0) {
+      return 0;
+    }
+    for (bool asks = request % 64 == 0; asks && good(jccl_mpi_test(handle, request), what) == 0;) {
+      std::this_thread::yield();
+    }
+    return good(jccl_mpi_await(handle, request), what);
+  }
+
+  const int rank;
+  const int size;
+  int64_t handle;
+};
+
+// Whether ranks compare what they do, and which way a message goes, is asked before any memory is touched.
+void largestCounts() {
+  constexpr int64_t kMost = INT64_MAX / 8;
+  for (int what = jccl::kBroadcast; what <= jccl::kAllToAll; what++) {
+    const std::vector<int64_t> counts(4, kMost);
+    const jccl::Call call{
+        static_cast<jccl::OperationKind>(what), nullptr, nullptr, kMost, jccl::kInt64, 0, 0, 0, counts.data(), counts.data()};
+    if (jccl::largestMessageOf(call, 4) < kMost || !jccl::isLong(kMost, jccl::kInt64)) {
+      die("operation " + std::to_string(what) + " of very many elements is taken for a short one");
+    }
+  }
+}
+
+void rootedCollectives(Group& g, int64_t count, Mode mode, int root) {
+  const int mine = g.rank + 1;
+  Elements data(count, mine);
+  g.done(jccl_mpi_broadcast(g.handle, data.address(), count, kInt32, root, mode), "broadcast");
+  data.expect(root + 1, "broadcast");
+  Elements input(count, mine);
+  Elements output(count);
+  g.done(
+      jccl_mpi_reduce(g.handle, input.address(), output.address(), count, kInt32, jccl::kMax, 1, root, mode), "reduce");
+  output.expect(g.rank == root ? g.size : 0, "reduce");
+  Elements all(count * g.size, mine);
+  g.done(jccl_mpi_gather(g.handle, input.address(), all.address(), count, kInt32, root, mode), "gather");
+  g.done(jccl_mpi_scatter(g.handle, all.address(), output.address(), count, kInt32, root, mode), "scatter");
+  output.expect(mine, "gather and scatter");
+}
+
+void symmetricCollectives(Group& g, int64_t count, Mode mode) {
+  const int sum = g.size * (g.size + 1) / 2;
+  const std::vector<int64_t> counts(static_cast<size_t>(g.size), count);
+  Elements one(count, g.rank + 1);
+  g.done(
+      jccl_mpi_all_reduce(g.handle, one.address(), one.address(), count, kInt32, jccl::kSum, 1, mode), "all_reduce");
+  one.expect(sum, "all_reduce");
+  Elements whole(count * g.size, g.rank + 1);
+  Elements other(count * g.size);
+  Elements part(count);
+  g.done(
+      jccl_mpi_reduce_scatter(g.handle, whole.address(), part.address(), count, kInt32, jccl::kBor, 1, mode),
+      "reduce_scatter");
+  g.done(
+      jccl_mpi_reduce_scatter_v(
+          g.handle, whole.address(), part.address(), counts.data(), kInt32, jccl::kSum, 1, mode),
+      "reduce_scatter_v");
+  part.expect(sum, "reduce_scatter_v");
+  g.done(jccl_mpi_all_gather(g.handle, part.address(), other.address(), count, kInt32, mode), "all_gather");
+  other.expect(sum, "all_gather");
+  g.done(jccl_mpi_all_gather_v(g.handle, part.address(), whole.address(), counts.data(), kInt32, mode), "all_gather_v");
+  whole.expect(sum, "all_gather_v");
+  Elements again(count * g.size);
+  g.done(jccl_mpi_all_to_all(g.handle, other.address(), again.address(), count, kInt32, mode), "all_to_all");
+  again.expect(sum, "all_to_all");
+  g.done(
+      jccl_mpi_all_to_all_v(g.handle, again.address(), whole.address(), counts.data(), counts.data(), kInt32, mode),
+      "all_to_all_v");
+  whole.expect(sum, "all_to_all_v");
+  g.done(jccl_mpi_barrier(g.handle, mode), "barrier");
+}
+
+// An average is divided, and scaled input kept, by the shim itself.
+void averages(Group& g, int64_t count, Mode mode) {
+  constexpr int32_t kTwo = 0x40000000;  // the bits of 2.0f, whose average it is too
+  Elements in(count * g.size, kTwo);
+  Elements out(count);
+  g.done(
+      jccl_mpi_all_reduce(g.handle, in.address(), out.address(), count, jccl::kFloat32, jccl::kAvg, 1, mode), "average");
+  out.expect(kTwo, "average");
+  g.done(
+      jccl_mpi_reduce_scatter(
+          g.handle, in.address(), out.address(), count, jccl::kFloat32, jccl::kPremulSum, 1.0 / g.size, mode),
+      "scaled sum");
+  out.expect(kTwo, "scaled sum");
+}
+
+void collectives(Group& g) {
+  for (const int64_t count : {1, 700, 5000}) {
+    for (const Mode mode : {jccl::kBlocking, jccl::kNonblocking}) {
+      symmetricCollectives(g, count, mode);
+      averages(g, count, mode);
+      for (int root = 0; root < g.size; root++) {
+        rootedCollectives(g, count, mode, root);
+      }
+    }
+  }
+}
+
+// Several under way, which end in the order in which they began.
+void manyAtOnce(Group& g) {
+  constexpr int kMany = 20;
+  std::vector<Elements> data;
+  std::vector<int64_t> requests;
+  data.reserve(kMany);
+  for (int i = 0; i < kMany; i++) {
+    const int64_t count = i % 3 == 0 ? 5000 : 3;
+    data.emplace_back(count, i);
+    requests.push_back(jccl_mpi_all_reduce(
+        g.handle, data.back().address(), data.back().address(), count, kInt32, jccl::kSum, 1, jccl::kNonblocking));
+  }
+  for (int i = 0; i < kMany; i++) {
+    g.done(requests[static_cast<size_t>(i)], "all_reduce");
+    data[static_cast<size_t>(i)].expect(i * g.size, "all_reduce");
+  }
+}
+
+// Each rank sends to the next and receives from any, or from the one before.
+void messages(Group& g, int rounds) {
+  const int next = (g.rank + 1) % g.size;
+  const int previous = (g.rank + g.size - 1) % g.size;
+  for (int round = 0; round < rounds; round++) {
+    const int64_t count = round % 5 == 0 ? 20000 : 10;
+    Elements out(count, round);
+    Elements in(count);
+    const int64_t received = jccl_mpi_recv(
+        g.handle, in.address(), count, kInt32, round % 3 == 0 ? -1 : previous, round, jccl::kNonblocking);
+    const int64_t sent = jccl_mpi_send(g.handle, out.address(), count, kInt32, next, round, jccl::kNonblocking);
+    if (g.done(received, "recv") != previous + 1) {
+      die("recv: another sender");
+    }
+    g.done(sent, "send");
+    in.expect(round, "message");
+  }
+}
+
+void everything(Group& g) {
+  std::thread beside([&] { messages(g, 30); });
+  collectives(g);
+  manyAtOnce(g);
+  beside.join();
+}
+
+// A rank's group is aborted while it waits for a message that never comes.
+void endSuddenly(int tag) {
+  Group g(tag);
+  Elements in(10);
+  std::atomic<bool> waits{false};
+  std::thread aborts([&] {
+    while (!waits) {
+      std::this_thread::yield();
+    }
+    jccl_mpi_abort(g.handle);
+  });
+  const int64_t request =
+      good(jccl_mpi_recv(g.handle, in.address(), 10, kInt32, -1, 7, jccl::kNonblocking), "recv");
+  waits = true;
+  if (jccl_mpi_await(g.handle, request) != -jccl::kAborted) {
+    die("an aborted receive did not say so");
+  }
+  aborts.join();
+  if (jccl_mpi_barrier(g.handle, jccl::kBlocking) != -jccl::kAborted) {
+    die("an aborted group went on");
+  }
+}
+
+}  // namespace
+
+// Plugins that are unloaded would be addresses without a name to the leak detection.
+extern "C" int dlclose(void*) { return 0; }
+
+int main(int, char** arguments) {
+  const std::string variant = arguments[1];
+  largestCounts();
+  good(jccl_mpi_init(4), "init");
+  if (variant == "parts") {
+    jccl_mpi_set_largest_call(3000);
+  }
+  if (variant == "progress") {
+    good(jccl_mpi_start_progress(), "start_progress");
+  }
+  int tag = 0;
+  {
+    Group plain(tag++);
+    everything(plain);
+    Group blocking(tag++, true);
+    everything(blocking);
+    Group checked(tag++, false, true);
+    everything(checked);
+    Group checkedAndBlocking(tag++, true, true);
+    everything(checkedAndBlocking);
+    Group trusted(tag++, false, false, true);
+    everything(trusted);
+  }
+  for (int i = 0; i < 20; i++) {
+    Group g(tag++);
+    symmetricCollectives(g, 100, jccl::kNonblocking);
+  }
+  for (int i = 0; i < 5; i++) {
+    endSuddenly(tag++);
+  }
+  jccl_mpi_exit();
+  std::puts("ok");
+  return 0;
+}

@@ -159,7 +159,7 @@ MPI_Datatype Communicator::wholeParts(Operation& o, int64_t count, int type) {
 
 void Communicator::gather(Operation& o, const Call& c) {
   const void* from = rank_ == c.root && c.in == at(c.out, rank_ * c.count, c.type) ? MPI_IN_PLACE : c.in;
-  if (owned_ && isLarge(c.count * size_, c.type)) {
+  if (owned_ && isLarge(WideCount{c.count} * size_, c.type)) {
     const auto part = wholeParts(o, c.count, c.type);
     issue(
         o, "MPI_Gatherv", MPI_Gatherv, MPI_Igatherv, from, 1, part, c.out, o.receiveCounts.data(),
@@ -173,7 +173,7 @@ void Communicator::gather(Operation& o, const Call& c) {
 // MPICH 4.0.2 crashes in MPI_Scatter when all parts together have 2 GiB.
 void Communicator::scatter(Operation& o, const Call& c) {
   void* to = rank_ == c.root && c.out == at(c.in, rank_ * c.count, c.type) ? MPI_IN_PLACE : c.out;
-  if (owned_ && isLarge(c.count * size_, c.type)) {
+  if (owned_ && isLarge(WideCount{c.count} * size_, c.type)) {
     const auto part = wholeParts(o, c.count, c.type);
     issue(
         o, "MPI_Scatterv", MPI_Scatterv, MPI_Iscatterv, c.in, o.receiveCounts.data(), o.receivePlaces.data(), part, to,
@@ -185,7 +185,7 @@ void Communicator::scatter(Operation& o, const Call& c) {
 }
 
 void Communicator::reduceScatter(Operation& o, const Call& c) {
-  if (isLarge(owned_ ? c.count * size_ : c.count, c.type)) {
+  if (isLarge(owned_ ? WideCount{c.count} * size_ : c.count, c.type)) {
     const std::vector<int64_t> counts(static_cast<size_t>(size_), c.count);
     Call parts = c;
     parts.inCounts = counts.data();
@@ -287,9 +287,16 @@ bool Communicator::startMatchedReceive(Operation& o) {
   }
   MPI_Count bytes = 0;
   check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
-  const bool fits = bytes <= o.expected * static_cast<int64_t>(elementSizeOf(o.type));
+  const bool fits = bytes <= WideCount{o.expected} * elementSizeOf(o.type);
   if (!fits) {
-    o.scratch.resize(static_cast<size_t>(bytes));
+    try {
+      o.scratch.resize(static_cast<size_t>(bytes));
+    } catch (const std::exception&) {
+      // Its sender keeps it until the group is given up there too.
+      throw Failure(
+          kMismatch, "the message from rank " + std::to_string(status.MPI_SOURCE) + " has " + std::to_string(bytes) +
+                         " bytes, not " + std::to_string(o.expected) + " elements, and more than there is memory for");
+    }
   }
   const auto e = fits ? elements(o, o.expected, o.type) : elements(o, bytes, kInt8);
   const int code = MPI_Imrecv(fits ? o.data : o.scratch.data(), e.count, e.type, &message, o.next());

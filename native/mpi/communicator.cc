@@ -160,7 +160,8 @@ int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
 int64_t Communicator::collective(Mode mode, const Call& call) {
   traffic_.collective(signatureOf(call, size_));
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
-  const bool compared = comparisons_ != MPI_COMM_NULL && (options_.checked || largestMessageOf(call, size_) > kSentEagerly);
+  const bool compared =
+      comparisons_ != MPI_COMM_NULL && (options_.checked || largestMessageOf(call, size_) > kSentEagerly);
   Operation* operation = mode == kBlocking ? operations_.takeWaitedFor() : operations_.take();
   return run(mode, operation, [&](Operation& o) {
     if (o.blocking && !options_.checked) {
@@ -256,6 +257,9 @@ bool Communicator::issueIfReady(Operation& operation) {
     }
   } catch (const Failure& failure) {
     operation.failure = std::make_unique<Failure>(failure);
+  } catch (const std::exception& failure) {
+    // Its own, and not that of the operation which brings it forward.
+    operation.failure = std::make_unique<Failure>(kInternal, failure.what());
   }
   return true;
 }

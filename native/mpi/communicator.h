@@ -34,7 +34,7 @@ constexpr bool kOverruns = false;
 // Bytes of a message that no transport of such a library fetches or puts: 4 KB with its header, on shared memory.
 constexpr int64_t kSentEagerly = 3 * 1024;
 
-inline bool isLong(int64_t count, int type) { return count * static_cast<int64_t>(elementSizeOf(type)) > kSentEagerly; }
+inline bool isLong(WideCount count, int type) { return count * elementSizeOf(type) > kSentEagerly; }
 
 class Communicator {
  public:
@@ -116,7 +116,7 @@ class Communicator {
   void allToAllV(Operation& o, const Call& c);
 
   int64_t mostOfOneCall(int type) const;
-  bool isLarge(int64_t count, int type) const { return count > mostOfOneCall(type); }
+  bool isLarge(WideCount count, int type) const { return count > mostOfOneCall(type); }
   template <typename Move>
   void inParts(int64_t count, int type, Move&& move) const;
   Elements elements(Operation& o, int64_t count, int type);

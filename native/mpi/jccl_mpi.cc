@@ -153,15 +153,19 @@ int jccl_mpi_init(int local_ranks) noexcept {
 }
 
 int jccl_mpi_world_rank() noexcept {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
+  return guarded<int>([] {
+    int rank = 0;
+    jccl::check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    return rank;
+  });
 }
 
 int jccl_mpi_world_size() noexcept {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
+  return guarded<int>([] {
+    int size = 0;
+    jccl::check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+    return size;
+  });
 }
 
 int jccl_mpi_world_broadcast(signed char* bytes, int length, int64_t timeout_millis) noexcept {
@@ -297,12 +301,16 @@ int64_t jccl_mpi_all_to_all_v(
 
 int64_t jccl_mpi_send(
     int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept {
-  return guarded<int64_t>([&] { return communicator(handle).send(static_cast<Mode>(mode), memory(data), count, type, peer, tag); });
+  return guarded<int64_t>([&] {
+    return communicator(handle).send(static_cast<Mode>(mode), memory(data), count, type, peer, tag);
+  });
 }
 
 int64_t jccl_mpi_recv(
     int64_t handle, int64_t data, int64_t count, int type, int peer, int tag, int64_t mode) noexcept {
-  return guarded<int64_t>([&] { return communicator(handle).receive(static_cast<Mode>(mode), memory(data), count, type, peer, tag); });
+  return guarded<int64_t>([&] {
+    return communicator(handle).receive(static_cast<Mode>(mode), memory(data), count, type, peer, tag);
+  });
 }
 
 int jccl_mpi_test(int64_t handle, int64_t request) noexcept {

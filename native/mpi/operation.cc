@@ -22,8 +22,8 @@ uint64_t signatureOf(const Call& call, int size) {
   return hash;
 }
 
-int64_t largestMessageOf(const Call& call, int size) {
-  const auto bytes = static_cast<int64_t>(elementSizeOf(call.type));
+WideCount largestMessageOf(const Call& call, int size) {
+  const WideCount bytes = elementSizeOf(call.type);
   switch (call.what) {
     case kBarrier:
       return 0;
@@ -32,9 +32,9 @@ int64_t largestMessageOf(const Call& call, int size) {
     case kReduce:
       return call.count * bytes;
     case kAllGatherV:
-      return std::accumulate(call.outCounts, call.outCounts + size, int64_t{0}) * bytes;
+      return std::accumulate(call.outCounts, call.outCounts + size, WideCount{0}) * bytes;
     case kReduceScatterV:
-      return std::accumulate(call.inCounts, call.inCounts + size, int64_t{0}) * bytes;
+      return std::accumulate(call.inCounts, call.inCounts + size, WideCount{0}) * bytes;
     case kAllToAllV:
       return std::numeric_limits<int64_t>::max();
     default:

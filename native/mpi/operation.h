@@ -33,9 +33,12 @@ struct Call {
 // A hash of what must be equal on all ranks.
 uint64_t signatureOf(const Call& call, int size);
 
+// Holds the product of any count, the size of an element and a number of ranks.
+using WideCount = __int128;
+
 // At least the bytes of the largest message that this rank may send for it; equal on all ranks. In an all_to_all of
 // different parts ranks do not know one another's, so that is without limit.
-int64_t largestMessageOf(const Call& call, int size);
+WideCount largestMessageOf(const Call& call, int size);
 
 // Reused, so that vectors keep their memory.
 struct Operation {

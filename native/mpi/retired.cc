@@ -1,5 +1,7 @@
 #include "retired.h"
 
+#include <cstdio>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -139,7 +141,15 @@ bool reapRetired() {
     Retired* each = known.all[i];
     known.all[i] = known.all.back();
     known.all.pop_back();
-    if (each->advance()) {  // one that fails is forgotten, and so kept
+    bool done = false;
+    try {
+      done = each->advance();
+    } catch (const std::exception& failure) {
+      // Forgotten, and so kept. Whoever is here forms or closes another group, which has nothing to do with it.
+      std::fprintf(stderr, "jccl: the communicator of a closed group is kept: %s\n", failure.what());
+      continue;
+    }
+    if (done) {
       delete each;
     } else {
       known.all.push_back(each);

@@ -39,7 +39,8 @@ class Traffic {
 // belongs to it, or MPI_COMM_NULL. Does not wait for the others.
 void retire(MPI_Comm comm, MPI_Comm comparisons, const Traffic& traffic);
 
-// Frees what all members have retired. Returns whether none is left that waits for others.
+// Frees what all members have retired; what the library will not free is told on stderr, and kept. Returns whether none is
+// left that waits for others.
 bool reapRetired();
 
 // The tag with which members talk about it; users' tags are smaller.

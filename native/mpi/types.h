@@ -21,6 +21,7 @@ inline int64_t largestCall = int64_t{1} << 30;
 
 // How many types a tag tells apart where messages are checked.
 constexpr int kCheckedTags = 16;
+static_assert(kDataTypes <= kCheckedTags, "messages of each data type have a tag of their own");
 
 // The predefined type that has as many bytes; the 16-bit floats and bool go as unsigned integers.
 MPI_Datatype datatypeOf(int type);

@@ -1,6 +1,6 @@
 // For tests, loaded before an MPI library: calls of MPI_Comm_dup fail from the one numbered FAIL_COMM_DUP_FROM on, up to
-// the one before FAIL_COMM_DUP_TO, and MPI_Cancel fails where FAIL_CANCEL is set. Handles are as wide as a register in
-// every family, or narrower.
+// the one before FAIL_COMM_DUP_TO, and MPI_Cancel, MPI_Comm_free and MPI_Comm_rank fail where FAIL_CANCEL, FAIL_COMM_FREE
+// and FAIL_COMM_RANK are set. Handles are as wide as a register in every family, or narrower.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -36,5 +36,13 @@ __attribute__((visibility("default"))) int MPI_Comm_dup(void* comm, void* made) 
 
 __attribute__((visibility("default"))) int MPI_Cancel(void* request) {
   return numberOf("FAIL_CANCEL") != 0 ? kOther : original<int(void*)>("PMPI_Cancel")(request);
+}
+
+__attribute__((visibility("default"))) int MPI_Comm_free(void* comm) {
+  return numberOf("FAIL_COMM_FREE") != 0 ? kOther : original<int(void*)>("PMPI_Comm_free")(comm);
+}
+
+__attribute__((visibility("default"))) int MPI_Comm_rank(void* comm, int* rank) {
+  return numberOf("FAIL_COMM_RANK") != 0 ? kOther : original<int(void*, int*)>("PMPI_Comm_rank")(comm, rank);
 }
 }

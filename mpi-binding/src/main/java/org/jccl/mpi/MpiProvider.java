@@ -85,24 +85,28 @@ public final class MpiProvider implements BackendProvider {
     @Override
     public Optional<World> world(Optional<BackendOptions> options) {
         initialise();
-        int size = MpiNative.worldSize();
+        int size = answered(MpiNative.worldSize());
         if (size == 1) {
             LAUNCHER.requireAlone(library());
         }
         boolean shared = options(options).sharedWorld();
         return Optional.of(
                 new World(
-                        MpiNative.worldRank(),
+                        answered(MpiNative.worldRank()),
                         size,
                         LAUNCHER.localRank(),
                         shared ? Optional.empty() : Optional.of(MpiProvider::broadcast)));
     }
 
     private static void broadcast(byte[] bytes, Duration timeout) {
-        int status = MpiNative.worldBroadcast(bytes, bytes.length, timeout.toMillis());
-        if (status < 0) {
-            throw MpiFailures.of(-status);
+        answered(MpiNative.worldBroadcast(bytes, bytes.length, timeout.toMillis()));
+    }
+
+    private static int answered(int result) {
+        if (result < 0) {
+            throw MpiFailures.of(-result);
         }
+        return result;
     }
 
     private String library() {
@@ -118,11 +122,7 @@ public final class MpiProvider implements BackendProvider {
             return;
         }
         LAUNCHER.requireProcessManager(library());
-        int status = MpiNative.init(LAUNCHER.localSize());
-        if (status < 0) {
-            throw MpiFailures.of(-status);
-        }
-        if (status == MpiNative.INITIALISED_NOW) {
+        if (answered(MpiNative.init(LAUNCHER.localSize())) == MpiNative.INITIALISED_NOW) {
             Runtime.getRuntime().addShutdownHook(new Thread(MpiNative::exit, "jccl-mpi-finalize"));
         }
         initialised = true;
@@ -155,10 +155,7 @@ public final class MpiProvider implements BackendProvider {
         }
         MpiOptions options = options(config.options());
         if (options.progressThread()) {
-            int status = MpiNative.startProgress();
-            if (status < 0) {
-                throw MpiFailures.of(-status);
-            }
+            answered(MpiNative.startProgress());
         }
         return MpiCommunicator.connect(config, options, context);
     }

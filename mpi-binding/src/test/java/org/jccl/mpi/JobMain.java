@@ -41,6 +41,7 @@ final class JobMain {
             case "library" -> print("library " + new MpiProvider().availability());
             case "null" -> dereferenceNull();
             case "truncated" -> truncate();
+            case "endless" -> receiveMoreThanThereIsMemory();
             case "killed" -> die();
             case "threads" -> joinTwice();
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
@@ -51,6 +52,7 @@ final class JobMain {
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
             case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
+            case "regrouped" -> makeGroupsInTurn(20);
             case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -189,6 +191,31 @@ final class JobMain {
         }
     }
 
+    /** The receiver, who expects a few kilobytes, waits in another group when it comes. */
+    private static void receiveMoreThanThereIsMemory() {
+        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(5));
+                ProcessGroup other = world.newGroup(List.of(0, 1)).orElseThrow()) {
+            Tensor memory = ints(MANY, 3);
+            if (world.rank() == 0) {
+                Tensor endless =
+                        Tensor.of(memory.address(), 1L << 50, DataType.INT8, Device.CPU, memory);
+                world.send(endless, 1);
+                other.sync().send(ints(1, 5), 1);
+            } else {
+                Work message = world.recv(memory, 0);
+                Tensor small = ints(1, 0);
+                other.sync().recv(small, 0);
+                print("other group: " + value(small));
+                try {
+                    message.await();
+                } catch (JcclException e) {
+                    print(e.getClass().getSimpleName() + ": " + e.getMessage());
+                }
+            }
+            endTogether(other);
+        }
+    }
+
     /**
      * Operations in which rank 0 expects less than rank 1 sends. What lies behind rank 0's elements
      * must stay as it is.
@@ -268,6 +295,17 @@ final class JobMain {
     private static void endTogether(ProcessGroup world) {
         world.monitoredBarrier(Duration.ofSeconds(60), true);
         LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+    }
+
+    private static void makeGroupsInTurn(int times) {
+        try (ProcessGroup world = join(MpiOptions.defaults())) {
+            for (int i = 0; i < times; i++) {
+                ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow();
+                group.sync().allReduce(ints(1, 1), ReduceOp.SUM);
+                group.close();
+            }
+            print("rank " + world.rank() + " made them");
+        }
     }
 
     /** The library refuses what is needed for the first groups. */

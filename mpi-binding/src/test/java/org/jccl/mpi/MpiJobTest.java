@@ -112,6 +112,17 @@ class MpiJobTest {
                 .contains("MismatchException: group 'world', rank 1, operation 0 recv(int32 x 2");
     }
 
+    /** MPICH takes what fits by itself. */
+    @ParameterizedTest
+    @EnumSource(names = "OPEN_MPI")
+    void aMessageThatIsLargerThanMemoryIsAMismatchOfItsOwnGroup(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "endless");
+        assertThat(outcome.output())
+                .contains("other group: 5")
+                .contains("MismatchException: group 'world', rank 1, operation 0 recv(int32 x");
+    }
+
     /**
      * Open MPI by itself writes past the end of the shorter side's memory. Of 400 bytes ranks do
      * not compare what they do, of 8000 they do. Either rank may notice first; the other one then
@@ -192,6 +203,27 @@ class MpiJobTest {
                 .contains("rank 0: sum 3", "rank 1: sum 3", "MPI_Comm_dup")
                 .doesNotContain("made");
         assertThat(outcome.code()).as(outcome.output()).isZero();
+    }
+
+    /** Ranks that believed to be the same one would all serve stores. */
+    @ParameterizedTest
+    @EnumSource
+    void aRankThatIsNotToldWhichOneItIsSaysSo(Mpirun mpirun, @TempDir Path directory)
+            throws Exception {
+        List<String> failures = List.of("FAIL_COMM_RANK=1");
+        Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "sum");
+        assertThat(outcome.output())
+                .contains("NativeException: MPI failed with code 6: MPI: MPI_Comm_rank")
+                .doesNotContain("of 2: sum");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aClosedGroupThatCanNotBeFreedIsNoFailureOfTheNextOne(
+            Mpirun mpirun, @TempDir Path directory) throws Exception {
+        List<String> failures = List.of("FAIL_COMM_FREE=1");
+        Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "regrouped");
+        assertThat(outcome.output()).contains("rank 0 made them", "rank 1 made them");
     }
 
     @ParameterizedTest

@@ -1,39 +1,17 @@
 package org.jccl.gloo;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jccl.DataType;
-import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
-import org.jccl.Interop;
 import org.jccl.JcclException;
-import org.jccl.MismatchException;
-import org.jccl.NativeException;
-import org.jccl.OperationTimeoutException;
-import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.spi.Capabilities;
-import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.Durations;
 import org.jccl.spi.HostCommunicator;
-import org.jccl.spi.NativeStatus;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.RefusedOperationException;
 
 /** One rank's end of a group in libgloo. Each operation is one native call with primitives. */
 final class GlooCommunicator implements HostCommunicator {
-
-    private static final Duration LONGEST = Duration.ofHours(24);
-    private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
-
-    /** How the shim begins when it knows who was lost. */
-    private static final Pattern LOST_RANK = Pattern.compile("^gloo: lost rank (\\d{1,9}):");
-
-    private static final int MESSAGE_BYTES = 4096;
 
     private static final Capabilities WITH_TORCH =
             Capabilities.ALL
@@ -46,28 +24,11 @@ final class GlooCommunicator implements HostCommunicator {
     private final Duration timeout;
     private final boolean torch;
 
-    private GlooCommunicator(long handle, Duration timeout, boolean torch) {
+    /** Takes the native one over. */
+    GlooCommunicator(long handle, Duration timeout, boolean torch) {
         this.handle = handle;
         this.timeout = timeout;
         this.torch = torch;
-    }
-
-    static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
-        Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
-        // The engine's deadline comes first: its message says where the other ranks are.
-        long millis = timeout.plus(ENGINE_FIRST).toMillis();
-        boolean torch = config.interop() != Interop.NONE;
-        long handle = GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0);
-        GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
-        try {
-            if (config.size() > 1) {
-                new Rendezvous(config, timeout, communicator).connect(whenChosen);
-            }
-            return communicator;
-        } catch (RuntimeException | Error e) {
-            communicator.close();
-            throw e;
-        }
     }
 
     void listen(String address) {
@@ -265,42 +226,7 @@ final class GlooCommunicator implements HostCommunicator {
         }
     }
 
-    /** The rank that the shim names, or -1. */
-    private static int lostRank(String message) {
-        Matcher named = LOST_RANK.matcher(message);
-        return named.find() ? Integer.parseInt(named.group(1)) : -1;
-    }
-
     private JcclException failure(int status) {
-        byte[] text = new byte[MESSAGE_BYTES];
-        int length = GlooNative.message(handle, text, text.length);
-        String message = "gloo: " + new String(text, 0, length, StandardCharsets.UTF_8);
-        FailureContext context = FailureContext.NONE; // the engine knows better
-        return switch (NativeStatus.of(status)) {
-            case TIMEOUT ->
-                    new OperationTimeoutException(
-                            context,
-                            message
-                                    + " within "
-                                    + Durations.text(timeout)
-                                    + "; a rank is late, gone, or sends and receives something"
-                                    + " else: look at its log, or raise the group's timeout");
-            case PEER_LOST ->
-                    new PeerLostException(
-                            context,
-                            message
-                                    + "; look at that rank's log, close the group and build a new"
-                                    + " one on the ranks that are left",
-                            lostRank(message));
-            case INVALID -> new UsageException(context, message);
-            case ABORTED -> new GroupAbortedException(context, message);
-            case MISMATCH ->
-                    new MismatchException(
-                            context,
-                            message
-                                    + "; make every rank issue the same operations in the same"
-                                    + " order with the same arguments");
-            case OK, INTERNAL -> new NativeException(context, "libgloo", status, message);
-        };
+        return GlooErrors.of(status, handle, timeout);
     }
 }

@@ -1,7 +1,7 @@
 package org.jccl.hccl;
 
 /**
- * The functions of the ACL runtime, bound by {@link CannLibraries}. Handles, addresses and {@code
+ * The functions of the ACL runtime, bound by {@link HcclLibraries}. Handles, addresses and {@code
  * size_t} are {@code long}; enums and 32-bit numbers are {@code int}. All but {@link
  * #aclGetRecentErrMsg} and {@link #aclrtGetSocName} answer an error code. One that the loaded
  * library lacks answers {@link #NOT_SUPPORTED}; what has no version here is in 7.0.

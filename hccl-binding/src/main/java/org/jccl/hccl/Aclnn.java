@@ -2,7 +2,7 @@ package org.jccl.hccl;
 
 /**
  * The two element-wise operators of CANN that reductions need beside HCCL, bound by {@link
- * CannLibraries}. Each is prepared by its {@code ...GetWorkspaceSize} and then enqueued; preparing
+ * HcclLibraries}. Each is prepared by its {@code ...GetWorkspaceSize} and then enqueued; preparing
  * makes an executor, which enqueueing uses up. One that the host lacks answers {@link
  * Acl#NOT_SUPPORTED}.
  */

@@ -10,12 +10,12 @@ import org.jccl.spi.DeviceRuntime;
  */
 final class CannRuntime implements DeviceRuntime {
 
-    private final CannLibraries libraries;
+    private final HcclLibraries libraries;
     private final ThreadScratch scratch = new ThreadScratch();
     private final CurrentDevice current = new CurrentDevice();
     private final Events events;
 
-    CannRuntime(CannLibraries libraries) {
+    CannRuntime(HcclLibraries libraries) {
         this.libraries = libraries;
         this.events =
                 libraries.has("aclrtCreateEventExWithFlag")

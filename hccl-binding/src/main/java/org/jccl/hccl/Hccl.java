@@ -1,7 +1,7 @@
 package org.jccl.hccl;
 
 /**
- * HCCL's functions, bound by {@link CannLibraries}. Handles, addresses, {@code size_t} and {@code
+ * HCCL's functions, bound by {@link HcclLibraries}. Handles, addresses, {@code size_t} and {@code
  * uint64_t} are {@code long}; enums and {@code uint32_t} are {@code int}. All but {@link
  * #HcclGetErrorString} and {@link #HcclGetCommConfigCapability} answer a result code. One that the
  * loaded library lacks answers {@link #NOT_SUPPORT}; most of what has no version here is in 7.0.

@@ -28,7 +28,7 @@ final class HcclCommunicator implements StreamCommunicator {
     private final int size;
     private final int device;
     private final Chip chip;
-    private final CannLibraries libraries;
+    private final HcclLibraries libraries;
     private final DeviceScratch scratch;
     private final Reductions reductions;
     private final Messages messages = new Messages();
@@ -66,7 +66,7 @@ final class HcclCommunicator implements StreamCommunicator {
     HcclCommunicator(
             long communicator,
             CommunicatorConfig config,
-            CannLibraries libraries,
+            HcclLibraries libraries,
             HcclCommunicator world,
             int[] worldRanks) {
         this.rank = config.rank();

@@ -40,7 +40,7 @@ final class HcclConnector {
     private static final int DETERMINISM_MINOR = 2;
 
     private final CommunicatorConfig config;
-    private final CannLibraries libraries;
+    private final HcclLibraries libraries;
     private final HcclOptions options;
 
     /** The handle that HCCL answers. */
@@ -49,14 +49,14 @@ final class HcclConnector {
     private boolean abandoned;
     private boolean connected;
 
-    private HcclConnector(CommunicatorConfig config, CannLibraries libraries) {
+    private HcclConnector(CommunicatorConfig config, HcclLibraries libraries) {
         this.config = config;
         this.libraries = libraries;
         this.options = config.options(HcclOptions.class).orElseGet(HcclOptions::defaults);
         communicator.clear();
     }
 
-    static HcclCommunicator connect(CommunicatorConfig config, CannLibraries libraries) {
+    static HcclCommunicator connect(CommunicatorConfig config, HcclLibraries libraries) {
         return config.join(
                 "hccl",
                 List.of(ROOT_INFO_KEY, VERSION_KEY),

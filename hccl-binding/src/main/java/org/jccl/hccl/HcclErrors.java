@@ -51,7 +51,7 @@ final class HcclErrors {
     }
 
     private static String describe(int code) {
-        if (CannLibraries.get().has("HcclGetErrorString")) {
+        if (HcclLibraries.get().has("HcclGetErrorString")) {
             long text = Hccl.HcclGetErrorString(code);
             if (text != 0) {
                 return name(code)

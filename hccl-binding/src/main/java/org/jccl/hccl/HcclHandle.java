@@ -3,20 +3,16 @@ package org.jccl.hccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
-import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
+import org.jccl.spi.CommunicatorHandle;
 
 /**
- * Lifetime of a native communicator: one thread inside at a time, destroyed exactly once. HCCL has
- * no abort: what a device has begun ends with its peers or when HCCL's execution timeout is over.
+ * Lifetime of an HcclComm. HCCL has no abort: what a device has begun ends with its peers or when
+ * HCCL's execution timeout is over.
  */
-final class HcclHandle {
+final class HcclHandle extends CommunicatorHandle {
 
     private static final System.Logger LOG = System.getLogger(HcclHandle.class.getName());
 
@@ -28,33 +24,23 @@ final class HcclHandle {
 
     private static final long RETRY_NANOS = 1_000_000;
 
-    private enum State {
-        OPEN,
-        ABORTED,
-        CLOSED
-    }
-
     private final long communicator;
-    private final String name;
     private final int device;
     private final CannRuntime runtime;
     private final Duration grace;
-    private final ReentrantLock turns = new ReentrantLock();
     private final HcclCalls calls;
     private final Memory asynchronous = new Memory(Integer.BYTES);
     private boolean asksForErrors;
-    private volatile State state = State.OPEN;
-    private BoundedCall abort;
 
     HcclHandle(
             long communicator,
             String name,
             int size,
             int device,
-            CannLibraries libraries,
+            HcclLibraries libraries,
             Duration grace) {
+        super("HCCL", name, PATIENCE);
         this.communicator = communicator;
-        this.name = name;
         this.device = device;
         this.grace = grace;
         this.runtime = libraries.runtime();
@@ -76,20 +62,12 @@ final class HcclHandle {
 
     /** Lets the calling thread in, alone, until {@link #leave}. */
     void enter() {
-        turns.lock();
-        if (state != State.OPEN) {
-            turns.unlock();
-            throw aborted();
-        }
-    }
-
-    void leave() {
-        turns.unlock();
+        takeTurn();
     }
 
     /** The native communicator, to make others from it. */
     long address() {
-        if (state != State.OPEN) {
+        if (!isOpen()) {
             throw aborted();
         }
         return communicator;
@@ -97,17 +75,12 @@ final class HcclHandle {
 
     /** What a result of the thread inside means. */
     JcclException failure(int code, String call) {
-        return state == State.OPEN ? HcclErrors.of(code, call) : aborted();
-    }
-
-    private static GroupAbortedException aborted() {
-        return new GroupAbortedException(
-                FailureContext.NONE, "the HCCL communicator was aborted or closed");
+        return isOpen() ? HcclErrors.of(code, call) : aborted();
     }
 
     /** What HCCL noticed by itself, or null. Safe beside a call. */
     synchronized JcclException asynchronousError() {
-        if (state != State.OPEN || !asksForErrors) {
+        if (!isOpen() || !asksForErrors) {
             return null;
         }
         // Some devices' code answers success and writes nothing.
@@ -119,7 +92,7 @@ final class HcclHandle {
                     System.Logger.Level.WARNING,
                     "group {0}: HCCL can not be asked for errors, so a peer that is lost shows at"
                             + " the deadline only: {1}",
-                    name,
+                    group(),
                     HcclErrors.of(code, "HcclGetCommAsyncError").reason());
             return null;
         }
@@ -127,77 +100,46 @@ final class HcclHandle {
         return noticed == Hccl.SUCCESS ? null : HcclErrors.of(noticed, "asynchronous error");
     }
 
-    /** Destroys it on a thread of its own, since that can block while a device waits for peers. */
-    synchronized void abort() {
-        if (state == State.OPEN) {
-            state = State.ABORTED;
-            abort = BoundedCall.start("jccl-hccl-abort-" + name, this::destroy);
-        }
+    @Override
+    protected void endInOrder() {
+        synchronizeDevice();
+        endNow();
     }
 
-    /**
-     * Destroys the communicator, or waits for the abort that was begun.
-     *
-     * @return true when it is gone; otherwise it was left behind
-     */
-    boolean close() {
-        boolean inOrder;
-        synchronized (this) {
-            inOrder = state == State.OPEN;
-            if (inOrder) {
-                state = State.CLOSED;
-            }
-        }
-        try {
-            boolean gone =
-                    inOrder
-                            ? BoundedCall.run(
-                                    "jccl-hccl-close-" + name,
-                                    () -> {
-                                        synchronizeDevice();
-                                        destroy();
-                                    },
-                                    PATIENCE)
-                            : abort == null || abort.await(PATIENCE);
-            if (gone) {
-                runtime.setDevice(device);
-                calls.free();
-                asynchronous.close();
-                return true;
-            }
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "group {0}: its HCCL communicator is left behind: an operation still waits for"
-                            + " its peers, until HCCL_EXEC_TIMEOUT is over or the process ends",
-                    name);
-        } catch (JcclException e) {
-            LOG.log(System.Logger.Level.WARNING, "group " + name + " did not close well", e);
-        }
-        return false;
+    @Override
+    protected void free() {
+        runtime.setDevice(device);
+        calls.free();
+        asynchronous.close();
+    }
+
+    @Override
+    protected String leftBehind(boolean inOrder) {
+        return "is left behind: an operation still waits for its peers, until HCCL_EXEC_TIMEOUT is"
+                + " over or the process ends";
     }
 
     /** Operations on the callers' own streams have no end event, and HCCL wants them over. */
     private void synchronizeDevice() {
         runtime.setDevice(device);
         CleanUp.run(
-                "group " + name,
+                "group " + group(),
                 () -> CannErrors.check(Acl.aclrtSynchronizeDevice(), "aclrtSynchronizeDevice"));
     }
 
     /**
-     * HCCL asks to try again while it sees a call inside. A thread that has the turn may be on its
-     * way there, which only the turn tells.
+     * Destroys it, which can block while a device waits for peers. HCCL asks to try again while it
+     * sees a call inside; a thread that has the turn may be on its way there, which only the turn
+     * tells.
      */
-    private void destroy() {
-        boolean alone = false;
+    @Override
+    protected void endNow() {
+        boolean alone = tryTurn(grace);
         try {
-            alone = turns.tryLock(grace.toNanos(), TimeUnit.NANOSECONDS);
             destroyNow();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("nobody interrupts this thread", e);
         } finally {
             if (alone) {
-                turns.unlock();
+                leave();
             }
         }
     }

@@ -33,7 +33,7 @@ public final class HcclProvider implements BackendProvider {
 
     @Override
     public Availability availability() {
-        return CannLibraries.get().availability();
+        return HcclLibraries.get().availability();
     }
 
     /**
@@ -44,7 +44,7 @@ public final class HcclProvider implements BackendProvider {
     @Override
     public DeviceRuntime deviceRuntime(String deviceType) {
         requireAvailable();
-        return CannLibraries.get().runtime();
+        return HcclLibraries.get().runtime();
     }
 
     /**
@@ -55,6 +55,6 @@ public final class HcclProvider implements BackendProvider {
     @Override
     public StreamCommunicator create(CommunicatorConfig config) {
         requireAvailable();
-        return HcclConnector.connect(config, CannLibraries.get());
+        return HcclConnector.connect(config, HcclLibraries.get());
     }
 }

@@ -41,7 +41,7 @@ final class RankTableFile {
      * @param libraries to ask which device that is on its node
      * @return its absolute path
      */
-    static Path check(Path given, int rank, int size, int device, CannLibraries libraries) {
+    static Path check(Path given, int rank, int size, int device, HcclLibraries libraries) {
         Path file = given.toAbsolutePath();
         require(Files.isReadable(file), file, "can not be read");
         require(file.toString().endsWith(SUFFIX), file, "must end with .json, or HCCL refuses it");
@@ -84,7 +84,7 @@ final class RankTableFile {
     }
 
     /** The number of a device on its node, or -1 where CANN does not tell. */
-    private static int physical(int device, CannLibraries libraries) {
+    private static int physical(int device, HcclLibraries libraries) {
         if (!libraries.has("aclrtGetPhyDevIdByLogicDevId")) {
             return -1;
         }

@@ -20,7 +20,7 @@ final class Reductions {
     private final Operators operators;
     private boolean taken;
 
-    Reductions(int rank, int size, Chip chip, CannLibraries libraries, DeviceScratch scratch) {
+    Reductions(int rank, int size, Chip chip, HcclLibraries libraries, DeviceScratch scratch) {
         this.rank = rank;
         this.size = size;
         this.chip = chip;

@@ -80,7 +80,7 @@ final class ChipTest {
 
     @Test
     void bindingAndMockReadTheManualAlike() {
-        Chip chip = CannLibraries.get().chip();
+        Chip chip = HcclLibraries.get().chip();
         for (String function : FUNCTIONS) {
             assertThat(chip.has(function)).as(function).isEqualTo(mockHas(function, 2));
         }
@@ -239,7 +239,7 @@ final class ChipTest {
     @Test
     void guideHasTheCallsOfThisDevice() throws Exception {
         Map<String, String> expected = column();
-        int index = COLUMNS.indexOf(CannLibraries.get().chip()) + 1;
+        int index = COLUMNS.indexOf(HcclLibraries.get().chip()) + 1;
         String guide = Files.readString(GUIDE);
         assertThat(guide).contains(BEGIN, END);
         int begin = guide.indexOf(BEGIN) + BEGIN.length();

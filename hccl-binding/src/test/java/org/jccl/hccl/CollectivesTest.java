@@ -98,7 +98,7 @@ final class CollectivesTest {
 
     private static void assumeMessages() {
         Assumptions.assumeTrue(
-                CannLibraries.get().chip().has("HcclSend"), "this device has no messages");
+                HcclLibraries.get().chip().has("HcclSend"), "this device has no messages");
     }
 
     /** What reductions would change: a quiet bit, a sign of zero, the smallest numbers. */
@@ -178,7 +178,7 @@ final class CollectivesTest {
 
     @Test
     void whatTheDeviceLacksIsRefusedBeforeItIsCalled() {
-        Chip chip = CannLibraries.get().chip();
+        Chip chip = HcclLibraries.get().chip();
         Assumptions.assumeTrue(chip == Chip.ASCEND_310P, "this device lacks nothing");
         for (Refused refused : refusedOnDuo().values()) {
             World.run(
@@ -362,7 +362,7 @@ final class CollectivesTest {
     void optionsAreGivenToHccl() throws Exception {
         HcclOptions options =
                 HcclOptions.defaults().withBufferMegabytes(20).withDeterminism(Determinism.ON);
-        if (!CannLibraries.get().has("HcclCommInitRootInfoConfig")) {
+        if (!HcclLibraries.get().has("HcclCommInitRootInfoConfig")) {
             assertThatThrownBy(
                             () ->
                                     World.join(

@@ -21,7 +21,7 @@ final class HcclBackend extends DeviceBackend {
     /** Atlas 300I Duo reduces to all instead of to one, so ranks may name different roots. */
     @Override
     public boolean has(Capability capability) {
-        Chip chip = CannLibraries.get().chip();
+        Chip chip = HcclLibraries.get().chip();
         return switch (capability) {
             case MESSAGES -> chip.has("HcclSend");
             case MANY_RANKS -> chip.mostRanksOfAllToAll() > 4;
@@ -32,6 +32,6 @@ final class HcclBackend extends DeviceBackend {
 
     @Override
     public boolean reduces(ReduceOp op, DataType type) {
-        return HcclTypes.reduces(CannLibraries.get().chip(), op, type, true);
+        return HcclTypes.reduces(HcclLibraries.get().chip(), op, type, true);
     }
 }

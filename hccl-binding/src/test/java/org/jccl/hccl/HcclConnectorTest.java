@@ -31,7 +31,7 @@ final class HcclConnectorTest {
                         Optional.empty(),
                         Optional.empty(),
                         List.of());
-        try (HcclCommunicator communicator = HcclConnector.connect(config, CannLibraries.get())) {
+        try (HcclCommunicator communicator = HcclConnector.connect(config, HcclLibraries.get())) {
             assertThat(communicator).isNotNull();
             assertThat(store.check(List.of("0", "version_key"))).isTrue();
             assertThat(store.get("0")).hasSize(HcclConnector.ROOT_INFO_BYTES);

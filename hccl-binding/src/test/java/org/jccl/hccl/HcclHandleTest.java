@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 final class HcclHandleTest {
 
     private static HcclHandle handle(String name, Duration grace) {
-        CannLibraries libraries = CannLibraries.get();
+        HcclLibraries libraries = HcclLibraries.get();
         libraries.runtime().setDevice(0);
         return new HcclHandle(0, name, 1, 0, libraries, grace);
     }

@@ -28,7 +28,7 @@ final class HostCostTest {
     @Test
     void asynchronousCallMakesAtMostItsWork() {
         org.junit.jupiter.api.Assumptions.assumeTrue(
-                CannLibraries.get().has("aclrtCreateEventExWithFlag"),
+                HcclLibraries.get().has("aclrtCreateEventExWithFlag"),
                 "this CANN has events for one use only");
         try (ProcessGroup group = World.alone();
                 Tensor tensor = tensor()) {

@@ -48,7 +48,7 @@ final class NoCannTest {
     void libraryOfSomethingElseIsRefused(@TempDir Path root) throws Exception {
         Path other =
                 Files.copy(
-                        Path.of(System.getProperty(CannFile.ACL.property)),
+                        Path.of(System.getProperty(HcclLibrary.ACL.property)),
                         root.resolve("libhccl.so"));
         assertThat(ask(Map.of(), "-Dorg.jccl.hccl.library=" + other))
                 .contains("the libraries lack HcclGetRootInfo; install CANN 7.0 or newer");
@@ -59,7 +59,7 @@ final class NoCannTest {
         Path stubs = Files.createDirectories(root.resolve("devlib"));
         Path stub =
                 Files.copy(
-                        Path.of(System.getProperty(CannFile.HCCL.property)),
+                        Path.of(System.getProperty(HcclLibrary.HCCL.property)),
                         stubs.resolve("libhccl.so"));
         assertThat(ask(Map.of(), "-Dorg.jccl.hccl.library=" + stub)).contains("a stub for linking");
     }
@@ -75,6 +75,6 @@ final class NoCannTest {
         assertThat(availability).isInstanceOf(Availability.Available.class);
         Availability.Available available = (Availability.Available) availability;
         assertThat(available.version()).matches("\\d+[.]\\d+[.]\\w+|before 8[.]1");
-        assertThat(available.path()).isEqualTo(System.getProperty(CannFile.HCCL.property));
+        assertThat(available.path()).isEqualTo(System.getProperty(HcclLibrary.HCCL.property));
     }
 }

@@ -65,7 +65,7 @@ final class RankTableTest {
         refused(folder.resolve("none.json"), 1, "can not be read");
         refused(table("ranks.txt", 0), 1, "must end with .json");
         refused(table("long.json", 0, 1), 1, "has 2 ranks, the world has 1");
-        if (CannLibraries.get().has("aclrtGetPhyDevIdByLogicDevId")) {
+        if (HcclLibraries.get().has("aclrtGetPhyDevIdByLogicDevId")) {
             refused(table("other.json", 3), 1, "gives rank 0 the device 3 of its node");
         }
     }

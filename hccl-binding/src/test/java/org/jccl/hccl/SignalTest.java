@@ -46,7 +46,7 @@ final class SignalTest {
         private LoadedBefore() {}
 
         public static void main(String[] arguments) {
-            Path mocks = Path.of(System.getProperty(CannFile.ACL.property)).getParent();
+            Path mocks = Path.of(System.getProperty(HcclLibrary.ACL.property)).getParent();
             NativeLibrary.getInstance(mocks.resolve("libascend_trace.so").toString());
             System.out.println(new HcclProvider().availability());
         }
@@ -56,7 +56,7 @@ final class SignalTest {
     @ValueSource(strings = {"", "None", "none"})
     void handlersStayTheJvmsWhateverTheVariableWas(String given) throws Exception {
         String output =
-                ChildJvm.outputOf(NullPointers.class, Map.of(CannLibraries.SIGNAL_VARIABLE, given));
+                ChildJvm.outputOf(NullPointers.class, Map.of(HcclLibraries.SIGNAL_VARIABLE, given));
         assertThat(output).contains("Available[version").contains("caught");
         assertThat(output.contains("would have CANN replace")).isEqualTo(!given.equals("none"));
     }
@@ -68,7 +68,7 @@ final class SignalTest {
                 .contains("start Java with ASCEND_COREDUMP_SIGNAL=none");
         assertThat(
                         ChildJvm.outputOf(
-                                LoadedBefore.class, Map.of(CannLibraries.SIGNAL_VARIABLE, "none")))
+                                LoadedBefore.class, Map.of(HcclLibraries.SIGNAL_VARIABLE, "none")))
                 .contains("Available[version");
     }
 }

@@ -28,7 +28,7 @@ public final class HugePages implements HostAllocator {
     private synchronized boolean isAvailable() {
         if (!asked) {
             asked = true;
-            available = MpiLibrary.isPlatform() && load();
+            available = MpiLibraries.isPlatform() && load();
         }
         return available;
     }
@@ -36,7 +36,7 @@ public final class HugePages implements HostAllocator {
     /** Memory is to be had without it, so why it can not be loaded is told when MPI is used. */
     private static boolean load() {
         try {
-            MpiLibrary.loadOpener();
+            MpiLibraries.loadOpener();
             return true;
         } catch (BackendUnavailableException e) {
             return false;

@@ -1,10 +1,8 @@
 package org.jccl.mpi;
 
 import org.jccl.DataType;
-import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
-import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 
 /** One rank's end of a group in MPI. Each operation is one native call with primitives. */
@@ -16,7 +14,8 @@ final class MpiCommunicator implements HostCommunicator {
     private final Capabilities capabilities;
     private volatile boolean closed;
 
-    private MpiCommunicator(long handle, int[] worldRanks, boolean onDevice) {
+    /** Takes the native one over. */
+    MpiCommunicator(long handle, int[] worldRanks, boolean onDevice) {
         this.handle = handle;
         this.worldRanks = worldRanks;
         this.onDevice = onDevice;
@@ -24,34 +23,8 @@ final class MpiCommunicator implements HostCommunicator {
         this.capabilities = starts(onDevice) ? all.withNonBlockingCollectives() : all;
     }
 
-    static MpiCommunicator connect(
-            CommunicatorConfig config, MpiOptions options, FailureContext context) {
-        Members members = new Members(config, context);
-        int[] worldRanks = members.worldRanks();
-        boolean onDevice = !config.device().isCpu();
-        boolean blocking = options.blockingCalls() || !starts(onDevice);
-        // Ranks that have compared what they issue have all come, so none waits inside for good.
-        boolean checked = options.checks() || !starts(onDevice);
-        // Members that call at the same time for different groups are told apart by the tag.
-        int tag = (config.groupName().hashCode() & Integer.MAX_VALUE) % MpiNative.largestTag();
-        long handle =
-                options.sharedWorld() && config.parent().isEmpty()
-                        ? MpiNative.sharedWorld()
-                        : MpiNative.create(
-                                worldRanks,
-                                worldRanks.length,
-                                tag,
-                                blocking ? 1 : 0,
-                                checked ? 1 : 0,
-                                options.trustedSizes() ? 1 : 0);
-        if (handle < 0) {
-            throw MpiFailures.of((int) -handle);
-        }
-        members.leave();
-        return new MpiCommunicator(handle, worldRanks, onDevice);
-    }
-
-    private static boolean starts(boolean onDevice) {
+    /** Whether the library starts collectives without waiting. */
+    static boolean starts(boolean onDevice) {
         return !onDevice || MpiNative.startsOnDevices() != 0;
     }
 
@@ -221,7 +194,7 @@ final class MpiCommunicator implements HostCommunicator {
     public int await(long request) {
         int result = MpiNative.await(handle, request);
         if (result < 0) {
-            throw MpiFailures.of(-result);
+            throw MpiErrors.of(-result);
         }
         return result - 1;
     }
@@ -249,7 +222,7 @@ final class MpiCommunicator implements HostCommunicator {
 
     private static long check(long result) {
         if (result < 0) {
-            throw MpiFailures.of((int) -result);
+            throw MpiErrors.of((int) -result);
         }
         return result;
     }

@@ -63,7 +63,7 @@ final class MpiLauncher {
         if (library.matches("Open MPI v[1-4][.].*")
                 && environment.containsKey(SLURM_STEP)
                 && OPEN_MPI_FINDS.stream().noneMatch(environment::containsKey)
-                && !MpiLibrary.isNamed(environment)) {
+                && !MpiLibraries.isNamed(environment)) {
             throw new BackendUnavailableException(
                     FailureContext.NONE,
                     "srun started this process, but none of "
@@ -96,7 +96,7 @@ final class MpiLauncher {
                                 + library
                                 + " does not belong to the launcher. Start the ranks with the"
                                 + " mpirun of this library, or name the launcher's library with -D"
-                                + MpiLibrary.PROPERTY
+                                + MpiLibraries.PROPERTY
                                 + "=PATH"
                                 + (environment.containsKey(SLURM_STEP) ? ". " + SRUN : ""));
             }

@@ -8,7 +8,7 @@ import org.bytedeco.javacpp.annotation.Properties;
 
 /**
  * The functions of {@code native/mpi/jccl_mpi.h}, which tells what each does. JavaCPP compiles them
- * once for each family of MPI libraries; {@link MpiLibrary} loads the one that fits.
+ * once for each family of MPI libraries; {@link MpiLibraries} loads the one that fits.
  */
 @Properties(
         value =

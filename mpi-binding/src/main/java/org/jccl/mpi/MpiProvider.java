@@ -70,7 +70,7 @@ public final class MpiProvider implements BackendProvider {
     @Override
     public synchronized Availability availability() {
         if (availability == null) {
-            availability = MpiLibrary.load();
+            availability = MpiLibraries.load();
         }
         return availability;
     }
@@ -104,7 +104,7 @@ public final class MpiProvider implements BackendProvider {
 
     private static int answered(int result) {
         if (result < 0) {
-            throw MpiFailures.of(-result);
+            throw MpiErrors.of(-result);
         }
         return result;
     }
@@ -137,7 +137,7 @@ public final class MpiProvider implements BackendProvider {
                             + " takes no memory of CUDA devices: MPIX_Query_cuda_support() is not"
                             + " there or says no, and MPICH_GPU_SUPPORT_ENABLED is not 1. Use a"
                             + " build with CUDA, name it with -D"
-                            + MpiLibrary.PROPERTY
+                            + MpiLibraries.PROPERTY
                             + "=PATH, or copy to host tensors and use a group of cpu");
         }
     }
@@ -157,6 +157,6 @@ public final class MpiProvider implements BackendProvider {
         if (options.progressThread()) {
             answered(MpiNative.startProgress());
         }
-        return MpiCommunicator.connect(config, options, context);
+        return MpiConnector.connect(config, options, context);
     }
 }

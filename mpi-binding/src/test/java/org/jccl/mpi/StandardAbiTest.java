@@ -40,11 +40,11 @@ class StandardAbiTest {
 
     @AfterEach
     void forget() {
-        System.clearProperty(MpiLibrary.PROPERTY);
+        System.clearProperty(MpiLibraries.PROPERTY);
     }
 
     private static List<String> jvmOptions() {
-        return List.of("-D" + MpiLibrary.PROPERTY + "=" + library);
+        return List.of("-D" + MpiLibraries.PROPERTY + "=" + library);
     }
 
     private static Mpirun.Outcome run(int ranks, String... arguments) {
@@ -96,7 +96,7 @@ class StandardAbiTest {
     @Test
     void anAbiThatIsNotKnownIsRefused() throws Exception {
         Path unknown = build("libmpi_abi.so.2", "-DABI_MAJOR=2");
-        System.setProperty(MpiLibrary.PROPERTY, unknown.toString());
+        System.setProperty(MpiLibraries.PROPERTY, unknown.toString());
         Availability answer = new MpiProvider().availability();
         assertThat(((Availability.Unavailable) answer).tried())
                 .singleElement()

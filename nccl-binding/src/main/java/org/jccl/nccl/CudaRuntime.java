@@ -1,10 +1,7 @@
 package org.jccl.nccl;
 
 import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.IntPointer;
-import org.jccl.FailureContext;
-import org.jccl.NativeException;
 import org.jccl.nccl.NativeHandles.Address;
 import org.jccl.nccl.NativeHandles.EventHandle;
 import org.jccl.nccl.NativeHandles.StreamHandle;
@@ -41,7 +38,7 @@ final class CudaRuntime implements DeviceRuntime {
 
     /** Makes a device current on the calling thread. */
     static void enter(int device) {
-        check(cudart.cudaSetDevice(device), "cudaSetDevice");
+        CudaErrors.check(cudart.cudaSetDevice(device), "cudaSetDevice");
     }
 
     @Override
@@ -51,12 +48,12 @@ final class CudaRuntime implements DeviceRuntime {
         if (highPriority) {
             int[] least = new int[1];
             int[] greatest = new int[1];
-            check(
+            CudaErrors.check(
                     cudart.cudaDeviceGetStreamPriorityRange(least, greatest),
                     "cudaDeviceGetStreamPriorityRange");
             priority = greatest[0];
         }
-        check(
+        CudaErrors.check(
                 cudart.cudaStreamCreateWithPriority(stream, cudart.cudaStreamNonBlocking, priority),
                 "cudaStreamCreateWithPriority");
         return stream.address();
@@ -64,7 +61,8 @@ final class CudaRuntime implements DeviceRuntime {
 
     @Override
     public void destroyStream(long stream) {
-        check(cudart.cudaStreamDestroy(scratch.get().stream.at(stream)), "cudaStreamDestroy");
+        CudaErrors.check(
+                cudart.cudaStreamDestroy(scratch.get().stream.at(stream)), "cudaStreamDestroy");
     }
 
     @Override
@@ -74,7 +72,7 @@ final class CudaRuntime implements DeviceRuntime {
 
     @Override
     public void synchronizeStream(long stream) {
-        check(
+        CudaErrors.check(
                 cudart.cudaStreamSynchronize(scratch.get().stream.at(stream)),
                 "cudaStreamSynchronize");
     }
@@ -82,7 +80,7 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public boolean isCapturing(long stream) {
         Scratch mine = scratch.get();
-        check(
+        CudaErrors.check(
                 cudart.cudaStreamIsCapturing(mine.stream.at(stream), mine.value),
                 "cudaStreamIsCapturing");
         return mine.value.get() != cudart.cudaStreamCaptureStatusNone;
@@ -91,7 +89,9 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public boolean isOrderedWithDefault(long stream) {
         Scratch mine = scratch.get();
-        check(cudart.cudaStreamGetFlags(mine.stream.at(stream), mine.value), "cudaStreamGetFlags");
+        CudaErrors.check(
+                cudart.cudaStreamGetFlags(mine.stream.at(stream), mine.value),
+                "cudaStreamGetFlags");
         return (mine.value.get() & cudart.cudaStreamNonBlocking) == 0;
     }
 
@@ -99,19 +99,20 @@ final class CudaRuntime implements DeviceRuntime {
     public long createEvent(boolean timing) {
         EventHandle event = new EventHandle();
         int flags = timing ? cudart.cudaEventDefault : cudart.cudaEventDisableTiming;
-        check(cudart.cudaEventCreateWithFlags(event, flags), "cudaEventCreateWithFlags");
+        CudaErrors.check(cudart.cudaEventCreateWithFlags(event, flags), "cudaEventCreateWithFlags");
         return event.address();
     }
 
     @Override
     public void destroyEvent(long event) {
-        check(cudart.cudaEventDestroy(scratch.get().event.at(event)), "cudaEventDestroy");
+        CudaErrors.check(
+                cudart.cudaEventDestroy(scratch.get().event.at(event)), "cudaEventDestroy");
     }
 
     @Override
     public void recordEvent(long event, long stream) {
         Scratch mine = scratch.get();
-        check(
+        CudaErrors.check(
                 cudart.cudaEventRecord(mine.event.at(event), mine.stream.at(stream)),
                 "cudaEventRecord");
     }
@@ -119,7 +120,7 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public void waitEvent(long stream, long event) {
         Scratch mine = scratch.get();
-        check(
+        CudaErrors.check(
                 cudart.cudaStreamWaitEvent(mine.stream.at(stream), mine.event.at(event), 0),
                 "cudaStreamWaitEvent");
     }
@@ -131,13 +132,14 @@ final class CudaRuntime implements DeviceRuntime {
 
     @Override
     public void synchronizeEvent(long event) {
-        check(cudart.cudaEventSynchronize(scratch.get().event.at(event)), "cudaEventSynchronize");
+        CudaErrors.check(
+                cudart.cudaEventSynchronize(scratch.get().event.at(event)), "cudaEventSynchronize");
     }
 
     @Override
     public double elapsedMillis(long start, long end) {
         float[] millis = new float[1];
-        check(
+        CudaErrors.check(
                 cudart.cudaEventElapsedTime(
                         millis, scratch.get().event.at(start), new EventHandle().at(end)),
                 "cudaEventElapsedTime");
@@ -158,13 +160,13 @@ final class CudaRuntime implements DeviceRuntime {
             throw new OutOfMemoryError(
                     "cudaMalloc: the device has no " + bytes + " bytes of memory left");
         }
-        check(code, "cudaMalloc");
+        CudaErrors.check(code, "cudaMalloc");
         return memory.address();
     }
 
     @Override
     public void free(long address) {
-        check(cudart.cudaFree(scratch.get().to.at(address)), "cudaFree");
+        CudaErrors.check(cudart.cudaFree(scratch.get().to.at(address)), "cudaFree");
     }
 
     @Override
@@ -176,7 +178,7 @@ final class CudaRuntime implements DeviceRuntime {
                     case DEVICE_TO_HOST -> cudart.cudaMemcpyDeviceToHost;
                     case DEVICE_TO_DEVICE -> cudart.cudaMemcpyDeviceToDevice;
                 };
-        check(
+        CudaErrors.check(
                 cudart.cudaMemcpyAsync(
                         mine.to.at(to), mine.from.at(from), bytes, kind, mine.stream.at(stream)),
                 "cudaMemcpyAsync");
@@ -193,7 +195,7 @@ final class CudaRuntime implements DeviceRuntime {
         setDevice(device);
         IntPointer mode = scratch.get().value;
         mode.put(cudart.cudaStreamCaptureModeThreadLocal);
-        check(
+        CudaErrors.check(
                 cudart.cudaThreadExchangeStreamCaptureMode(mode),
                 "cudaThreadExchangeStreamCaptureMode");
     }
@@ -204,22 +206,7 @@ final class CudaRuntime implements DeviceRuntime {
             cudart.cudaGetLastError();
             return false;
         }
-        check(code, call);
+        CudaErrors.check(code, call);
         return true;
-    }
-
-    static void check(int code, String call) {
-        if (code != cudart.cudaSuccess) {
-            cudart.cudaGetLastError();
-            throw new NativeException(
-                    FailureContext.NONE, "libcudart", code, call + ": " + errorText(code));
-        }
-    }
-
-    static String errorText(int code) {
-        BytePointer name = cudart.cudaGetErrorName(code);
-        BytePointer text = cudart.cudaGetErrorString(code);
-        return (name == null ? "" : name.getString() + ", ")
-                + (text == null ? "" : text.getString());
     }
 }

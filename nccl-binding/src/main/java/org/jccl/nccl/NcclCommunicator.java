@@ -73,7 +73,7 @@ final class NcclCommunicator implements StreamCommunicator {
         Address memory = new Address();
         try {
             CudaRuntime.enter(device);
-            CudaRuntime.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
+            CudaErrors.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
             return memory.address();
         } catch (JcclException e) {
             handle.abort();
@@ -283,7 +283,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void send(long address, long count, DataType type, int peer, int tag, long stream) {
-        if (pairs.isPresent() && !handle.holds()) {
+        if (pairs.isPresent() && !handle.isInside()) {
             try (NcclCalls calls = pairs.get().enter(peer)) {
                 calls.send(address, count, type, pairs.get().rankOf(peer), stream);
             }
@@ -296,7 +296,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
-        if (pairs.isPresent() && !handle.holds()) {
+        if (pairs.isPresent() && !handle.isInside()) {
             try (NcclCalls calls = pairs.get().enter(peer)) {
                 calls.receive(address, count, type, pairs.get().rankOf(peer), stream);
             }
@@ -356,7 +356,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     private void freeBarrierMemory() {
         CudaRuntime.enter(device);
-        CudaRuntime.check(cudart.cudaFree(new Address().at(barrierMemory)), "cudaFree");
+        CudaErrors.check(cudart.cudaFree(new Address().at(barrierMemory)), "cudaFree");
     }
 
     @Override
@@ -371,7 +371,7 @@ final class NcclCommunicator implements StreamCommunicator {
             return;
         }
         // On a thread of its own: it waits for all that runs on the device, of other groups too.
-        BoundedCall.start("jccl-nccl-free-" + handle.name(), this::freeBarrierMemory);
+        BoundedCall.start("jccl-nccl-free-" + handle.group(), this::freeBarrierMemory);
         if (networkName != null) {
             networkName.close();
         }

@@ -200,7 +200,7 @@ final class NcclConnector {
                 };
         boolean over = true;
         try {
-            over = BoundedCall.run("jccl-nccl-split-" + parent.name(), split, parent.timeout());
+            over = BoundedCall.run("jccl-nccl-split-" + parent.group(), split, parent.timeout());
         } finally {
             if (over) {
                 none.close();
@@ -383,7 +383,7 @@ final class NcclConnector {
 
     private boolean supportsFloat8() {
         int[] major = new int[1];
-        CudaRuntime.check(
+        CudaErrors.check(
                 cudart.cudaDeviceGetAttribute(
                         major, cudart.cudaDevAttrComputeCapabilityMajor, config.device().index()),
                 "cudaDeviceGetAttribute");

@@ -87,7 +87,7 @@ final class NcclLibraries {
             return unavailable(e.getMessage(), tried);
         }
         String path = "";
-        for (VendorLibrary library : VendorLibrary.values()) {
+        for (NcclLibrary library : NcclLibrary.values()) {
             path = load(library, library.search(properties, environment), tried);
             if (path == null) {
                 return unavailable(
@@ -109,7 +109,7 @@ final class NcclLibraries {
         }
     }
 
-    private static String advice(VendorLibrary library) {
+    private static String advice(NcclLibrary library) {
         return switch (library) {
             case DRIVER -> "install the NVIDIA driver";
             case RUNTIME -> "install the CUDA 13 runtime (pip: nvidia-cuda-runtime)";
@@ -118,7 +118,7 @@ final class NcclLibraries {
     }
 
     /** Loads the first file that can be, and returns its path, or null. */
-    private static String load(VendorLibrary library, LibrarySearch search, List<String> tried) {
+    private static String load(NcclLibrary library, LibrarySearch search, List<String> tried) {
         String before;
         try {
             before = Loader.getLoadedLibraries().get(library.loaderKey);
@@ -133,7 +133,7 @@ final class NcclLibraries {
         return search.load(file -> load(library, file), tried).map(Path::toString).orElse(null);
     }
 
-    private static void load(VendorLibrary library, Path file) {
+    private static void load(NcclLibrary library, Path file) {
         try {
             URL[] address = {file.toUri().toURL()};
             Loader.loadLibrary(Loader.class, address, library.loaderKey);
@@ -147,8 +147,7 @@ final class NcclLibraries {
         int code = cudart.cudaGetDeviceCount(result);
         if (code != cudart.cudaSuccess) {
             return unavailable(
-                    "CUDA does not work here: " + CudaRuntime.errorText(code) + advice(code),
-                    tried);
+                    "CUDA does not work here: " + CudaErrors.text(code) + advice(code), tried);
         }
         if (result[0] == 0) {
             return unavailable("CUDA works, but there is no device", tried);

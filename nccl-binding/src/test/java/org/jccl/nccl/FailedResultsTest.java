@@ -165,7 +165,7 @@ final class FailedResultsTest {
                 false,
                 (group, stream, tensor) -> {
                     NativeHandles.StreamHandle theirs = new NativeHandles.StreamHandle();
-                    CudaRuntime.check(cudart.cudaStreamCreate(theirs), "cudaStreamCreate");
+                    CudaErrors.check(cudart.cudaStreamCreate(theirs), "cudaStreamCreate");
                     try (Stream wrapped = Stream.ofHandle(World.GPU, theirs.address(), null);
                             Stream standard = Stream.ofHandle(World.GPU, 0, null);
                             Event event = Event.create(World.GPU, false)) {

@@ -49,7 +49,7 @@ final class Gpu {
     private static void launch(String kernel, Stream stream, Pointer... arguments) {
         try (PointerPointer<Pointer> pointers = new PointerPointer<>(arguments);
                 dim3 one = new dim3(1, 1, 1)) {
-            CudaRuntime.check(
+            CudaErrors.check(
                     cudart.cudaLaunchKernel(
                             Loader.addressof(kernel), one, one, pointers, 0, handle(stream)),
                     "cudaLaunchKernel");
@@ -64,7 +64,7 @@ final class Gpu {
 
         static Gate on(Stream stream) {
             Gate gate = new Gate();
-            CudaRuntime.check(
+            CudaErrors.check(
                     cudart.cudaLaunchHostFunc(handle(stream), gate.callback, null),
                     "cudaLaunchHostFunc");
             return gate;

@@ -154,6 +154,6 @@ final class GraphTest {
     }
 
     private static void check(int code) {
-        CudaRuntime.check(code, "graph call");
+        CudaErrors.check(code, "graph call");
     }
 }

@@ -20,6 +20,6 @@ final class NcclConformanceTest extends ConformanceTest {
         CudaRuntime.enter(device);
         CleanUp.run(
                 "cuda:" + device,
-                () -> CudaRuntime.check(cudart.cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
+                () -> CudaErrors.check(cudart.cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
     }
 }

@@ -40,7 +40,7 @@ final class TorchPeerTest {
                 Path.of(TorchPeerTest.class.getResource("torch_peer.py").toURI()).toString();
         command.addAll(List.of(TorchPython.require(), "-W", "ignore", script, mode));
         command.addAll(List.of("" + rank, "" + world, "" + port));
-        for (VendorLibrary library : VendorLibrary.values()) {
+        for (NcclLibrary library : NcclLibrary.values()) {
             command.add(System.getProperty(library.property));
         }
         ProcessBuilder builder = new ProcessBuilder(command);

@@ -24,7 +24,7 @@ final class ScclCalls {
     }
 
     private static void end(TpuQueue queue, int code, String call) {
-        TpuErrors.checkSccl(code, call);
+        ScclErrors.check(code, call);
         queue.push();
     }
 

@@ -383,7 +383,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         scratch.free();
         runtime.free(barrierMemory);
         if (calls.communicator != 0) {
-            TpuErrors.checkSccl(Sccl.scclCommDestroy(calls.communicator), "scclCommDestroy");
+            ScclErrors.check(Sccl.scclCommDestroy(calls.communicator), "scclCommDestroy");
         }
     }
 

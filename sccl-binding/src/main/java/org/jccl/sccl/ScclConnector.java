@@ -143,8 +143,7 @@ final class ScclConnector {
             long address = Pointer.nativeValue(id);
             // Libraries without this function can have an older form of scclGetUniqueId too.
             if (libraries.scclFunction("scclDestoryHandle").isPresent()) {
-                TpuErrors.checkSccl(
-                        Sccl.scclGetUniqueId(queue.handle(), address), "scclGetUniqueId");
+                ScclErrors.check(Sccl.scclGetUniqueId(queue.handle(), address), "scclGetUniqueId");
             } else {
                 TpuErrors.checkDnn(
                         Tpudnn.tpudnnGetUniqueId(queue.handle(), address), "tpudnnGetUniqueId");
@@ -206,7 +205,7 @@ final class ScclConnector {
         try (Memory communicator = new Memory(Long.BYTES);
                 Memory map = new Memory((long) Integer.BYTES * chips.length)) {
             map.write(0, chips, 0, chips.length);
-            TpuErrors.checkSccl(
+            ScclErrors.check(
                     Sccl.scclCommInitRank(
                             Pointer.nativeValue(communicator),
                             config.size(),

@@ -27,7 +27,6 @@ final class ScclLibraries {
 
     private static final List<String> CHIPS = List.of("sg2260", "sg2260e", "bm1684x", "bm1686");
     private static final Pattern CHIP_IN_NAME = Pattern.compile("libtpudnn[.](\\w+)[.]so");
-    private static final String WHEEL = "torch_tpu/lib";
     private static final String MODULE_PROPERTY = "org.jccl.sccl.module";
     private static final String MODULE_VARIABLE = "TPUKERNEL_FIRMWARE_PATH";
 
@@ -103,20 +102,22 @@ final class ScclLibraries {
             NativeLibraries.unpackPrivately("jna.tmpdir", Optional.empty());
             Optional<Path> dnnFile = loadDnn();
             if (dnnFile.isEmpty()) {
-                return missing("libtpudnn", "tpudnn");
+                return missing("libtpudnn", ScclLibrary.TPUDNN);
             }
             Path folder = dnnFile.get().getParent();
             String chip = chip(dnnFile.get());
             String runtimeName = chip.isEmpty() ? "libtpurt.so" : "libtpurt." + chip + ".so";
             NativeLibrary[] runtimeLibrary = new NativeLibrary[1];
-            Optional<Path> runtimeFile = load(search(runtimeName, "tpurt", folder), runtimeLibrary);
+            Optional<Path> runtimeFile =
+                    load(search(ScclLibrary.TPURT, runtimeName, folder), runtimeLibrary);
             if (runtimeFile.isEmpty()) {
-                return missing(runtimeName, "tpurt");
+                return missing(runtimeName, ScclLibrary.TPURT);
             }
             NativeLibrary[] scclLibrary = new NativeLibrary[1];
-            Optional<Path> scclFile = load(search("libsccl.so", "library", folder), scclLibrary);
+            Optional<Path> scclFile =
+                    load(search(ScclLibrary.SCCL, "libsccl.so", folder), scclLibrary);
             if (scclFile.isEmpty()) {
-                return missing("libsccl.so", "library");
+                return missing("libsccl.so", ScclLibrary.SCCL);
             }
             sccl = scclLibrary[0];
             Native.register(Tpudnn.class, dnn);
@@ -143,14 +144,15 @@ final class ScclLibraries {
         names.add("libtpudnn.so");
         NativeLibrary[] library = new NativeLibrary[1];
         for (String name : names) {
-            LibrarySearch search = search(name, "tpudnn", null);
+            LibrarySearch search = search(ScclLibrary.TPUDNN, name, null);
             Optional<Path> file =
                     search.load(candidate -> library[0] = loadFirst(candidate), tried);
             if (file.isPresent()) {
                 dnn = library[0];
                 return file;
             }
-            if (search.candidates().size() == 1 && property("tpudnn").isPresent()) {
+            if (search.candidates().size() == 1
+                    && ScclLibrary.TPUDNN.named(properties, environment).isPresent()) {
                 break;
             }
         }
@@ -177,26 +179,8 @@ final class ScclLibraries {
         }
     }
 
-    private Optional<String> property(String suffix) {
-        return Optional.ofNullable(properties.getProperty("org.jccl.sccl." + suffix))
-                .or(() -> Optional.ofNullable(environment.get(variable(suffix))))
-                .filter(value -> !value.isEmpty());
-    }
-
-    private static String variable(String suffix) {
-        return "JCCL_SCCL_" + suffix.toUpperCase(java.util.Locale.ROOT);
-    }
-
-    private LibrarySearch search(String fileName, String suffix, Path beside) {
-        LibrarySearch search =
-                new LibrarySearch(fileName, properties, environment)
-                        .property("org.jccl.sccl." + suffix)
-                        .variable(variable(suffix));
-        if (beside != null) {
-            search.folder(beside, "beside libtpudnn");
-        }
-        search.loaderPath().python(WHEEL);
-        return fileName.split("[.]").length > 2 ? search : search.linker();
+    private LibrarySearch search(ScclLibrary library, String fileName, Path beside) {
+        return library.search(fileName, beside, properties, environment);
     }
 
     /** JNA's default flags are RTLD_LAZY and RTLD_GLOBAL, which libsccl needs of the other two. */
@@ -284,14 +268,14 @@ final class ScclLibraries {
         return new Availability.Available(version, path.toString());
     }
 
-    private Availability missing(String name, String suffix) {
+    private Availability missing(String name, ScclLibrary library) {
         return unavailable(
                 name
                         + " was not found; install Sophgo's torch_tpu or TPU SDK, set LD_LIBRARY_PATH,"
-                        + " or name the file in -Dorg.jccl.sccl."
-                        + suffix
+                        + " or name the file in -D"
+                        + library.property
                         + " or in "
-                        + variable(suffix));
+                        + library.variable);
     }
 
     private Availability unavailable(String reason) {

@@ -1,10 +1,9 @@
 package org.jccl.sccl;
 
 import org.jccl.FailureContext;
-import org.jccl.JcclException;
 import org.jccl.NativeException;
 
-/** What the codes of the three libraries mean to a caller; none of them has texts for its codes. */
+/** What the codes of libtpurt and libtpudnn mean to a caller; neither has texts for its codes. */
 final class TpuErrors {
 
     private static final int OUT_OF_MEMORY = 6;
@@ -31,23 +30,6 @@ final class TpuErrors {
         }
     }
 
-    /** Throws unless a call of libsccl succeeded. */
-    static void checkSccl(int code, String call) {
-        if (code != 0) {
-            throw sccl(code, call);
-        }
-    }
-
-    private static JcclException sccl(int code, String call) {
-        String text =
-                switch (code) {
-                    case 1 -> "scclKernelError: tpuDNN refused or failed" + advice();
-                    case 2 -> "scclInvalidArgument";
-                    default -> "a code that is not documented" + advice();
-                };
-        return new NativeException(FailureContext.NONE, "libsccl", code, call + ": " + text);
-    }
-
     /** Whether tpuMalloc's code says that memory is short. */
     static boolean isOutOfMemory(int code) {
         return code == OUT_OF_MEMORY || code == MEMORY_ALLOCATION;
@@ -69,7 +51,8 @@ final class TpuErrors {
         };
     }
 
-    private static String advice() {
+    /** Where there may be more to read. */
+    static String advice() {
         return "; look at the driver's log";
     }
 }

@@ -12,11 +12,11 @@ import org.jccl.UsageException;
 import org.jccl.spi.NativeStatus;
 
 /** Turns what the shim returned into an exception. */
-final class MpiFailures {
+final class MpiErrors {
 
     private static final int MESSAGE_BYTES = 4096;
 
-    private MpiFailures() {}
+    private MpiErrors() {}
 
     /**
      * Makes the exception; on the thread that made the call.

@@ -25,7 +25,7 @@ import org.jccl.spi.NativeLibraries;
  * <p>The name of the standard ABI does not tell whose the library is. So after a launcher it comes
  * last, for hosts where there is no other.
  */
-final class MpiLibrary {
+final class MpiLibraries {
 
     /** Names the library to use. */
     static final String PROPERTY = "org.jccl.mpi.library";
@@ -53,7 +53,7 @@ final class MpiLibrary {
 
     private final List<String> tried = new ArrayList<>();
 
-    private MpiLibrary() {}
+    private MpiLibraries() {}
 
     /** Loads everything; never throws. */
     static Availability load() {
@@ -65,7 +65,7 @@ final class MpiLibrary {
         try {
             loadOpener();
             MpiLibraryNative.prepare();
-            return new MpiLibrary().find(System.getenv());
+            return new MpiLibraries().find(System.getenv());
         } catch (BackendUnavailableException e) {
             return new Availability.Unavailable(
                     e.getMessage(),
@@ -88,7 +88,7 @@ final class MpiLibrary {
 
     private static void loadShim(String name) {
         NativeLibraries.load(
-                file -> MpiLibrary.class.getResourceAsStream(FOLDER + file),
+                file -> MpiLibraries.class.getResourceAsStream(FOLDER + file),
                 List.of("lib" + name + ".so"),
                 System::load);
     }

@@ -11,24 +11,24 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Which library is chosen, and what is said when there is none. */
-class MpiLibraryTest {
+class MpiLibrariesTest {
 
     @AfterEach
     void forget() {
-        System.clearProperty(MpiLibrary.PROPERTY);
+        System.clearProperty(MpiLibraries.PROPERTY);
     }
 
     @Test
     void theLauncherDecidesTheFamily() {
-        assertThat(MpiLibrary.candidates(Map.of("OMPI_COMM_WORLD_RANK", "0")))
+        assertThat(MpiLibraries.candidates(Map.of("OMPI_COMM_WORLD_RANK", "0")))
                 .contains("libmpi.so.40")
                 .endsWith("libmpi_abi.so.1")
                 .doesNotContain("libmpich.so.12");
-        assertThat(MpiLibrary.candidates(Map.of("PMI_RANK", "0")))
+        assertThat(MpiLibraries.candidates(Map.of("PMI_RANK", "0")))
                 .contains("libmpich.so.12")
                 .endsWith("libmpi_abi.so.1")
                 .doesNotContain("libmpi.so.40");
-        assertThat(MpiLibrary.candidates(Map.of()))
+        assertThat(MpiLibraries.candidates(Map.of()))
                 .startsWith("", "libmpi_abi.so.1", "libmpi.so.40")
                 .contains("libmpich.so.12");
     }
@@ -37,23 +37,24 @@ class MpiLibraryTest {
     @Test
     void srunsPmiDecidesTheFamily() {
         Map<String, String> pmix = Map.of("SLURM_STEP_ID", "0", "PMIX_RANK", "1");
-        assertThat(MpiLibrary.candidates(pmix)).contains("libmpi.so.40");
+        assertThat(MpiLibraries.candidates(pmix)).contains("libmpi.so.40");
         Map<String, String> pmi2 =
                 Map.of("SLURM_STEP_ID", "0", "PMI_RANK", "1", "PMI_SIZE", "2", "PMI_FD", "13");
-        assertThat(MpiLibrary.candidates(pmi2)).doesNotContain("libmpi.so.40");
+        assertThat(MpiLibraries.candidates(pmi2)).doesNotContain("libmpi.so.40");
     }
 
     @Test
     void whatTheUserNamesIsTheOnlyCandidate() {
-        assertThat(MpiLibrary.candidates(Map.of(MpiLibrary.VARIABLE, "/a", "PMI_RANK", "0")))
+        assertThat(MpiLibraries.candidates(Map.of(MpiLibraries.VARIABLE, "/a", "PMI_RANK", "0")))
                 .containsExactly("/a");
-        System.setProperty(MpiLibrary.PROPERTY, "/b");
-        assertThat(MpiLibrary.candidates(Map.of(MpiLibrary.VARIABLE, "/a"))).containsExactly("/b");
+        System.setProperty(MpiLibraries.PROPERTY, "/b");
+        assertThat(MpiLibraries.candidates(Map.of(MpiLibraries.VARIABLE, "/a")))
+                .containsExactly("/b");
     }
 
     @Test
     void aMissingLibraryIsNoCrash() {
-        System.setProperty(MpiLibrary.PROPERTY, "/there/is/no/libmpi.so");
+        System.setProperty(MpiLibraries.PROPERTY, "/there/is/no/libmpi.so");
         Availability answer = new MpiProvider().availability();
         assertThat(answer).isInstanceOf(Availability.Unavailable.class);
         assertThat(((Availability.Unavailable) answer).tried())
@@ -79,7 +80,7 @@ class MpiLibraryTest {
     void aLauncherOfAnotherLibraryIsNamedWithTheOneThatWasLoaded() throws Exception {
         Mpirun.OPEN_MPI.assumeInstalled();
         Map<String, String> environment =
-                Map.of("WORLD_SIZE", "2", MpiLibrary.VARIABLE, "libmpi.so.40");
+                Map.of("WORLD_SIZE", "2", MpiLibraries.VARIABLE, "libmpi.so.40");
         assertThat(ChildJvm.outputOf(Stranger.class, environment))
                 .containsPattern(
                         "WORLD_SIZE is 2, but MPI finds only this process: Open MPI v[0-9.]+,"

@@ -14,10 +14,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-final class CannFileTest {
+final class HcclLibraryTest {
 
     private static List<String> places(
-            CannFile file, Properties properties, Map<String, String> environment) {
+            HcclLibrary file, Properties properties, Map<String, String> environment) {
         return file.places(file.names.get(0), properties, environment).candidates().stream()
                 .map(Object::toString)
                 .toList();
@@ -29,9 +29,9 @@ final class CannFileTest {
         properties.setProperty("org.jccl.hccl.library", "/a/libhccl.so");
         Map<String, String> environment =
                 Map.of("JCCL_HCCL_LIBRARY", "/b/libhccl.so", "ASCEND_HOME_PATH", "/c");
-        assertThat(places(CannFile.HCCL, properties, environment))
+        assertThat(places(HcclLibrary.HCCL, properties, environment))
                 .containsExactly("/a/libhccl.so (system property org.jccl.hccl.library)");
-        assertThat(places(CannFile.HCCL, new Properties(), environment))
+        assertThat(places(HcclLibrary.HCCL, new Properties(), environment))
                 .containsExactly("/b/libhccl.so (environment variable JCCL_HCCL_LIBRARY)");
     }
 
@@ -43,7 +43,7 @@ final class CannFileTest {
                         "ASCEND_TOOLKIT_HOME", "/toolkit",
                         "LD_LIBRARY_PATH", "/one:/two",
                         "HOME", "/users/me");
-        assertThat(places(CannFile.ACL, new Properties(), environment))
+        assertThat(places(HcclLibrary.ACL, new Properties(), environment))
                 .containsSubsequence(
                         "/home/lib64/libascendcl.so (ASCEND_HOME_PATH)",
                         "/toolkit/lib64/libascendcl.so (ASCEND_TOOLKIT_HOME)",
@@ -63,17 +63,17 @@ final class CannFileTest {
     void stubsForLinkingAreRefused(String below, @TempDir Path root) throws Exception {
         Path folder = Files.createDirectories(root.resolve(below));
         Path file = Files.createFile(folder.resolve("libhccl.so"));
-        assertThatThrownBy(() -> CannFile.refuseStub(file))
+        assertThatThrownBy(() -> HcclLibrary.refuseStub(file))
                 .isInstanceOf(UnsatisfiedLinkError.class)
                 .hasMessageContaining("stub");
         Path link = Files.createSymbolicLink(root.resolve("libhccl.so"), file);
-        assertThatThrownBy(() -> CannFile.refuseStub(link))
+        assertThatThrownBy(() -> HcclLibrary.refuseStub(link))
                 .isInstanceOf(UnsatisfiedLinkError.class);
     }
 
     @Test
     void otherFilesAreNoStubs(@TempDir Path root) throws Exception {
         Path file = Files.createFile(root.resolve("libhccl.so"));
-        assertThatCode(() -> CannFile.refuseStub(file)).doesNotThrowAnyException();
+        assertThatCode(() -> HcclLibrary.refuseStub(file)).doesNotThrowAnyException();
     }
 }

@@ -24,7 +24,7 @@ import org.jccl.spi.LibrarySearch;
  *
  * <p>The driver is looked for by 1, 2, 4 and 5 only: what lies in a CUDA folder is a stub.
  */
-enum VendorLibrary {
+enum NcclLibrary {
     /** The driver; only the system installs it. */
     DRIVER("libcuda.so.1", "cuda@.1", "org.jccl.nccl.driver", "JCCL_NCCL_DRIVER"),
     /** The runtime of CUDA 13. */
@@ -44,7 +44,7 @@ enum VendorLibrary {
     /** Environment variable that holds the file's path. */
     final String variable;
 
-    VendorLibrary(String fileName, String loaderKey, String property, String variable) {
+    NcclLibrary(String fileName, String loaderKey, String property, String variable) {
         this.fileName = fileName;
         this.loaderKey = loaderKey;
         this.property = property;

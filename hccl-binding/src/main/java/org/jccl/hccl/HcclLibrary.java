@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.jccl.spi.LibrarySearch;
 
 /** The two parts of CANN that are looked for, each in one file or two. */
-enum CannFile {
+enum HcclLibrary {
     /** The runtime, which moved in 8.5. */
     ACL(List.of("libascendcl.so", "libacl_rt.so"), "org.jccl.hccl.acl", "JCCL_HCCL_ACL"),
     /** HCCL, whose communicators moved in 8.5. */
@@ -34,7 +34,7 @@ enum CannFile {
     /** Environment variable that holds the path of the first file. */
     final String variable;
 
-    CannFile(List<String> names, String property, String variable) {
+    HcclLibrary(List<String> names, String property, String variable) {
         this.names = names;
         this.property = property;
         this.variable = variable;

@@ -29,8 +29,10 @@ import org.jccl.store.TcpStore;
  * Forms the mesh of connections. Each rank listens, publishes in the store where its peers connect
  * to, reads the others' places and connects to them in rank order.
  */
-final class Rendezvous {
+final class GlooConnector {
 
+    private static final Duration LONGEST = Duration.ofHours(24);
+    private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int LONGEST_ADDRESS = 1024;
 
     private final CommunicatorConfig config;
@@ -40,7 +42,8 @@ final class Rendezvous {
     private final Duration timeout;
     private final long deadline;
 
-    Rendezvous(CommunicatorConfig config, Duration timeout, GlooCommunicator communicator) {
+    private GlooConnector(
+            CommunicatorConfig config, Duration timeout, GlooCommunicator communicator) {
         this.config = config;
         this.communicator = communicator;
         this.timeout = timeout;
@@ -52,7 +55,26 @@ final class Rendezvous {
                         : new OwnAnnouncementFormat();
     }
 
-    void connect(Consumer<LocalAddress> whenChosen) {
+    /** Makes a rank's end of a group, and tells which address it listens on. */
+    static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
+        Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
+        // The engine's deadline comes first: its message says where the other ranks are.
+        long millis = timeout.plus(ENGINE_FIRST).toMillis();
+        boolean torch = config.interop() != Interop.NONE;
+        long handle = GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0);
+        GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
+        try {
+            if (config.size() > 1) {
+                new GlooConnector(config, timeout, communicator).connect(whenChosen);
+            }
+            return communicator;
+        } catch (RuntimeException | Error e) {
+            communicator.close();
+            throw e;
+        }
+    }
+
+    private void connect(Consumer<LocalAddress> whenChosen) {
         Store store = config.requireStore("Gloo needs a store to exchange addresses");
         LocalAddress local =
                 LocalAddress.choose(

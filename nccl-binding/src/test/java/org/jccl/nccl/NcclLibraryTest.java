@@ -10,10 +10,10 @@ import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-final class VendorLibraryTest {
+final class NcclLibraryTest {
 
     private static List<String> found(
-            Properties properties, Map<String, String> environment, VendorLibrary library) {
+            Properties properties, Map<String, String> environment, NcclLibrary library) {
         return library.search(properties, environment).candidates().stream()
                 .map(Object::toString)
                 .toList();
@@ -25,9 +25,9 @@ final class VendorLibraryTest {
         properties.setProperty("org.jccl.nccl.library", "/a/libnccl.so.2");
         Map<String, String> environment =
                 Map.of("JCCL_NCCL_LIBRARY", "/b/libnccl.so.2", "CUDA_HOME", "/c");
-        assertThat(found(properties, environment, VendorLibrary.NCCL))
+        assertThat(found(properties, environment, NcclLibrary.NCCL))
                 .containsExactly("/a/libnccl.so.2 (system property org.jccl.nccl.library)");
-        assertThat(found(new Properties(), environment, VendorLibrary.NCCL))
+        assertThat(found(new Properties(), environment, NcclLibrary.NCCL))
                 .containsExactly("/b/libnccl.so.2 (environment variable JCCL_NCCL_LIBRARY)");
     }
 
@@ -40,7 +40,7 @@ final class VendorLibraryTest {
                         "CUDA_PATH", "/path",
                         "LD_LIBRARY_PATH", "/one::/two",
                         "VIRTUAL_ENV", python.toString());
-        List<String> found = found(new Properties(), environment, VendorLibrary.NCCL);
+        List<String> found = found(new Properties(), environment, NcclLibrary.NCCL);
         assertThat(found)
                 .containsSubsequence(
                         "/home/lib64/libnccl.so.2 (CUDA_HOME)",
@@ -51,7 +51,7 @@ final class VendorLibraryTest {
                         "/usr/lib64/libnccl.so.2 (dynamic linker)",
                         "/usr/local/cuda/lib64/libnccl.so.2 (default CUDA folder)",
                         packages + "/nvidia/nccl/lib/libnccl.so.2 (pip package in VIRTUAL_ENV)");
-        assertThat(found(new Properties(), environment, VendorLibrary.RUNTIME))
+        assertThat(found(new Properties(), environment, NcclLibrary.RUNTIME))
                 .contains(
                         packages + "/nvidia/cu13/lib/libcudart.so.13 (pip package in VIRTUAL_ENV)");
     }
@@ -59,7 +59,7 @@ final class VendorLibraryTest {
     @Test
     void driverIsNeverTakenFromCudaFolders() {
         Map<String, String> environment = Map.of("CUDA_HOME", "/home", "LD_LIBRARY_PATH", "/one");
-        assertThat(found(new Properties(), environment, VendorLibrary.DRIVER))
+        assertThat(found(new Properties(), environment, NcclLibrary.DRIVER))
                 .contains("/one/libcuda.so.1 (LD_LIBRARY_PATH)")
                 .noneMatch(candidate -> candidate.contains("/home"));
     }
@@ -67,7 +67,7 @@ final class VendorLibraryTest {
     @Test
     void pythonWithoutPackagesIsReported() {
         Map<String, String> environment = Map.of("CONDA_PREFIX", "/nowhere");
-        assertThat(found(new Properties(), environment, VendorLibrary.NCCL))
+        assertThat(found(new Properties(), environment, NcclLibrary.NCCL))
                 .last()
                 .asString()
                 .contains("CONDA_PREFIX, which has no Python packages");

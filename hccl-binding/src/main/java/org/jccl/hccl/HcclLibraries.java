@@ -24,7 +24,7 @@ import org.jccl.spi.LibrarySearch;
 import org.jccl.spi.NativeLibraries;
 
 /** CANN's libraries, loaded by absolute path once in a process. */
-final class CannLibraries {
+final class HcclLibraries {
 
     /** Tells {@code libascend_trace} to leave the JVM's signal handlers alone. */
     static final String SIGNAL_VARIABLE = "ASCEND_COREDUMP_SIGNAL";
@@ -85,10 +85,10 @@ final class CannLibraries {
 
     private static final Pattern RELEASE = Pattern.compile("([0-9]{1,4})[.]([0-9]{1,4})");
 
-    private static final System.Logger LOG = System.getLogger(CannLibraries.class.getName());
+    private static final System.Logger LOG = System.getLogger(HcclLibraries.class.getName());
 
     /** A process can load these libraries once, and has to remember a failure. */
-    private static CannLibraries loaded;
+    private static HcclLibraries loaded;
 
     private final Availability availability;
     private final Symbols acl = new Symbols(Acl.NOT_SUPPORTED);
@@ -102,14 +102,14 @@ final class CannLibraries {
     private Boolean operators;
 
     /** The libraries of this process, loaded by the first call. Never throws. */
-    static synchronized CannLibraries get() {
+    static synchronized HcclLibraries get() {
         if (loaded == null) {
-            loaded = new CannLibraries(System.getProperties(), System.getenv());
+            loaded = new HcclLibraries(System.getProperties(), System.getenv());
         }
         return loaded;
     }
 
-    private CannLibraries(Properties properties, Map<String, String> environment) {
+    private HcclLibraries(Properties properties, Map<String, String> environment) {
         Availability outcome;
         try {
             outcome = load(properties, environment);
@@ -185,8 +185,8 @@ final class CannLibraries {
                             + SIGNAL_VARIABLE
                             + "=none in its environment");
         }
-        for (CannFile file : CannFile.values()) {
-            Symbols symbols = file == CannFile.ACL ? acl : hccl;
+        for (HcclLibrary file : HcclLibrary.values()) {
+            Symbols symbols = file == HcclLibrary.ACL ? acl : hccl;
             Optional<Path> found = file.search(properties, environment, symbols, tried);
             if (found.isEmpty()) {
                 return unavailable(

@@ -1,0 +1,114 @@
+package org.jccl.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.NativeException;
+import org.junit.jupiter.api.Test;
+
+final class CommunicatorHandleTest {
+
+    /** Notes what it is told to do, and ends in good order only when it may. */
+    private static final class Handle extends CommunicatorHandle {
+
+        final List<String> told = new CopyOnWriteArrayList<>();
+        final CountDownLatch mayEnd;
+        RuntimeException failure;
+
+        Handle(Duration patience, CountDownLatch mayEnd) {
+            super("Library", "world", patience);
+            this.mayEnd = mayEnd;
+        }
+
+        static Handle quick() {
+            return new Handle(Duration.ofSeconds(60), new CountDownLatch(0));
+        }
+
+        void enter() {
+            takeTurn();
+        }
+
+        @Override
+        protected void endNow() {
+            boolean alone = tryTurn(Duration.ofSeconds(60));
+            told.add(Thread.currentThread().getName());
+            if (alone) {
+                leave();
+            }
+        }
+
+        @Override
+        protected void endInOrder() {
+            told.add(Thread.currentThread().getName());
+            try {
+                mayEnd.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            if (failure != null) {
+                throw failure;
+            }
+        }
+
+        @Override
+        protected void free() {
+            told.add("free");
+        }
+
+        @Override
+        protected String leftBehind(boolean inOrder) {
+            told.add("left behind, in order " + inOrder);
+            return "is left behind";
+        }
+    }
+
+    @Test
+    void isClosedInOrderOnce() {
+        Handle handle = Handle.quick();
+        assertThat(handle.isOpen()).isTrue();
+        assertThat(handle.close()).isTrue();
+        handle.abort();
+        assertThat(handle.isOpen()).isFalse();
+        assertThat(handle.told).containsExactly("jccl-library-close-world", "free");
+        assertThatThrownBy(handle::enter)
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("Library communicator was aborted or closed");
+    }
+
+    @Test
+    void anAbortEndsItOnceAndWaitsForTheTurn() throws Exception {
+        Handle handle = Handle.quick();
+        handle.enter();
+        assertThat(handle.isInside()).isTrue();
+        handle.abort();
+        handle.abort();
+        assertThat(handle.told).isEmpty();
+        handle.leave();
+        assertThat(handle.close()).isTrue();
+        assertThat(handle.told).containsExactly("jccl-library-abort-world", "free");
+        assertThat(handle.isInside()).isFalse();
+    }
+
+    @Test
+    void whatDoesNotEndInTimeKeepsWhatItUses() {
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        Handle handle = new Handle(Duration.ofMillis(1), mayEnd);
+        assertThat(handle.close()).isFalse();
+        assertThat(handle.told).contains("left behind, in order true").doesNotContain("free");
+        mayEnd.countDown();
+    }
+
+    @Test
+    void aFailureToEndIsNotTheCallers() {
+        Handle handle = Handle.quick();
+        handle.failure = new NativeException(FailureContext.NONE, "library", 1, "no");
+        assertThat(handle.close()).isFalse();
+        assertThat(handle.told).containsExactly("jccl-library-close-world");
+    }
+}

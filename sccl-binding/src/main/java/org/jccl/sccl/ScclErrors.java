@@ -1,0 +1,26 @@
+package org.jccl.sccl;
+
+import org.jccl.FailureContext;
+import org.jccl.NativeException;
+
+/** What SCCL's result codes mean to a caller; it has no texts for them. */
+final class ScclErrors {
+
+    private ScclErrors() {}
+
+    /** Throws for any code but success. */
+    static void check(int code, String call) {
+        if (code != 0) {
+            throw new NativeException(
+                    FailureContext.NONE, "libsccl", code, call + ": " + describe(code));
+        }
+    }
+
+    private static String describe(int code) {
+        return switch (code) {
+            case 1 -> "scclKernelError: tpuDNN refused or failed" + TpuErrors.advice();
+            case 2 -> "scclInvalidArgument";
+            default -> "a code that is not documented" + TpuErrors.advice();
+        };
+    }
+}

@@ -157,7 +157,7 @@ final class SynchronousCalls implements AutoCloseable {
             caller.marked = newest;
             running.watch(newest);
             if (caller.mark == null) {
-                caller.mark = Event.create(device, false);
+                caller.mark = NativeEvent.create(device, false);
             }
             caller.mark.record(stream);
         }

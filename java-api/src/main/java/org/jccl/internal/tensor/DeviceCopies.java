@@ -1,8 +1,8 @@
 package org.jccl.internal.tensor;
 
 import org.jccl.Device;
-import org.jccl.Stream;
 import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.device.NativeStream;
 import org.jccl.internal.device.StreamOrders;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.spi.DeviceRuntime;
@@ -22,7 +22,7 @@ final class DeviceCopies {
                     staging.address(),
                     bytes,
                     DeviceRuntime.Copy.HOST_TO_DEVICE,
-                    Stream.current(device).handle());
+                    NativeStream.current(device).handle());
         } finally {
             staging.release().run();
         }
@@ -32,7 +32,7 @@ final class DeviceCopies {
         HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
         try {
             DeviceRuntime runtime = DeviceRuntimes.of(device);
-            long stream = Stream.current(device).handle();
+            long stream = NativeStream.current(device).handle();
             StreamOrders.of(device)
                     .synchronize(
                             stream,

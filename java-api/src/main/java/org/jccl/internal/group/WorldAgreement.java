@@ -250,28 +250,43 @@ public final class WorldAgreement {
     }
 
     private OperationTimeoutException missing(StoreTimeoutException cause) {
-        List<Integer> missing =
-                atOnce(
-                        () ->
-                                IntStream.range(0, size)
-                                        .filter(each -> each != rank && !isHere(each))
-                                        .boxed()
-                                        .toList(),
-                        cause);
-        String who =
-                missing.isEmpty()
-                        ? "rank 0 did not make the world of "
-                                + size
-                                + " ranks, though all are here,"
-                        : "ranks " + missing + " of " + size + " did not join";
         return new OperationTimeoutException(
                 context,
-                who
-                        + " within "
-                        + Durations.text(timeout)
+                atOnce(this::whoIsMissing, cause)
                         + "; see whether they run and build the same world, with the same number of"
                         + " ranks",
                 cause);
+    }
+
+    /**
+     * The others give up at about the same time, so one that has taken its ticket back was here and
+     * is not to blame for it.
+     */
+    private String whoIsMissing() {
+        List<Integer> absent = new ArrayList<>();
+        List<Integer> gaveUp = new ArrayList<>();
+        for (int other = 0; other < size; other++) {
+            if (other != rank && !isHere(other)) {
+                (hasGivenUp(other) ? gaveUp : absent).add(other);
+            }
+        }
+        String rest =
+                " within "
+                        + Durations.text(timeout)
+                        + (gaveUp.isEmpty()
+                                ? ""
+                                : " (ranks " + gaveUp + " came, and gave up before)");
+        if (!absent.isEmpty()) {
+            return "ranks " + absent + " of " + size + " did not join" + rest;
+        }
+        return rank == 0 || gaveUp.contains(0)
+                ? "the world of " + size + " ranks was not made" + rest
+                : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
+    }
+
+    private boolean hasGivenUp(int other) {
+        String key = ticketOf(other);
+        return store.check(List.of(key)) && text(store.get(key)).equals(TAKEN_BACK);
     }
 
     /** The time is over, so what is asked now must not take as long again. */

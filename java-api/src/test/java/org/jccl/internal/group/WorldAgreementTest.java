@@ -3,6 +3,7 @@ package org.jccl.internal.group;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -92,7 +93,9 @@ class WorldAgreementTest {
                 .hasMessageContaining("ranks [0, 2] of 3 did not join within 200 ms");
         assertThatThrownBy(() -> enter(0, 3, SHORT))
                 .isInstanceOf(OperationTimeoutException.class)
-                .hasMessageContaining("ranks [1, 2] of 3 did not join within 200 ms");
+                .hasMessageContaining(
+                        "ranks [2] of 3 did not join within 200 ms (ranks [1] came, and gave up"
+                                + " before)");
         Future<String> two = later(2, 3, LONG);
         Future<String> zero = later(0, 3, LONG);
         String one = nameOf(enter(1, 3, LONG));
@@ -107,6 +110,18 @@ class WorldAgreementTest {
         assertThatThrownBy(() -> enter(0, 2, SHORT))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("ranks [1] of 2 did not join");
+    }
+
+    /** Its ticket lies there, and nobody takes those of the others. */
+    @Test
+    void whoGaveUpForTheSameReasonIsNotBlamedForIt() {
+        store.set("worlds/3/ticket/0", "frozen".getBytes(StandardCharsets.UTF_8));
+        assertThatThrownBy(() -> enter(2, 3, SHORT)).hasMessageContaining("ranks [1] of 3");
+        assertThatThrownBy(() -> enter(1, 3, SHORT))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining(
+                        "rank 0 did not make the world of 3 ranks, though all came, within 200 ms"
+                                + " (ranks [2] came, and gave up before)");
     }
 
     @Test

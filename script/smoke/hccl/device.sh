@@ -38,7 +38,7 @@ describe_devices() {
 more_steps() {
     if ((ranks > 1)); then
         step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
-            org.jccl.examples.Overlap --trace "$report/overlap.json"
+            org.jccl.examples.Overlap --backend hccl --device npu --trace "$report/overlap.json"
         step trace 30 "${java[@]}" org.jccl.cli.Jccl trace "$report/recordings" -o "$report/trace.json"
     fi
 }

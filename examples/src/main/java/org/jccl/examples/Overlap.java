@@ -27,7 +27,8 @@ import org.jccl.spi.DeviceRuntime;
  * kernels of a real program.
  *
  * <p>Prints device time of the pass with and without overlap, and writes a Chrome trace of both:
- * {@code Overlap [--layers 8] [--elements 1048576] [--copies 8] [--trace overlap.json]}.
+ * {@code Overlap [--layers 8] [--elements 1048576] [--copies 8] [--trace overlap.json] [--backend
+ * nccl] [--device cuda]}.
  */
 final class Overlap {
 
@@ -207,20 +208,24 @@ final class Overlap {
         long elements = 1 << 20;
         int copies = 8;
         Path trace = Path.of("overlap.json");
+        String backend = "nccl";
+        String type = "cuda";
         for (int i = 0; i + 1 < args.length; i += 2) {
             switch (args[i]) {
                 case "--layers" -> layers = Integer.parseInt(args[i + 1]);
                 case "--elements" -> elements = Long.parseLong(args[i + 1]);
                 case "--copies" -> copies = Integer.parseInt(args[i + 1]);
                 case "--trace" -> trace = Path.of(args[i + 1]);
+                case "--backend" -> backend = args[i + 1];
+                case "--device" -> type = args[i + 1];
                 default -> throw new IllegalArgumentException("unknown option " + args[i]);
             }
         }
         // JCCL_EXAMPLE_DEVICE lets several ranks share a device where the library allows it.
         String local = System.getenv().getOrDefault("LOCAL_RANK", "0");
         String index = System.getenv().getOrDefault("JCCL_EXAMPLE_DEVICE", local);
-        Device device = new Device("cuda", Integer.parseInt(index));
-        try (ProcessGroup world = ProcessGroup.builder().backend("nccl").device(device).build()) {
+        Device device = new Device(type, Integer.parseInt(index));
+        try (ProcessGroup world = ProcessGroup.builder().backend(backend).device(device).build()) {
             Overlap example = new Overlap(world, device, layers, elements, copies);
             example.pass(false); // connects and warms up
             List<Span> serial = example.pass(false);

@@ -4,14 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.MismatchException;
-import org.jccl.NativeException;
-import org.jccl.OperationTimeoutException;
-import org.jccl.PeerLostException;
-import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 import org.jccl.spi.NativeStatus;
 
@@ -36,33 +29,14 @@ final class GlooErrors {
         byte[] text = new byte[MESSAGE_BYTES];
         int length = GlooNative.message(handle, text, text.length);
         String message = "gloo: " + new String(text, 0, length, StandardCharsets.UTF_8);
-        FailureContext context = FailureContext.NONE; // the engine knows better
-        return switch (NativeStatus.of(status)) {
-            case TIMEOUT ->
-                    new OperationTimeoutException(
-                            context,
-                            message
-                                    + " within "
-                                    + Durations.text(timeout)
-                                    + "; a rank is late, gone, or sends and receives something"
-                                    + " else: look at its log, or raise the group's timeout");
-            case PEER_LOST ->
-                    new PeerLostException(
-                            context,
-                            message
-                                    + "; look at that rank's log, close the group and build a new"
-                                    + " one on the ranks that are left",
-                            lostRank(message));
-            case INVALID -> new UsageException(context, message);
-            case ABORTED -> new GroupAbortedException(context, message);
-            case MISMATCH ->
-                    new MismatchException(
-                            context,
-                            message
-                                    + "; make every rank issue the same operations in the same"
-                                    + " order with the same arguments");
-            case OK, INTERNAL -> new NativeException(context, "libgloo", status, message);
-        };
+        String advice =
+                NativeStatus.of(status) == NativeStatus.TIMEOUT
+                        ? " within "
+                                + Durations.text(timeout)
+                                + "; a rank is late, gone, or sends and receives something else:"
+                                + " look at its log, or raise the group's timeout"
+                        : "";
+        return NativeStatus.exception(status, "libgloo", message + advice, lostRank(message));
     }
 
     /** The rank that the shim names, or -1. */

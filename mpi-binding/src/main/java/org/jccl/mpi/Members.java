@@ -40,9 +40,9 @@ final class Members {
 
     private int[] meet(Store store) {
         Arrivals arrivals = arrivals(store);
-        int mine = MpiNative.worldRank();
+        int mine = MpiErrors.answered(MpiNative.worldRank());
         arrivals.arrive(config.rank(), Integer.toString(mine).getBytes(StandardCharsets.UTF_8));
-        return worldRanks(config, context, arrivals, MpiNative.worldSize());
+        return worldRanks(config, context, arrivals, MpiErrors.answered(MpiNative.worldSize()));
     }
 
     /** What each rank says it is in a world of {@code worldSize}. */
@@ -81,13 +81,15 @@ final class Members {
     }
 
     private int[] ofWorld() {
-        if (config.size() != MpiNative.worldSize() || config.rank() != MpiNative.worldRank()) {
+        int worldSize = MpiErrors.answered(MpiNative.worldSize());
+        int worldRank = MpiErrors.answered(MpiNative.worldRank());
+        if (config.size() != worldSize || config.rank() != worldRank) {
             throw new UsageException(
                     context,
                     "this process is rank "
-                            + MpiNative.worldRank()
+                            + worldRank
                             + " of "
-                            + MpiNative.worldSize()
+                            + worldSize
                             + " to MPI; a group with other ranks needs a store");
         }
         return IntStream.range(0, config.size()).toArray();

@@ -1,14 +1,7 @@
 package org.jccl.mpi;
 
 import java.nio.charset.StandardCharsets;
-import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.MismatchException;
-import org.jccl.NativeException;
-import org.jccl.OperationTimeoutException;
-import org.jccl.PeerLostException;
-import org.jccl.UsageException;
 import org.jccl.spi.NativeStatus;
 
 /** Turns what the shim returned into an exception. */
@@ -27,26 +20,18 @@ final class MpiErrors {
         byte[] text = new byte[MESSAGE_BYTES];
         int length = MpiNative.message(text, text.length);
         String message = "MPI: " + new String(text, 0, length, StandardCharsets.UTF_8).strip();
-        FailureContext context = FailureContext.NONE; // the engine knows better
-        return switch (NativeStatus.of(status)) {
-            case MISMATCH ->
-                    new MismatchException(
-                            context,
-                            message
-                                    + "; make every rank issue the same operations in the same"
-                                    + " order with the same arguments");
-            case PEER_LOST ->
-                    new PeerLostException(
-                            context,
-                            message
-                                    + "; look at that rank's log, close the group and build a new"
-                                    + " one on the ranks that are left");
-            case INVALID -> new UsageException(context, message);
-            case ABORTED -> new GroupAbortedException(context, message);
-            case TIMEOUT ->
-                    new OperationTimeoutException(
-                            context, message + "; see whether every rank of the job has come here");
-            case OK, INTERNAL -> new NativeException(context, "MPI", status, message);
-        };
+        String advice =
+                NativeStatus.of(status) == NativeStatus.TIMEOUT
+                        ? "; see whether every rank of the job has come here"
+                        : "";
+        return NativeStatus.exception(status, "MPI", message + advice, -1);
+    }
+
+    /** What a call returned that returns a number, or minus a {@link NativeStatus}. */
+    static int answered(int result) {
+        if (result < 0) {
+            throw of(-result);
+        }
+        return result;
     }
 }

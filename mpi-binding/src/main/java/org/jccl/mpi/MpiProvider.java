@@ -85,28 +85,21 @@ public final class MpiProvider implements BackendProvider {
     @Override
     public Optional<World> world(Optional<BackendOptions> options) {
         initialise();
-        int size = answered(MpiNative.worldSize());
+        int size = MpiErrors.answered(MpiNative.worldSize());
         if (size == 1) {
             LAUNCHER.requireAlone(library());
         }
         boolean shared = options(options).sharedWorld();
         return Optional.of(
                 new World(
-                        answered(MpiNative.worldRank()),
+                        MpiErrors.answered(MpiNative.worldRank()),
                         size,
                         LAUNCHER.localRank(),
                         shared ? Optional.empty() : Optional.of(MpiProvider::broadcast)));
     }
 
     private static void broadcast(byte[] bytes, Duration timeout) {
-        answered(MpiNative.worldBroadcast(bytes, bytes.length, timeout.toMillis()));
-    }
-
-    private static int answered(int result) {
-        if (result < 0) {
-            throw MpiErrors.of(-result);
-        }
-        return result;
+        MpiErrors.answered(MpiNative.worldBroadcast(bytes, bytes.length, timeout.toMillis()));
     }
 
     private String library() {
@@ -122,7 +115,7 @@ public final class MpiProvider implements BackendProvider {
             return;
         }
         LAUNCHER.requireProcessManager(library());
-        if (answered(MpiNative.init(LAUNCHER.localSize())) == MpiNative.INITIALISED_NOW) {
+        if (MpiErrors.answered(MpiNative.init(LAUNCHER.localSize())) == MpiNative.INITIALISED_NOW) {
             Runtime.getRuntime().addShutdownHook(new Thread(MpiNative::exit, "jccl-mpi-finalize"));
         }
         initialised = true;
@@ -155,7 +148,7 @@ public final class MpiProvider implements BackendProvider {
         }
         MpiOptions options = options(config.options());
         if (options.progressThread()) {
-            answered(MpiNative.startProgress());
+            MpiErrors.answered(MpiNative.startProgress());
         }
         return MpiConnector.connect(config, options, context);
     }

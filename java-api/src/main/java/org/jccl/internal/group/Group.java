@@ -1,6 +1,5 @@
 package org.jccl.internal.group;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -684,9 +683,5 @@ public final class Group {
         if (first != null) {
             throw (RuntimeException) first;
         }
-    }
-
-    private static byte[] text(String value) {
-        return value.getBytes(StandardCharsets.UTF_8);
     }
 }

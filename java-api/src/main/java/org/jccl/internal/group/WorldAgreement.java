@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -240,10 +241,7 @@ public final class WorldAgreement {
         if (servesOneWorld) {
             List<String> waiting = new ArrayList<>();
             for (int other : others) {
-                String key = ticketOf(other);
-                if (store.check(List.of(key)) && waits(text(store.get(key)))) {
-                    waiting.add(text(store.get(key)));
-                }
+                ticket(other).filter(WorldAgreement::waits).ifPresent(waiting::add);
             }
             answer(waiting, COME_AGAIN);
         }
@@ -267,7 +265,8 @@ public final class WorldAgreement {
         List<Integer> gaveUp = new ArrayList<>();
         for (int other = 0; other < size; other++) {
             if (other != rank && !isHere(other)) {
-                (hasGivenUp(other) ? gaveUp : absent).add(other);
+                boolean tookBack = ticket(other).filter(TAKEN_BACK::equals).isPresent();
+                (tookBack ? gaveUp : absent).add(other);
             }
         }
         String rest =
@@ -284,9 +283,10 @@ public final class WorldAgreement {
                 : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
     }
 
-    private boolean hasGivenUp(int other) {
+    /** What another rank has put down last, if anything. */
+    private Optional<String> ticket(int other) {
         String key = ticketOf(other);
-        return store.check(List.of(key)) && text(store.get(key)).equals(TAKEN_BACK);
+        return store.check(List.of(key)) ? Optional.of(text(store.get(key))) : Optional.empty();
     }
 
     /** The time is over, so what is asked now must not take as long again. */
@@ -311,8 +311,7 @@ public final class WorldAgreement {
         if (other == 0 && servesOneWorld) {
             return true; // it serves this store
         }
-        String key = ticketOf(other);
-        return store.check(List.of(key)) && waits(text(store.get(key)));
+        return ticket(other).filter(WorldAgreement::waits).isPresent();
     }
 
     private OperationTimeoutException twice(StoreTimeoutException cause) {

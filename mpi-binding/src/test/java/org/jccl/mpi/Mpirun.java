@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /** The launchers of both families, and what a job printed. */
@@ -21,6 +23,12 @@ enum Mpirun {
     record Outcome(int code, String output) {}
 
     private static final long DEADLINE_SECONDS = 240;
+
+    /**
+     * Launchers pass on what ranks print in pieces, between which those of another rank may come.
+     */
+    private static final String TO_OWN_FILE =
+            "exec \"$@\" >>\"$0/rank.${OMPI_COMM_WORLD_RANK-$PMI_RANK}\" 2>&1";
 
     private final String launcher;
     private final List<String> options;
@@ -55,19 +63,55 @@ enum Mpirun {
     }
 
     Outcome run(int ranks, List<String> program) {
-        List<String> command = new ArrayList<>(List.of(launcher));
-        command.addAll(options);
-        command.addAll(List.of("-n", Integer.toString(ranks)));
-        command.addAll(program);
-        return run(command, Map.of());
+        return launch(files -> toOwnFile(files, ranks, program));
     }
 
     /** Runs one world of two programs: one rank of the first, the others of the second. */
     Outcome runTogether(List<String> first, int others, List<String> second) {
-        List<String> programs = new ArrayList<>(first);
-        programs.addAll(List.of(":", "-n", Integer.toString(others)));
-        programs.addAll(second);
-        return run(1, programs);
+        return launch(
+                files -> {
+                    List<String> programs = toOwnFile(files, 1, first);
+                    programs.add(":");
+                    programs.addAll(toOwnFile(files, others, second));
+                    return programs;
+                });
+    }
+
+    private static List<String> toOwnFile(Path files, int ranks, List<String> program) {
+        List<String> command = new ArrayList<>(List.of("-n", Integer.toString(ranks)));
+        command.addAll(List.of("sh", "-c", TO_OWN_FILE, files.toString()));
+        command.addAll(program);
+        return command;
+    }
+
+    /** What the launcher printed is followed by what each rank did. */
+    private Outcome launch(Function<Path, List<String>> programs) {
+        List<String> command = new ArrayList<>(List.of(launcher));
+        command.addAll(options);
+        try {
+            Path files = Files.createTempDirectory("jccl-mpirun");
+            command.addAll(programs.apply(files));
+            try {
+                Outcome outcome = run(command, Map.of());
+                return new Outcome(outcome.code(), outcome.output() + "\n" + taken(files));
+            } catch (AssertionError e) {
+                throw new AssertionError(e.getMessage() + "\n" + taken(files), e);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String taken(Path files) throws IOException {
+        StringBuilder text = new StringBuilder();
+        try (Stream<Path> ranks = Files.list(files)) {
+            for (Path rank : ranks.sorted().toList()) {
+                text.append(Files.readString(rank)).append('\n');
+                Files.delete(rank);
+            }
+        }
+        Files.delete(files);
+        return text.toString();
     }
 
     /** Runs any launcher, with variables that are added. */

@@ -207,6 +207,30 @@ void neverFlushed(const Context& context) {
     scclDestoryHandle(r.handle);
 }
 
+/** Instructions wait in the handle, and another thread comes in between. */
+void recordedBetween(const Context& context) {
+    use(context.rank);
+    tpuStream_t stream = newStream();
+    scclHandle_t handle = tpudnnHandleFromStream(context.rank, stream, tpuKernelModuleLoad("x", 1, stream));
+    scclComm_t comm = nullptr;
+    OK(scclCommInitRank(&comm, context.size, context.id, context.rank, nullptr));
+    tpuEvent_t event = nullptr;
+    OK(tpuEventCreate(&event));
+    void* x = scclPhysToVirt(handle, reinterpret_cast<uint64_t>(onDevice(32)));
+    OK(scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, comm, handle));
+    OK(tpuEventRecord(event, stream));
+    OK(tpudnnFlush(handle));
+    std::thread([&] {
+        use(context.rank);
+        OK(tpuEventRecord(event, stream));
+    }).join();
+    OK(scclAllReduce(x, x, 8, SCCL_DTYPE_FP32, SCCL_REDUCE_SUM, comm, handle));
+    std::thread([&] {
+        use(context.rank);
+        tpuEventRecord(event, stream);
+    }).join();
+}
+
 /** A wheel's directory has no libtpudnn.so by that name. */
 void loadOrder(const Context&) {
     std::string wheel = std::string(std::getenv("MOCK_LIBRARIES")) + "/torch_tpu/lib/";
@@ -249,6 +273,7 @@ const std::vector<Case> cases{
     {"no ring", 4, {"MOCK_SCCL_RING=1"}, lone, SIGABRT},
     {"shortened id", 2, {}, shortenedId, SIGABRT},
     {"never flushed", 2, {}, neverFlushed, SIGABRT},
+    {"event between call and flush", 2, {}, recordedBetween, SIGABRT},
     {"load order", 1, {}, loadOrder},
     {"older library", 1, {}, olderLibrary},
 };

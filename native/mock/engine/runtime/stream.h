@@ -52,6 +52,8 @@ public:
     int lane = 0;
     /** For the implicit order with the legacy stream; guarded by the device's lock. */
     uint64_t seenByLegacy = 0;
+    /** For a front that collects operations before it enqueues them: the thread whose ones are collected, or 0. */
+    std::atomic<uintptr_t> collecting{0};
 
 private:
     void work();

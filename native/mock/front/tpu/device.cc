@@ -49,6 +49,12 @@ tpuError_t ready(const char* call) {
     return tpuSuccess;
 }
 
+void requireFlushed(const char* call, const Stream& stream) {
+    uintptr_t thread = stream.collecting;
+    if (thread == 0 || thread == static_cast<uintptr_t>(pthread_self())) return;
+    fatal("%s: another thread has called SCCL on this stream and not flushed its handle yet", call);
+}
+
 }  // namespace mock::tpu
 
 using namespace mock;

@@ -19,6 +19,9 @@ tpuError_t withDevice(const char* call, Body body) {
     return state != tpuSuccess ? state : body();
 }
 
+/** Ends the process when another thread is between an operation and its flush: nothing says that this works. */
+void requireFlushed(const char* call, const Stream& stream);
+
 template <class Body>
 tpuError_t withStream(const char* call, tpuStream_t handle, Body body) {
     return withDevice(call, [&]() -> tpuError_t {

@@ -45,6 +45,7 @@ tpuError_t copyAtOnce(const char* call, void* to, const void* from, size_t bytes
 tpuError_t copyLater(const char* call, void* to, const void* from, size_t bytes, Direction direction,
                      tpuStream_t handle) {
     return withStream(call, handle, [&](Stream& stream) {
+        requireFlushed(call, stream);
         tpuError_t checked =
             check(call, to, from, direction != Direction::DeviceToHost, direction != Direction::HostToDevice);
         return checked != tpuSuccess ? checked : report(call, copyInOrder(to, from, bytes, direction, stream, nullptr));

@@ -65,6 +65,7 @@ MOCK_API tpuError_t tpuEventDestroy(tpuEvent_t handle, tpuStream_t streamHandle)
 
 MOCK_API tpuError_t tpuEventRecord(tpuEvent_t handle, tpuStream_t streamHandle) {
     return withStream("tpuEventRecord", streamHandle, [&](Stream& stream) {
+        requireFlushed("tpuEventRecord", stream);
         return withEvent("tpuEventRecord", handle, [&](Event& event) { return translate(event.record(stream)); });
     });
 }

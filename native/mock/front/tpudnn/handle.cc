@@ -42,8 +42,18 @@ tpudnnHandle_t make(int device, Stream* stream, bool ownsStream) {
     return reinterpret_cast<tpudnnHandle_t>(made);
 }
 
+uintptr_t ownThread() { return static_cast<uintptr_t>(pthread_self()); }
+
+/** What waits in the handle has to be this thread's. */
+void requireOwn(const Handle& handle) {
+    uintptr_t thread = handle.stream->collecting;
+    if (thread == 0 || thread == ownThread()) return;
+    fatal("tpuDNN: another thread has called SCCL with this handle and not flushed it yet");
+}
+
 bool flush(Handle& handle) {
     std::lock_guard<std::mutex> lock(handle.mutex);
+    requireOwn(handle);
     bool fine = true;
     for (Handle::Waiting& waiting : handle.waiting) {
         fine =
@@ -51,6 +61,7 @@ bool flush(Handle& handle) {
             fine;
     }
     handle.waiting.clear();
+    handle.stream->collecting = 0;
     return fine;
 }
 
@@ -80,8 +91,14 @@ tpudnnStatus_t ready(const char* call, const Handle& handle) {
 }
 
 void submit(Handle& handle, Task task, std::shared_ptr<Order> order) {
-    std::lock_guard<std::mutex> lock(handle.mutex);
-    handle.waiting.push_back({std::move(task), std::move(order)});
+    {
+        std::lock_guard<std::mutex> lock(handle.mutex);
+        requireOwn(handle);
+        handle.stream->collecting = ownThread();
+        handle.waiting.push_back({std::move(task), std::move(order)});
+    }
+    static const long pause = setting("MOCK_SCCL_CALL_US", 0);
+    if (pause > 0) usleep(static_cast<useconds_t>(pause));
 }
 
 void* rawOf(const char* call, const Handle& handle, const void* address) {

@@ -4,7 +4,7 @@ import org.jccl.DataType;
 
 /**
  * SCCL's functions on one communicator, checked: addresses translated, counts in its units, empty
- * operations left out, which every rank does alike. Whoever calls holds the queue's calls.
+ * operations left out, which every rank does alike. Whoever calls has begun with the queue.
  */
 final class ScclCalls {
 

@@ -107,8 +107,11 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void broadcast(long address, long count, DataType type, int root, long stream) {
         TpuQueue queue = queue(stream);
         if (size > 1) {
-            synchronized (queue.calls) {
+            queue.begin();
+            try {
                 calls.broadcast(queue, address, count, type, root);
+            } finally {
+                queue.end();
             }
         }
     }
@@ -117,7 +120,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (size == 1) {
                 copy(queue, input, output, count * type.size());
                 return;
@@ -126,6 +130,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             if (op.kind() == ReduceOp.Kind.AVG) {
                 averages.divideOnAll(queue, output, count, type);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -139,12 +145,15 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             int root,
             long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (size == 1) {
                 copy(queue, input, output, count * type.size());
             } else {
                 reduceTo(queue, input, output, count, type, op, root);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -167,20 +176,24 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void allGather(long input, long output, long count, DataType type, long stream) {
         TpuQueue queue = queue(stream);
         long bytes = count * type.size();
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (size == 1) {
                 copy(queue, input, output, bytes);
             } else {
                 long from = apart(queue, input, output + rank * bytes, bytes);
                 calls.allGather(queue, from, output, count, type);
             }
+        } finally {
+            queue.end();
         }
     }
 
     @Override
     public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             long part = output;
             for (int root = 0; root < size; root++) {
                 long bytes = counts[root] * type.size();
@@ -192,6 +205,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
                 }
                 part += bytes;
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -199,7 +214,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void gather(long input, long output, long count, DataType type, int root, long stream) {
         TpuQueue queue = queue(stream);
         long bytes = count * type.size();
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (size == 1) {
                 copy(queue, input, output, bytes);
             } else if (rank == root) {
@@ -208,6 +224,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             } else {
                 calls.gather(queue, input, scratch.reserve(queue, bytes), count, type, root);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -215,13 +233,16 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void scatter(long input, long output, long count, DataType type, int root, long stream) {
         TpuQueue queue = queue(stream);
         long bytes = count * type.size();
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (size == 1) {
                 copy(queue, input, output, bytes);
             } else {
                 long from = rank == root ? input : scratch.reserve(queue, bytes);
                 calls.scatter(queue, from, output, count, type, root);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -229,11 +250,14 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             for (int root = 0; root < size; root++) {
                 long part = input + root * count * type.size();
                 reducePart(queue, part, output, count, type, op, root);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -241,12 +265,15 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             long part = input;
             for (int root = 0; root < size; root++) {
                 reducePart(queue, part, output, counts[root], type, op, root);
                 part += counts[root] * type.size();
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -268,12 +295,15 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     @Override
     public void allToAll(long input, long output, long count, DataType type, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (size == 1) {
                 copy(queue, input, output, count * type.size());
             } else {
                 calls.allToAll(queue, input, output, count, type);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -286,7 +316,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             DataType type,
             long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             long from = input;
             long to = output;
             for (int peer = 0; peer < size; peer++) {
@@ -300,32 +331,40 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
                 to += outputCounts[peer] * type.size();
             }
             exchange.issue(queue);
+        } finally {
+            queue.end();
         }
     }
 
     @Override
     public void send(long address, long count, DataType type, int peer, int tag, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (batching) {
                 batch.send(address, count, type, peer);
                 batchQueue = queue;
             } else {
                 calls.send(queue, address, count, type, peer);
             }
+        } finally {
+            queue.end();
         }
     }
 
     @Override
     public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
         TpuQueue queue = queue(stream);
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             if (batching) {
                 batch.receive(address, count, type, peer);
                 batchQueue = queue;
             } else {
                 calls.receive(queue, address, count, type, peer);
             }
+        } finally {
+            queue.end();
         }
     }
 
@@ -349,8 +388,11 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         if (batchQueue != null) {
             TpuQueue queue = batchQueue;
             batchQueue = null;
-            synchronized (queue.calls) {
+            queue.begin();
+            try {
                 batch.issue(queue);
+            } finally {
+                queue.end();
             }
         }
     }

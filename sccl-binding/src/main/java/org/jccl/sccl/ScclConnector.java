@@ -128,8 +128,11 @@ final class ScclConnector {
             queue.await(mark);
             return id[0];
         }
-        synchronized (queue.calls) {
+        queue.begin();
+        try {
             return createId(chips, queue);
+        } finally {
+            queue.end();
         }
     }
 

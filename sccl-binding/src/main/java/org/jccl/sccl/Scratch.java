@@ -1,47 +1,51 @@
 package org.jccl.sccl;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Device memory for what the library must be given and nobody else has: outputs on other ranks than
- * the root, copies of inputs. Grown and kept; used in the order of one queue at a time.
+ * the root, copies of inputs. Grown and kept; each queue has its own, which is used in its order.
  */
 final class Scratch {
 
+    private static final class Piece {
+        private long address;
+        private long capacity;
+    }
+
     private final TpuRuntime runtime;
 
-    /** The last one is in use; the queue may still use the others. */
-    private final List<Long> addresses = new ArrayList<>();
+    /** What is in use; a queue may still use smaller ones. */
+    private final Map<TpuQueue, Piece> pieces = new HashMap<>();
 
-    private long capacity;
-    private TpuQueue user;
+    private final List<Long> addresses = new ArrayList<>();
 
     Scratch(TpuRuntime runtime) {
         this.runtime = runtime;
     }
 
-    /** Memory of at least so many bytes, of any content, in the order of a queue. */
+    /**
+     * Memory of at least so many bytes, of any content, in the order of a queue; 0 where no
+     * operation had any bytes yet.
+     */
     long reserve(TpuQueue queue, long bytes) {
-        if (user != queue) {
-            if (user != null) {
-                user.await(user.mark());
-            }
-            user = queue;
+        Piece piece = pieces.computeIfAbsent(queue, made -> new Piece());
+        if (bytes > piece.capacity) {
+            long larger = Math.max(bytes, 2 * piece.capacity);
+            piece.address = runtime.allocate(larger);
+            piece.capacity = larger;
+            addresses.add(piece.address);
         }
-        if (bytes > capacity) {
-            long larger = Math.max(bytes, 2 * capacity);
-            addresses.add(runtime.allocate(larger));
-            capacity = larger;
-        }
-        // Nothing is asked for operations without elements, which are never called.
-        return addresses.isEmpty() ? 0 : addresses.get(addresses.size() - 1);
+        return piece.address;
     }
 
     /** Once no operation uses it. */
     void free() {
         addresses.forEach(runtime::free);
         addresses.clear();
-        capacity = 0;
+        pieces.clear();
     }
 }

@@ -3,7 +3,10 @@ package org.jccl.sccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.NativeException;
 import org.jccl.spi.DeviceRuntime;
 
@@ -11,7 +14,12 @@ import org.jccl.spi.DeviceRuntime;
  * A stream of the runtime with a handle that was made from it.
  *
  * <p>Each mark is a native event that is recorded once and destroyed when it has passed: whether
- * one may be recorded again is documented nowhere.
+ * one may be recorded again is documented nowhere. A mark that is asked for while another thread is
+ * between a call and its flush is recorded by that thread, when it has flushed: the watchdog asks
+ * too, and must not wait for a call that may not come back.
+ *
+ * <p>Locks: {@link #calls} around all that is enqueued, recorded or destroyed; inside it, for no
+ * native call, this object's monitor.
  */
 final class StreamQueue extends TpuQueue {
 
@@ -20,6 +28,9 @@ final class StreamQueue extends TpuQueue {
 
     private static final int NOT_READY = 1;
 
+    /** For another thread's call, longer than one takes that does not block. */
+    private static final long MOST_WAIT_NANOS = 1_000_000;
+
     final long stream;
 
     private final long handle;
@@ -27,7 +38,9 @@ final class StreamQueue extends TpuQueue {
     /** Whether others enqueue on it too, unseen. */
     private final boolean shared;
 
-    /** Where functions put what they create; used under this object's monitor. */
+    private final ReentrantLock calls = new ReentrantLock();
+
+    /** Where functions put what they create; used by who holds the calls. */
     private final Memory result = new Memory(Long.BYTES);
 
     private final long resultAddress = Pointer.nativeValue(result);
@@ -35,12 +48,27 @@ final class StreamQueue extends TpuQueue {
     /** Native events of the marks that have not passed, at their number modulo the length. */
     private long[] events = new long[64];
 
-    private volatile long passed;
+    /** Number of the newest mark; guarded by the monitor, as the next and the events. */
     private long last;
+
+    /** Number of the newest mark whose event was recorded, or is now. */
+    private long recorded;
+
+    /** Written by who holds the calls. */
+    private volatile long passed;
+
+    /** Up to where the device was asked for failures; of who holds the calls. */
     private long checked;
-    private long asked;
+
     private volatile Failure failure;
+
+    /** Whether something came after the newest mark; set by who holds the calls. */
     private volatile boolean enqueued;
+
+    /** Guards the next. */
+    private final Object asking = new Object();
+
+    private long asked;
 
     /** What went wrong on the device between two marks. */
     private record Failure(NativeException cause, long after, long upTo) {}
@@ -78,6 +106,21 @@ final class StreamQueue extends TpuQueue {
     }
 
     @Override
+    void begin() {
+        calls.lock();
+    }
+
+    @Override
+    void end() {
+        calls.unlock();
+        try {
+            recordMarks();
+        } catch (JcclException e) {
+            // Not this caller's: who asks for the mark tries again, and is told.
+        }
+    }
+
+    @Override
     long handle() {
         return handle;
     }
@@ -88,20 +131,69 @@ final class StreamQueue extends TpuQueue {
         try {
             TpuErrors.checkDnn(Tpudnn.tpudnnFlush(handle), "tpudnnFlush");
         } finally {
-            // Only now: an event that another thread records before the flush is passed too early
-            // to be the mark of what the flush enqueues.
             enqueued = true;
         }
     }
 
     @Override
-    synchronized long mark() {
-        if (enqueued || shared) {
-            // First, so that what another thread enqueues meanwhile is not forgotten.
-            enqueued = false;
-            add(record());
+    long mark() {
+        long mark;
+        synchronized (this) {
+            // One that is not recorded yet will be behind what there is now.
+            if (last == recorded && (enqueued || shared)) {
+                // First, so that what another thread enqueues meanwhile is not forgotten.
+                enqueued = false;
+                add();
+            }
+            mark = last;
         }
-        return last;
+        recordMarks();
+        return mark;
+    }
+
+    /**
+     * Records the events of the marks that have none, unless another thread is inside, which then
+     * does so at its end. Whoever has let go of the calls comes here after that.
+     */
+    private void recordMarks() {
+        while (isMarkWanted() && calls.tryLock()) {
+            try {
+                recordWanted();
+            } finally {
+                calls.unlock();
+            }
+        }
+    }
+
+    private synchronized boolean isMarkWanted() {
+        return recorded < last;
+    }
+
+    /** By who holds the calls. */
+    private void recordWanted() {
+        while (true) {
+            long mark;
+            synchronized (this) {
+                if (recorded == last) {
+                    return;
+                }
+                // Before the event is: what is enqueued by others from now on needs another mark.
+                recorded++;
+                mark = recorded;
+            }
+            long event = 0;
+            try {
+                event = record();
+            } finally {
+                synchronized (this) {
+                    if (event == 0) {
+                        recorded--;
+                    } else {
+                        events[slot(mark, events.length)] = event;
+                    }
+                }
+            }
+        }
     }
 
     private long record() {
@@ -111,7 +203,8 @@ final class StreamQueue extends TpuQueue {
         return event;
     }
 
-    private void add(long event) {
+    /** Makes room for one more mark; under the monitor. */
+    private void add() {
         if (last - passed == events.length) {
             long[] larger = new long[2 * events.length];
             for (long mark = passed + 1; mark <= last; mark++) {
@@ -120,7 +213,6 @@ final class StreamQueue extends TpuQueue {
             events = larger;
         }
         last++;
-        events[slot(last, events.length)] = event;
     }
 
     private static int slot(long mark, int length) {
@@ -139,22 +231,48 @@ final class StreamQueue extends TpuQueue {
         return true;
     }
 
-    private synchronized boolean pass(long mark) {
-        TpuRuntime.enter(device);
-        while (passed < last) {
-            long event = events[slot(passed + 1, events.length)];
-            int code = Tpurt.tpuEventQuery(event);
-            if (code == PENDING || code == NOT_READY) {
-                break;
-            }
-            TpuErrors.checkRuntime(code, "tpuEventQuery");
-            if (passed + 1 == last && !enqueued) {
-                noteFailure(event);
-            }
-            TpuErrors.checkRuntime(Tpurt.tpuEventDestroy(event, stream), "tpuEventDestroy");
-            passed++;
+    /** While another thread is inside for long, what has passed since is not known. */
+    private boolean pass(long mark) {
+        if (!beginSoon()) {
+            return passed >= mark;
         }
-        return passed >= mark;
+        try {
+            TpuRuntime.enter(device);
+            recordWanted();
+            for (long event = next(); event != 0; event = next()) {
+                int code = Tpurt.tpuEventQuery(event);
+                if (code == PENDING || code == NOT_READY) {
+                    break;
+                }
+                TpuErrors.checkRuntime(code, "tpuEventQuery");
+                if (isNewest(passed + 1)) {
+                    noteFailure(event);
+                }
+                TpuErrors.checkRuntime(Tpurt.tpuEventDestroy(event, stream), "tpuEventDestroy");
+                passed++;
+            }
+            return passed >= mark;
+        } finally {
+            end();
+        }
+    }
+
+    private boolean beginSoon() {
+        try {
+            return calls.tryLock() || calls.tryLock(MOST_WAIT_NANOS, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return calls.tryLock();
+        }
+    }
+
+    /** The event of the oldest mark that has not passed, or 0; by who holds the calls. */
+    private synchronized long next() {
+        return passed < recorded ? events[slot(passed + 1, events.length)] : 0;
+    }
+
+    private synchronized boolean isNewest(long mark) {
+        return mark == last && !enqueued;
     }
 
     /**
@@ -173,29 +291,45 @@ final class StreamQueue extends TpuQueue {
                                     "an operation failed on the device: "
                                             + TpuErrors.runtimeText(code)),
                             checked,
-                            last);
+                            passed + 1);
         }
-        checked = last;
+        checked = passed + 1;
     }
 
     /** A shared stream gets a mark to be asked for, and is asked for it until it has passed. */
     @Override
-    synchronized boolean isIdle() {
+    boolean isIdle() {
         if (!shared) {
             return super.isIdle();
         }
-        if (asked == 0) {
-            asked = mark();
+        synchronized (asking) {
+            if (asked == 0) {
+                asked = mark();
+            }
+            if (!reached(asked)) {
+                return false;
+            }
+            asked = 0;
+            return true;
         }
-        if (!reached(asked)) {
-            return false;
-        }
-        asked = 0;
-        return true;
     }
 
     @Override
     void copy(long to, long from, long bytes, DeviceRuntime.Copy direction) {
+        begin();
+        try {
+            enqueueCopy(to, from, bytes, direction);
+        } finally {
+            end();
+        }
+    }
+
+    @Override
+    void copyBetweenCalls(long to, long from, long bytes) {
+        enqueueCopy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE);
+    }
+
+    private void enqueueCopy(long to, long from, long bytes, DeviceRuntime.Copy direction) {
         int code =
                 switch (direction) {
                     case HOST_TO_DEVICE -> Tpurt.tpuMemcpyH2DAsync(to, from, bytes, stream);
@@ -207,39 +341,63 @@ final class StreamQueue extends TpuQueue {
     }
 
     @Override
-    void copyBetweenCalls(long to, long from, long bytes) {
-        copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE);
-    }
-
-    @Override
     void throwFailure() {
         // Whoever asked for the place was told.
     }
 
     /** The native event, which stays until it is dropped. */
     @Override
-    synchronized void stamp(TpuEvent event) {
-        event.stamp = record();
-        // So that a mark follows it.
-        enqueued = true;
+    void stamp(TpuEvent event) {
+        begin();
+        try {
+            event.stamp = record();
+            // So that a mark follows it.
+            enqueued = true;
+        } finally {
+            end();
+        }
     }
 
     @Override
-    synchronized double elapsedMillis(TpuEvent start, TpuEvent end) {
-        for (TpuEvent event : Arrays.asList(start, end)) {
-            // Fills in the time, which asking does not.
-            TpuErrors.checkRuntime(Tpurt.tpuEventSynchronize(event.stamp), "tpuEventSynchronize");
+    double elapsedMillis(TpuEvent start, TpuEvent end) {
+        begin();
+        try {
+            for (TpuEvent event : Arrays.asList(start, end)) {
+                // Fills in the time, which asking does not.
+                TpuErrors.checkRuntime(
+                        Tpurt.tpuEventSynchronize(event.stamp), "tpuEventSynchronize");
+            }
+            TpuErrors.checkRuntime(
+                    Tpurt.tpuEventElapsedTime(resultAddress, start.stamp, end.stamp),
+                    "tpuEventElapsedTime");
+            return result.getFloat(0);
+        } finally {
+            end();
         }
-        TpuErrors.checkRuntime(
-                Tpurt.tpuEventElapsedTime(resultAddress, start.stamp, end.stamp),
-                "tpuEventElapsedTime");
-        return result.getFloat(0);
     }
 
     /** Puts it among the marks, which destroy it when it has passed. */
     @Override
-    synchronized void dropStamp(TpuEvent event) {
-        add(event.stamp);
-        event.stamp = 0;
+    void dropStamp(TpuEvent event) {
+        begin();
+        try {
+            while (!addRecorded(event.stamp)) {
+                recordWanted();
+            }
+            event.stamp = 0;
+        } finally {
+            end();
+        }
+    }
+
+    /** Not before those that were promised, whose places are behind it. */
+    private synchronized boolean addRecorded(long event) {
+        if (recorded < last) {
+            return false;
+        }
+        add();
+        recorded = last;
+        events[slot(last, events.length)] = event;
+        return true;
     }
 }

@@ -69,6 +69,13 @@ final class ThreadQueue extends TpuQueue {
         return ++last;
     }
 
+    /** Nothing to do: all calls are made by the thread. */
+    @Override
+    void begin() {}
+
+    @Override
+    void end() {}
+
     /** On the thread only. */
     @Override
     long handle() {

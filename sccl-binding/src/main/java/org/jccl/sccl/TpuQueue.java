@@ -24,9 +24,6 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
 
     final int device;
 
-    /** Held around the calls with the handle; nothing says that it may serve two threads. */
-    final Object calls = new Object();
-
     private volatile boolean aborted;
     private volatile long abortedAt;
     private volatile Duration patience = MOST_PATIENCE;
@@ -36,13 +33,22 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
         this.device = device;
     }
 
-    /** The handle that SCCL's calls on this queue take. */
+    /**
+     * Keeps other threads' calls out until {@link #end()}: nothing says that a handle may serve two
+     * threads, or that others may enqueue between a call and its flush.
+     */
+    abstract void begin();
+
+    /** Lets others in again; never fails. */
+    abstract void end();
+
+    /** The handle that SCCL's calls on this queue take; between begin and end. */
     abstract long handle();
 
-    /** Has what was called with the handle begin, now that it is complete. */
+    /** Has what was called with the handle begin, now that it is complete; before the end. */
     abstract void push();
 
-    /** A place behind everything that was enqueued. */
+    /** A place behind everything that was enqueued; never waits for another thread's call. */
     abstract long mark();
 
     /** Whether the queue has come to a place; never blocks. */
@@ -56,7 +62,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     /** Enqueues a copy. */
     abstract void copy(long to, long from, long bytes, DeviceRuntime.Copy direction);
 
-    /** A copy on the device, in order with the calls with the handle. */
+    /** A copy on the device, in order with the calls with the handle; between begin and end. */
     abstract void copyBetweenCalls(long to, long from, long bytes);
 
     /** Throws what a copy failed with, if the queue knows of it only afterwards. */

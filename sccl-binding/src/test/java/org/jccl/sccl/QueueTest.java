@@ -1,0 +1,125 @@
+package org.jccl.sccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.jccl.DataType;
+import org.jccl.Event;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Several threads on a device's one stream, whose calls must not come between one another. */
+final class QueueTest {
+
+    /** Reduces on two ranks, while another thread of each uses the stream for what it likes. */
+    static final class TwoThreads {
+
+        private TwoThreads() {}
+
+        public static void main(String[] arguments) {
+            World.run(
+                    2,
+                    (group, device) -> {
+                        AtomicBoolean done = new AtomicBoolean();
+                        CompletableFuture<Void> other =
+                                CompletableFuture.runAsync(
+                                        () -> use(Stream.current(device), done),
+                                        task -> new Thread(task).start());
+                        reduce(group, Tensor.allocate(device, DataType.INT32, 1));
+                        done.set(true);
+                        other.join();
+                        System.out.println("rank " + group.rank() + " is through");
+                    });
+        }
+
+        private static void reduce(ProcessGroup group, Tensor tensor) {
+            for (int round = 0; round < 20; round++) {
+                tensor.copyFrom(new int[] {round});
+                group.allReduce(tensor, ReduceOp.SUM);
+                group.sync().allReduce(tensor, ReduceOp.SUM);
+                assertThat(tensor.copyTo(new int[1])).containsExactly(4 * round);
+            }
+        }
+
+        private static void use(Stream stream, AtomicBoolean done) {
+            try (Event plain = Event.create(stream.device(), false);
+                    Event timed = Event.create(stream.device(), true);
+                    Tensor tensor = Tensor.allocate(stream.device(), DataType.INT32, 1)) {
+                while (!done.get()) {
+                    plain.record(stream);
+                    timed.record(stream);
+                    tensor.copyFrom(new int[] {1});
+                    plain.query();
+                }
+            }
+        }
+    }
+
+    /** The mock ends the process of whoever does. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noCallComesBetweenAnOperationAndItsFlush(boolean threads) throws Exception {
+        String module = threads ? "-Dorg.jccl.sccl.module=" : "-Dnone=";
+        String output =
+                ChildJvm.outputOf(TwoThreads.class, Map.of("MOCK_SCCL_CALL_US", "2000"), module);
+        assertThat(output).contains("rank 0 is through", "rank 1 is through");
+    }
+
+    /** The watchdog marks places too, and must not wait for a call that may never come back. */
+    @Test
+    void aPlaceIsMarkedWhileACallLasts() throws Exception {
+        World.run(
+                1,
+                (group, device) -> {
+                    TpuRuntime.enter(device.index());
+                    StreamQueue queue = StreamQueue.create(device.index(), module());
+                    queue.begin();
+                    queue.push();
+                    assertThat(inAnotherThread(queue::mark)).isEqualTo(1);
+                    assertThat(inAnotherThread(queue::mark)).isEqualTo(1);
+                    assertThat(inAnotherThread(() -> queue.reached(1))).isFalse();
+                    queue.end();
+                    queue.await(1);
+                    assertThat(queue.mark()).isEqualTo(1);
+                });
+    }
+
+    /** The first caller's events are passed by the time that the second one's are. */
+    @Test
+    void eventsForTimingKeepTheOrderOfPlaces() throws Exception {
+        World.run(
+                1,
+                (group, device) -> {
+                    TpuRuntime.enter(device.index());
+                    StreamQueue queue = StreamQueue.create(device.index(), module());
+                    TpuEvent event = new TpuEvent(true);
+                    queue.stamp(event);
+                    queue.begin();
+                    queue.push();
+                    assertThat(inAnotherThread(queue::mark)).isEqualTo(1);
+                    queue.end();
+                    queue.dropStamp(event);
+                    assertThat(queue.mark()).isEqualTo(2);
+                    queue.await(2);
+                });
+    }
+
+    /** The mock takes any file. */
+    private static KernelModule module() {
+        return KernelModule.ofFile(Path.of("pom.xml"));
+    }
+
+    private static <T> T inAnotherThread(Supplier<T> call) {
+        return CompletableFuture.supplyAsync(call, task -> new Thread(task).start()).join();
+    }
+}

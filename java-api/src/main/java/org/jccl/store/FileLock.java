@@ -77,9 +77,17 @@ final class FileLock implements AutoCloseable {
         }
         command.onExit().join();
         throw new StoreTimeoutException(
-                "Did not get the lock of store file '%s' within %d s (flock ended with %d). Check that the directory is writable and that no stopped process holds the file"
-                        .formatted(file, seconds, command.exitValue()),
+                "Did not get the lock of store file '%s' within %d s (flock ended with %d): %s"
+                        .formatted(file, seconds, command.exitValue(), advice(file)),
                 null);
+    }
+
+    private static String advice(Path file) {
+        return FileLockHolder.of(file)
+                .map(holder -> holder + " holds it. Let it go on, or end it")
+                .orElse(
+                        "check that the directory is writable and that no stopped process holds"
+                                + " the file");
     }
 
     private static Process start(Path file, long seconds) {

@@ -13,6 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.jccl.Store;
 import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
@@ -102,6 +103,37 @@ final class FileStoreTest extends StoreContract {
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining(other.toString())
                 .hasMessageContaining("cut short");
+    }
+
+    @Test
+    void namesTheStoppedProcessThatHoldsTheLock() throws Exception {
+        Process holder = new ProcessBuilder("flock", "--no-fork", file.toString(), "cat").start();
+        try {
+            holder.getOutputStream().write('x');
+            holder.getOutputStream().flush();
+            assertThat(holder.getInputStream().read()).isEqualTo('x');
+            String pid = Long.toString(holder.pid());
+            new ProcessBuilder("kill", "-STOP", pid).start().waitFor();
+            assertThatThrownBy(() -> store.duplicate(Duration.ZERO))
+                    .isInstanceOf(StoreTimeoutException.class)
+                    .hasMessageContaining("process " + pid + " (")
+                    .hasMessageContaining("which is stopped, holds it");
+        } finally {
+            holder.destroyForcibly().waitFor();
+        }
+    }
+
+    /** As a store of a Java process holds it. */
+    @Test
+    void namesTheProcessWhoseCommandHoldsTheLock() {
+        FileLock held = FileLock.acquire(file, Deadline.after(LONG));
+        try {
+            assertThatThrownBy(() -> store.duplicate(Duration.ZERO))
+                    .isInstanceOf(StoreTimeoutException.class)
+                    .hasMessageContaining("process " + ProcessHandle.current().pid() + " (");
+        } finally {
+            held.close();
+        }
     }
 
     @Test

@@ -258,7 +258,9 @@ final class CaseRun {
         Set<Integer> named = Set.copyOf(numbers(fields[5]));
         boolean inIt = group.isEmpty() || group.contains(wanted.victim());
         boolean isNamed =
-                named.contains(wanted.victim()) || named.contains(group.indexOf(wanted.victim()));
+                named.contains(wanted.victim())
+                        || named.contains(group.indexOf(wanted.victim()))
+                        || isNamedByProcess(fields[7]);
         // Then nobody can ask what others failed of, and the store's address is all that is known.
         boolean storeLost =
                 wanted.meeting() == Assignment.Meeting.RANK_ZERO && wanted.victim() == 0;
@@ -267,11 +269,17 @@ final class CaseRun {
             row.named += isNamed ? 1 : 0;
         }
         // A monitored barrier knows who did not come, and not for whom that rank waits.
-        if (named.isEmpty() && !(storeLost && STORE_LOST.contains(fields[2]))) {
+        if (named.isEmpty() && !isNamed && !(storeLost && STORE_LOST.contains(fields[2]))) {
             found("unnamed", process, line);
         } else if (inIt && !storeLost && !isNamed && !fields[6].equals("monitoredBarrier")) {
             found("misnamed", process, line);
         }
+    }
+
+    /** Who holds the lock of a file is known by its process only. */
+    private boolean isNamedByProcess(String text) {
+        long victim = processes.get(wanted.victim()).pid();
+        return text.contains("process " + victim + " (");
     }
 
     private static List<Integer> numbers(String list) {

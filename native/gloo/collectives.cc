@@ -51,8 +51,10 @@ uint64_t Collectives::messageSlot(size_t count, int type, int tag) const {
   return slotOf(kPointToPoint, tag, Signature(kSend, type).add(count).bits24());
 }
 
-Operation Collectives::begin(const Signature& signature) {
-  return Operation(*mesh_, tagOf(sequence_++, signature), Clock::now() + timeout_);
+Operation Collectives::begin(const Signature& signature) { return begin(signature, timeout_); }
+
+Operation Collectives::begin(const Signature& signature, Milliseconds timeout) {
+  return Operation(*mesh_, tagOf(sequence_++, signature), Clock::now() + timeout);
 }
 
 // With nothing to move, ranks still meet, so that one which has something to move is noticed.
@@ -62,9 +64,9 @@ void Collectives::meet(const Operation& op) {
   ::gloo::barrier(options);
 }
 
-void Collectives::barrier() {
+void Collectives::barrier(int64_t timeoutMillis) {
   if (size_ > 1) {
-    meet(begin(Signature(kBarrier, 0)));
+    meet(begin(Signature(kBarrier, 0), std::min(timeout_, Milliseconds(timeoutMillis))));
   }
 }
 

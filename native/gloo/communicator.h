@@ -24,7 +24,7 @@ class Communicator {
   virtual void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) = 0;
 
   // Memory is contiguous, counts are elements. Arguments have been checked by the caller.
-  virtual void barrier() = 0;
+  virtual void barrier(int64_t timeoutMillis) = 0;
   virtual void broadcast(void* data, size_t count, int type, int root) = 0;
   virtual void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) = 0;
   virtual void reduce(

@@ -98,8 +98,8 @@ int jccl_gloo_connect(
   });
 }
 
-int jccl_gloo_barrier(int64_t handle) noexcept {
-  return guarded(handle, [](Communicator& c) { c.barrier(); });
+int jccl_gloo_barrier(int64_t handle, int64_t timeout_millis) noexcept {
+  return guarded(handle, [=](Communicator& c) { c.barrier(timeout_millis); });
 }
 
 int jccl_gloo_broadcast(int64_t handle, int64_t data, int64_t count, int type, int root) noexcept {

@@ -24,7 +24,8 @@ JCCL_GLOO_CALL int jccl_gloo_address(int64_t handle, int peer, signed char* out,
 JCCL_GLOO_CALL int jccl_gloo_connect(
     int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept;
 
-JCCL_GLOO_CALL int jccl_gloo_barrier(int64_t handle) noexcept;
+// Its time ends with that of the communicator, too.
+JCCL_GLOO_CALL int jccl_gloo_barrier(int64_t handle, int64_t timeout_millis) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_broadcast(int64_t handle, int64_t data, int64_t count, int type, int root) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_all_reduce(
     int64_t handle, int64_t in, int64_t out, int64_t count, int type, int kind, double factor) noexcept;

@@ -21,7 +21,7 @@ class TorchCommunicator final : public Communicator {
   std::vector<char> addressFor(int peer) override;
   void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) override;
 
-  void barrier() override;
+  void barrier(int64_t timeoutMillis) override;
   void broadcast(void* data, size_t count, int type, int root) override;
   void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) override;
   void reduce(const void* in, void* out, size_t count, int type, int kind, double factor, int root) override;

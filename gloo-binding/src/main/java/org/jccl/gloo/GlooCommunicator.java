@@ -48,6 +48,11 @@ final class GlooCommunicator implements HostCommunicator {
         checkSetUp(GlooNative.connect(handle, peer, address, address.length, millis));
     }
 
+    /** A barrier for which the time is what is left for connecting. */
+    void meet(Duration within) {
+        checkSetUp(GlooNative.barrier(handle, Math.max(1, within.toMillis())));
+    }
+
     @Override
     public Capabilities capabilities() {
         return torch ? WITH_TORCH : Capabilities.ALL;
@@ -182,7 +187,7 @@ final class GlooCommunicator implements HostCommunicator {
 
     @Override
     public long barrier(Mode mode) {
-        return check(GlooNative.barrier(handle));
+        return check(GlooNative.barrier(handle, Long.MAX_VALUE));
     }
 
     @Override

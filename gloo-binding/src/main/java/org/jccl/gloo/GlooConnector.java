@@ -21,7 +21,6 @@ import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.HostCommunicator;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
@@ -92,7 +91,7 @@ final class GlooConnector {
         if (format.meets()) {
             // A quick rank could otherwise finish its work and leave while a slow one still
             // connects.
-            communicator.barrier(HostCommunicator.Mode.BLOCKING);
+            communicator.meet(remaining());
             List<String> newKeys =
                     everybody().stream().flatMap(rank -> format.newKey(rank).stream()).toList();
             arrivals(store, format::key).leave("gloo/connected", newKeys);

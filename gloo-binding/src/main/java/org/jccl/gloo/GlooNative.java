@@ -51,7 +51,7 @@ final class GlooNative {
             long handle, int peer, byte[] address, int length, long timeoutMillis);
 
     @Name("jccl_gloo_barrier")
-    static native int barrier(long handle);
+    static native int barrier(long handle, long timeoutMillis);
 
     @Name("jccl_gloo_broadcast")
     static native int broadcast(long handle, long data, long count, int type, int root);

@@ -28,7 +28,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(5),
+                    Duration.ofSeconds(12),
                     HcclOptions.defaults(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
@@ -82,7 +82,7 @@ final class FaultTest {
     void hangIsEndedByTheDeadline() throws Exception {
         assertThat(reductions(Map.of("MOCK_HCCL_HANG_AT", "2")))
                 .contains("OperationTimeoutException")
-                .contains("not complete after 5 s");
+                .contains("not complete after 12 s");
     }
 
     @Test

@@ -28,7 +28,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(3),
+                    Duration.ofSeconds(12),
                     NcclOptions.defaults(),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4)) {
@@ -48,7 +48,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(3),
+                    Duration.ofSeconds(12),
                     NcclOptions.defaults(),
                     (group, device) -> {
                         int peer = 1 - group.rank();
@@ -109,7 +109,7 @@ final class FaultTest {
     void hangIsEndedByTheDeadline() throws Exception {
         assertThat(reductions(Map.of("MOCK_NCCL_HANG_AT", "2")))
                 .contains("OperationTimeoutException")
-                .contains("not complete after 3 s");
+                .contains("not complete after 12 s");
     }
 
     @ParameterizedTest

@@ -34,7 +34,7 @@ final class FaultTest {
         public static void main(String[] arguments) {
             World.run(
                     2,
-                    Duration.ofSeconds(3),
+                    Duration.ofSeconds(10),
                     ScclOptions.defaults(),
                     (group, device) -> {
                         // Not closed: the device may still use it.
@@ -86,8 +86,8 @@ final class FaultTest {
         String output = threads ? reductions(environment, THREADS) : reductions(environment);
         assertThat(output)
                 .contains("OperationTimeoutException")
-                .contains("not complete after 3 s")
-                .contains("is stuck in an operation of a group that was aborted, for 3 s now");
+                .contains("not complete after 10 s")
+                .contains("is stuck in an operation of a group that was aborted, for 5 s now");
     }
 
     @Test

@@ -266,6 +266,11 @@ public final class Group {
         } catch (PeerLostException e) {
             // The rank it was lost to may itself have given up because of another one.
             throw detector.explainSoon(e);
+        } catch (JcclException e) {
+            // Others lose this rank now, and ask it why.
+            detector.noteFailure(e);
+            detector.publishSoon();
+            throw e;
         }
     }
 

@@ -109,6 +109,29 @@ class GroupJoiningTest {
         world.close();
     }
 
+    /** Else those that lose it blame it, and not the one that it waited for. */
+    @Test
+    void aRankThatGivesUpSaysWhy() {
+        Store store = HashStore.create(TIMEOUT);
+        Group world = world(0, store, false);
+        Group other = world(1, store, false);
+        connect =
+                config -> {
+                    throw new OperationTimeoutException(FailureContext.NONE, "rank 2 is late");
+                };
+        assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2)))
+                .isInstanceOf(OperationTimeoutException.class);
+        connect =
+                config -> {
+                    throw new PeerLostException(FailureContext.NONE, "lost rank 0", 0);
+                };
+        assertThatThrownBy(() -> other.newGroup(List.of(0, 1, 2)))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("rank 0 reported: rank 2 is late");
+        other.close();
+        world.close();
+    }
+
     @Test
     void allOfASplitHasOneDeadline() {
         Store store = HashStore.create(TIMEOUT);

@@ -63,7 +63,7 @@ const char* jccl_gloo_version() noexcept {
   return version.c_str();
 }
 
-int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept {
+int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept try {
   std::shared_ptr<Communicator> communicator;
   if (torch != 0) {
     communicator = std::make_shared<jccl::TorchCommunicator>(rank, size, timeout_millis);
@@ -74,6 +74,8 @@ int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) 
   const int64_t handle = registry().next++;
   registry().communicators[handle] = std::move(communicator);
   return handle;
+} catch (...) {
+  return -jccl::kInternal;  // nothing in it throws but an allocation
 }
 
 int jccl_gloo_listen(int64_t handle, const char* address) noexcept {
@@ -194,10 +196,12 @@ void jccl_gloo_close(int64_t handle) noexcept {
   }
 }
 
-int jccl_gloo_message(int64_t handle, signed char* out, int capacity) noexcept {
+int jccl_gloo_message(int64_t handle, signed char* out, int capacity) noexcept try {
   const auto communicator = find(handle);
   const std::string text = communicator == nullptr ? "the communicator was closed" : communicator->message();
   const auto length = std::min(text.size(), static_cast<size_t>(capacity));
   std::memcpy(out, text.data(), length);
   return static_cast<int>(length);
+} catch (...) {
+  return 0;  // no memory for the text; the status says what it was
 }

@@ -10,8 +10,8 @@
 // "0.5.0"
 JCCL_GLOO_CALL const char* jccl_gloo_version() noexcept;
 
-// A communicator without connections. Its operations fail after the timeout. With torch not 0, other ranks may be
-// PyTorch's; all ranks of a group must agree.
+// A communicator without connections, or -Status. Its operations fail after the timeout. With torch not 0, other ranks
+// may be PyTorch's; all ranks of a group must agree.
 JCCL_GLOO_CALL int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept;
 
 // Opens a port, or one for each peer, on a numeric address of this host.

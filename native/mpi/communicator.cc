@@ -284,7 +284,7 @@ void Communicator::disagree() {
 
 void Communicator::giveBack(Operation* operation) {
   for (MPI_Datatype& type : operation->ownTypes) {
-    MPI_Type_free(&type);
+    MPI_Type_free(&type);  // what it was for is done, and stays so where this fails
   }
   operation->ownTypes.clear();
   operation->requests.clear();

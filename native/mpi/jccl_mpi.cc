@@ -114,13 +114,15 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Options options) 
   MPI_Comm comm;
   jccl::check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
   const int included = MPI_Group_incl(world, size, worldRanks, &members);
-  MPI_Group_free(&world);
+  const int worldFreed = MPI_Group_free(&world);
   jccl::check(included, "MPI_Group_incl");
+  jccl::check(worldFreed, "MPI_Group_free");
   const int created = MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm);
-  MPI_Group_free(&members);
+  const int membersFreed = MPI_Group_free(&members);
   jccl::check(created, "MPI_Comm_create_group");
   MPI_Comm comparisons = MPI_COMM_NULL;
   try {
+    jccl::check(membersFreed, "MPI_Group_free");
     if (size > 1 && (options.checked || (jccl::kOverruns && !options.trusted))) {
       jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
     }

@@ -157,8 +157,9 @@ MPI_Datatype blockOf(int type, int64_t count) {
   MPI_Datatype types[] = {partType, datatypeOf(type)};
   MPI_Datatype block;
   const int code = MPI_Type_create_struct(2, lengths, places, types, &block);
-  MPI_Type_free(&partType);
+  const int freed = MPI_Type_free(&partType);
   check(code, "MPI_Type_create_struct");
+  check(freed, "MPI_Type_free");
   check(MPI_Type_commit(&block), "MPI_Type_commit");
   return block;
 }

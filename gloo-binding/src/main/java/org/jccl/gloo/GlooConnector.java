@@ -21,6 +21,7 @@ import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.NativeStatus;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
@@ -61,6 +62,10 @@ final class GlooConnector {
         long millis = timeout.plus(ENGINE_FIRST).toMillis();
         boolean torch = config.interop() != Interop.NONE;
         long handle = GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0);
+        if (handle < 0) {
+            throw NativeStatus.exception(
+                    (int) -handle, "libgloo", "gloo: no memory for a communicator", -1);
+        }
         GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
         try {
             if (config.size() > 1) {

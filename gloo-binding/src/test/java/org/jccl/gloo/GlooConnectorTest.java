@@ -1,5 +1,6 @@
 package org.jccl.gloo;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
@@ -7,12 +8,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jccl.Availability;
 import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -20,6 +23,11 @@ import org.junit.jupiter.api.Timeout;
 class GlooConnectorTest {
 
     private static final Duration LONG = Duration.ofMinutes(10);
+
+    @BeforeAll
+    static void load() {
+        assertThat(new GlooProvider().availability()).isInstanceOf(Availability.Available.class);
+    }
 
     /** As one that is frozen then; others would wait twice, for the mesh and for the barrier. */
     @Test

@@ -179,7 +179,9 @@ final class CaseRun {
         for (String line : process.lines()) {
             if (line.startsWith("wrong ")) {
                 found("wrong", process, line);
-            } else if (line.startsWith("broken ") && !(isVictim && isOwnUsage(line))) {
+            } else if (line.startsWith("broken ")
+                    && !(isVictim && isOwnUsage(line))
+                    && !isNamedByProcess(line)) {
                 found("broken", process, line);
             }
         }
@@ -214,11 +216,14 @@ final class CaseRun {
         return wanted.fault() == Fault.CLOSE && line.contains("UsageException");
     }
 
+    private boolean isEndOfJob() {
+        return wanted.backend().isOneJob() && wanted.fault() == Fault.KILL;
+    }
+
     private void lost(RankProcess process, Optional<String> first)
             throws IOException, InterruptedException {
         if (process.isGone()) {
-            boolean job = wanted.backend().isOneJob() && wanted.fault() == Fault.KILL;
-            if (!job) {
+            if (!isEndOfJob()) {
                 found("crash", process, "the process ended after " + process.lines());
             }
             return;
@@ -239,6 +244,10 @@ final class CaseRun {
 
     private void judgeFailure(RankProcess process, boolean isVictim, long start, String line) {
         String[] fields = line.split("\t");
+        // The launcher ends all others with one that was killed, and they say that they are ending.
+        if (isEndOfJob() && line.contains("the process exits")) {
+            return;
+        }
         row.exceptions.merge(fields[2], 1, Integer::sum);
         if (!wanted.fault().fails()) {
             found("failed", process, line);
@@ -276,7 +285,7 @@ final class CaseRun {
         }
     }
 
-    /** Who holds the lock of a file is known by its process only. */
+    /** A frozen rank may hold the lock of the store's file; it is known by its process only. */
     private boolean isNamedByProcess(String text) {
         long victim = processes.get(wanted.victim()).pid();
         return text.contains("process " + victim + " (");

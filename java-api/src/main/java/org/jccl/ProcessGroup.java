@@ -113,6 +113,17 @@ public interface ProcessGroup extends AutoCloseable {
     Work broadcast(Tensor tensor, int root);
 
     /**
+     * Copies root's elements of several tensors to all ranks, as PyTorch's coalesced form: one
+     * message of them all on host backends, one group of calls on devices.
+     *
+     * @param tensors in on the root, out elsewhere; at least one, of one type on one device, and
+     *     the same counts in the same order on all ranks, which is not compared beyond their sum
+     * @param root rank that sends
+     * @return the work of all of them
+     */
+    Work broadcast(List<Tensor> tensors, int root);
+
+    /**
      * Reduces in place; all ranks get the same bits.
      *
      * @param tensor in and out; the same count and type on all ranks
@@ -120,6 +131,20 @@ public interface ProcessGroup extends AutoCloseable {
      * @return the work
      */
     Work allReduce(Tensor tensor, ReduceOp op);
+
+    /**
+     * Reduces several tensors in place, each by itself, as PyTorch's {@code all_reduce_coalesced}:
+     * one message of them all on host backends, through memory of the group that is as large as
+     * they are together; one group of calls on devices. Tensors that are slices of one tensor, one
+     * after the other, save the copies.
+     *
+     * @param tensors in and out; at least one, of one type on one device, none overlapping another,
+     *     and the same counts in the same order on all ranks, which is not compared beyond their
+     *     sum
+     * @param op how to combine
+     * @return the work of all of them
+     */
+    Work allReduce(List<Tensor> tensors, ReduceOp op);
 
     /**
      * Reduces to the root, in place there. Other ranks' tensors are not changed.
@@ -149,6 +174,19 @@ public interface ProcessGroup extends AutoCloseable {
      * @return the work
      */
     Work allGatherSingle(Tensor output, Tensor input);
+
+    /**
+     * As {@link #allGatherSingle(Tensor, Tensor)} of several tensors, each by itself, as PyTorch's
+     * {@code all_gather_into_tensor_coalesced}; how they go is said at {@link #allReduce(List,
+     * ReduceOp)}.
+     *
+     * @param outputs for each input world size times its count
+     * @param inputs this rank's elements; at least one, of one type on one device, and the same
+     *     counts in the same order on all ranks, which is not compared beyond their sum; each may
+     *     be its own part of its output
+     * @return the work of all of them
+     */
+    Work allGatherSingle(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
      * Collects every rank's tensor on the root.
@@ -192,6 +230,19 @@ public interface ProcessGroup extends AutoCloseable {
      * @return the work
      */
     Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
+
+    /**
+     * As {@link #reduceScatterSingle(Tensor, Tensor, ReduceOp)} of several tensors, each by itself,
+     * as PyTorch's {@code reduce_scatter_tensor_coalesced}; how they go is said at {@link
+     * #allReduce(List, ReduceOp)}.
+     *
+     * @param outputs this rank's part of each; at least one, of one type on one device, and the
+     *     same counts in the same order on all ranks, which is not compared beyond their sum
+     * @param inputs for each output world size times its count; not changed
+     * @param op how to combine
+     * @return the work of all of them
+     */
+    Work reduceScatterSingle(List<Tensor> outputs, List<Tensor> inputs, ReduceOp op);
 
     /**
      * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.

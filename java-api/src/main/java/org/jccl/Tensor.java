@@ -215,6 +215,23 @@ public interface Tensor extends AutoCloseable {
     Tensor copyFrom(Object values);
 
     /**
+     * Copies a whole tensor to the start of this one. Where both are on one device the copy is
+     * enqueued on the calling thread's current stream and the host goes on: their memory must stay
+     * as it is until the stream has passed it, as with a kernel of the caller's own. Where one or
+     * both are on the CPU it is done on return, in the order of the current stream of the other's
+     * device.
+     *
+     * @param source of this tensor's type, with at most as many elements; not overlapping it on a
+     *     device
+     * @return this tensor
+     * @throws UsageException when the source is null, of another type, too large, or on another
+     *     accelerator, or one of them is closed
+     * @throws JcclException from a device to the CPU, as {@link Stream#synchronize} of the current
+     *     stream does; what this tensor holds then means nothing
+     */
+    Tensor copyFrom(Tensor source);
+
+    /**
      * Copies the start of this tensor to a whole array. On a device the copy is in the order of the
      * current stream and done on return.
      *

@@ -172,6 +172,24 @@ class TensorTest {
     }
 
     @Test
+    void copiesFromTensors() {
+        Tensor all = Tensor.copyOf(new int[] {1, 2, 3, 4});
+        Tensor copy = Tensor.allocate(Device.CPU, DataType.INT32, 3);
+        assertThat(copy.copyFrom(all.slice(2, 2)).copyTo(new int[3])).containsExactly(3, 4, 0);
+        all.slice(1, 3).copyFrom(all.slice(0, 3)); // overlapping
+        assertThat(all.copyTo(new int[4])).containsExactly(1, 1, 2, 3);
+        copy.copyFrom(all.slice(4, 0)); // of nothing
+        Tensor none = null;
+        refused(() -> copy.copyFrom(none), "source is null");
+        refused(() -> copy.copyFrom(all), "larger than int32 x 3");
+        refused(() -> copy.copyFrom(Tensor.copyOf(new float[1])), "another type");
+        all.close();
+        refused(() -> copy.copyFrom(all.slice(0, 1)), "source int32 x 1 on cpu is closed");
+        copy.close();
+        refused(() -> copy.copyFrom(Tensor.copyOf(new int[1])), "closed");
+    }
+
+    @Test
     void slicesShareMemoryAndItsEnd() {
         Tensor whole = Tensor.copyOf(new int[] {1, 2, 3, 4});
         Tensor middle = whole.slice(1, 2);

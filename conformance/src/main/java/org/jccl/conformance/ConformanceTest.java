@@ -57,6 +57,15 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("coalesced")
+    final class Coalesced extends CoalescedCases {
+        @Override
+        ConformanceBackend backend() {
+            return ConformanceTest.this.backend();
+        }
+    }
+
+    @Nested
     @Tag("messages")
     final class PointToPoint extends PointToPointCases {
         @Override

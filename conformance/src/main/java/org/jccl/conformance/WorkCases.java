@@ -11,6 +11,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.WaitTimeoutException;
@@ -108,6 +109,28 @@ abstract class WorkCases extends Cases {
                         work.toFuture().get(20, TimeUnit.SECONDS);
                     }
                     assertThat(works.get(1).sourceRank()).isEqualTo(peer);
+                });
+    }
+
+    /** On devices this is in the order of the stream, and nobody waits for it. */
+    @Test
+    void whatAnAwaitedWorkWroteIsCopied() {
+        onRanks(
+                2,
+                rank -> {
+                    Tensor copy = rank.filled(1000, 0);
+                    for (int i = 1; i <= 20; i++) {
+                        Tensor tensor = rank.filled(1000, i);
+                        rank.group().allReduce(tensor, ReduceOp.SUM).await();
+                        copy.slice(0, 500).copyFrom(tensor.slice(500, 500));
+                        copy.slice(500, 500).copyFrom(tensor.slice(0, 500));
+                        rank.expect(copy, rank.backend().read(rank.filled(1000, 2 * i)), "copy");
+                    }
+                    try (Tensor onHost = Tensor.allocate(Device.CPU, DataType.FLOAT32, 1000)) {
+                        onHost.copyFrom(copy);
+                        copy.copyFrom(rank.filled(1000, 7)).copyFrom(onHost);
+                        rank.expect(copy, rank.backend().read(rank.filled(1000, 40)), "and back");
+                    }
                 });
     }
 

@@ -107,6 +107,43 @@ final class ArgumentChecks {
         }
     }
 
+    /** One tensor or more, all as the first. */
+    void alike(String name, List<Tensor> tensors) {
+        if (tensors == null || tensors.isEmpty()) {
+            throw bad(null, name + " is " + (tensors == null ? "null" : "empty"));
+        }
+        Tensor first = tensors.get(0);
+        if (first == null) {
+            throw bad(null, name + ".get(0) is null");
+        }
+        known(null, name + ".get(0)", first);
+        allSame(name, tensors, first);
+    }
+
+    /** As many tensors as the other list has, all as its first. */
+    void pairs(String name, List<Tensor> tensors, String otherName, List<Tensor> other) {
+        if (tensors == null || tensors.size() != other.size()) {
+            throw bad(
+                    null,
+                    name
+                            + " must hold one tensor for each of the "
+                            + other.size()
+                            + " of "
+                            + otherName
+                            + ", got "
+                            + (tensors == null ? "null" : String.valueOf(tensors.size())));
+        }
+        allSame(name, tensors, other.get(0));
+    }
+
+    private void allSame(String name, List<Tensor> tensors, Tensor reference) {
+        for (int i = 0; i < tensors.size(); i++) {
+            if (!isSame(tensors.get(i), reference)) {
+                same(null, name + ".get(" + i + ")", tensors.get(i), reference);
+            }
+        }
+    }
+
     void equalCounts(Operation operation, String name, List<Tensor> tensors, long count) {
         for (int i = 0; i < size; i++) {
             if (tensors.get(i).count() != count) {

@@ -1,5 +1,6 @@
 package org.jccl.internal.api;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.jccl.Device;
 import org.jccl.ReduceOp;
@@ -64,6 +65,114 @@ final class Arguments {
         operation.output = tensor.address();
         operation.count = tensor.count();
         hold(operation, tensor, "tensor");
+    }
+
+    /**
+     * A list of one or more tensors of one type on one device; read once, and before the engine is
+     * known, since its first tensor tells which it is.
+     */
+    List<Tensor> list(String name, List<Tensor> given) {
+        List<Tensor> tensors = checks.copy(name, given);
+        checks.alike(name, tensors);
+        return tensors;
+    }
+
+    /** The same where each is written. */
+    List<Tensor> distinctList(String name, List<Tensor> given) {
+        List<Tensor> tensors = list(name, given);
+        checks.distinct(null, tensors, List.of(), -1);
+        return tensors;
+    }
+
+    /** The list that goes with another, tensor by tensor. */
+    List<Tensor> list(String name, List<Tensor> given, String otherName, List<Tensor> other) {
+        List<Tensor> tensors = checks.copy(name, given);
+        checks.pairs(name, tensors, otherName, other);
+        return tensors;
+    }
+
+    void allGatherLists(List<Tensor> outputs, List<Tensor> inputs) {
+        List<Tensor> elsewhere = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            Tensor input = inputs.get(i);
+            Tensor output = outputs.get(i);
+            String which = ".get(" + i + ")";
+            checks.multiple(
+                    null, "outputs" + which, output.count(), "inputs" + which, input.count());
+            if (input.address() != output.address() + rank * input.byteSize()) {
+                elsewhere.add(input);
+            }
+        }
+        checks.distinct(null, outputs, elsewhere, -1);
+    }
+
+    void reduceScatterLists(List<Tensor> outputs, List<Tensor> inputs) {
+        for (int i = 0; i < inputs.size(); i++) {
+            String which = ".get(" + i + ")";
+            checks.multiple(
+                    null,
+                    "inputs" + which,
+                    inputs.get(i).count(),
+                    "outputs" + which,
+                    outputs.get(i).count());
+        }
+        checks.distinct(null, outputs, inputs, -1);
+    }
+
+    void broadcast(Operation operation, List<Tensor> tensors, int root) {
+        start(operation, OperationKind.BROADCAST, tensors.get(0), "tensors.get(0)");
+        operation.peer = checks.rankArgument(operation, "root", root);
+        inPlace(operation, tensors);
+    }
+
+    void allReduce(Operation operation, Engine engine, List<Tensor> tensors, ReduceOp op) {
+        start(operation, OperationKind.ALL_REDUCE, tensors.get(0), "tensors.get(0)");
+        reduction(operation, engine, op, tensors.get(0).device());
+        inPlace(operation, tensors);
+        operation.input = operation.output;
+    }
+
+    private void inPlace(Operation operation, List<Tensor> tensors) {
+        operation.outputCounts = Parts.counts(tensors);
+        operation.count = Parts.sum(operation.outputCounts);
+        Parts.outputParts(operation, tensors);
+        holdAll(operation, "tensors", tensors);
+    }
+
+    void allGatherSingle(Operation operation, List<Tensor> outputs, List<Tensor> inputs) {
+        start(operation, OperationKind.ALL_GATHER, inputs.get(0), "inputs.get(0)");
+        operation.inputCounts = Parts.counts(inputs);
+        operation.count = Parts.sum(operation.inputCounts);
+        Parts.inputParts(operation, inputs);
+        if (outputs.size() == 1) {
+            operation.output = outputs.get(0).address();
+        } else {
+            operation.outputCounts = Parts.repeated(operation.inputCounts, size);
+            operation.outputParts = Parts.ofEachRank(outputs, inputs, size);
+        }
+        holdAll(operation, "outputs", outputs);
+        holdAll(operation, "inputs", inputs);
+    }
+
+    void reduceScatterSingle(
+            Operation operation,
+            Engine engine,
+            List<Tensor> outputs,
+            List<Tensor> inputs,
+            ReduceOp op) {
+        start(operation, OperationKind.REDUCE_SCATTER, outputs.get(0), "outputs.get(0)");
+        reduction(operation, engine, op, outputs.get(0).device());
+        operation.outputCounts = Parts.counts(outputs);
+        operation.count = Parts.sum(operation.outputCounts);
+        Parts.outputParts(operation, outputs);
+        if (inputs.size() == 1) {
+            operation.input = inputs.get(0).address();
+        } else {
+            operation.inputCounts = Parts.repeated(operation.outputCounts, size);
+            operation.inputParts = Parts.ofEachRank(inputs, outputs, size);
+        }
+        holdAll(operation, "outputs", outputs);
+        holdAll(operation, "inputs", inputs);
     }
 
     void reduce(Operation operation, Engine engine, Tensor tensor, int root, ReduceOp op) {

@@ -3,6 +3,7 @@ package org.jccl.internal.api;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ObjIntConsumer;
 import org.jccl.Batch;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
@@ -77,10 +78,34 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     @Override
+    public Work broadcast(List<Tensor> tensors, int root) {
+        List<Tensor> given = arguments.distinctList("tensors", tensors);
+        Engine engine = arguments.engineOf(given.get(0));
+        if (!engine.flattensLists()) {
+            return together(given, (batch, i) -> batch.broadcast(given.get(i), root));
+        }
+        Operation operation = engine.newOperation();
+        arguments.broadcast(operation, given, root);
+        return engine.submit(operation);
+    }
+
+    @Override
     public Work allReduce(Tensor tensor, ReduceOp op) {
         Engine engine = arguments.engineOf(tensor);
         Operation operation = engine.newOperation();
         arguments.allReduce(operation, engine, tensor, op);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allReduce(List<Tensor> tensors, ReduceOp op) {
+        List<Tensor> given = arguments.distinctList("tensors", tensors);
+        Engine engine = arguments.engineOf(given.get(0));
+        if (!engine.flattensLists()) {
+            return together(given, (batch, i) -> batch.allReduce(given.get(i), op));
+        }
+        Operation operation = engine.newOperation();
+        arguments.allReduce(operation, engine, given, op);
         return engine.submit(operation);
     }
 
@@ -105,6 +130,20 @@ public final class DefaultProcessGroup implements ProcessGroup {
         Engine engine = arguments.engineOf(input);
         Operation operation = engine.newOperation();
         arguments.allGatherSingle(operation, output, input);
+        return engine.submit(operation);
+    }
+
+    @Override
+    public Work allGatherSingle(List<Tensor> outputs, List<Tensor> inputs) {
+        List<Tensor> from = arguments.list("inputs", inputs);
+        List<Tensor> to = arguments.list("outputs", outputs, "inputs", from);
+        arguments.allGatherLists(to, from);
+        Engine engine = arguments.engineOf(from.get(0));
+        if (!engine.flattensLists()) {
+            return together(from, (batch, i) -> batch.allGatherSingle(to.get(i), from.get(i)));
+        }
+        Operation operation = engine.newOperation();
+        arguments.allGatherSingle(operation, to, from);
         return engine.submit(operation);
     }
 
@@ -138,6 +177,34 @@ public final class DefaultProcessGroup implements ProcessGroup {
         Operation operation = engine.newOperation();
         arguments.reduceScatterSingle(operation, engine, output, input, op);
         return engine.submit(operation);
+    }
+
+    @Override
+    public Work reduceScatterSingle(List<Tensor> outputs, List<Tensor> inputs, ReduceOp op) {
+        List<Tensor> to = arguments.list("outputs", outputs);
+        List<Tensor> from = arguments.list("inputs", inputs, "outputs", to);
+        arguments.reduceScatterLists(to, from);
+        Engine engine = arguments.engineOf(to.get(0));
+        if (!engine.flattensLists()) {
+            return together(
+                    to, (batch, i) -> batch.reduceScatterSingle(to.get(i), from.get(i), op));
+        }
+        Operation operation = engine.newOperation();
+        arguments.reduceScatterSingle(operation, engine, to, from, op);
+        return engine.submit(operation);
+    }
+
+    /**
+     * Issues one operation a tensor as one group of calls. They end in their order on the group's
+     * stream, and a failure ends the group: the last work tells of all.
+     */
+    private Work together(List<Tensor> tensors, ObjIntConsumer<Batch> add) {
+        Batch batch = batch();
+        for (int i = 0; i < tensors.size(); i++) {
+            add.accept(batch, i);
+        }
+        List<Work> works = batch.issue();
+        return works.get(works.size() - 1);
     }
 
     @Override

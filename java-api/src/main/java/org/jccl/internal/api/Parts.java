@@ -26,6 +26,37 @@ final class Parts {
         return true;
     }
 
+    static long sum(long[] counts) {
+        long sum = 0;
+        for (long count : counts) {
+            sum += count;
+        }
+        return sum;
+    }
+
+    /** The counts once for each rank. */
+    static long[] repeated(long[] counts, int ranks) {
+        long[] all = new long[counts.length * ranks];
+        for (int rank = 0; rank < ranks; rank++) {
+            System.arraycopy(counts, 0, all, rank * counts.length, counts.length);
+        }
+        return all;
+    }
+
+    /**
+     * Of tensors with one part a rank: the parts of rank 0 of all tensors, of rank 1, and so on.
+     */
+    static long[] ofEachRank(List<Tensor> tensors, List<Tensor> parts, int ranks) {
+        long[] addresses = new long[tensors.size() * ranks];
+        int next = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            for (int i = 0; i < tensors.size(); i++) {
+                addresses[next++] = tensors.get(i).address() + rank * parts.get(i).byteSize();
+            }
+        }
+        return addresses;
+    }
+
     static void inputParts(Operation operation, List<Tensor> tensors) {
         if (adjacent(tensors)) {
             operation.input = tensors.get(0).address();

@@ -136,6 +136,11 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
+    public boolean flattensLists() {
+        return false;
+    }
+
+    @Override
     public List<Work> submitBatch(List<Operation> operations) {
         requireKnown(operations);
         List<DeviceWork> begun = new ArrayList<>(operations.size());

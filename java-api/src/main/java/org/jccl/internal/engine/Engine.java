@@ -107,6 +107,14 @@ public abstract class Engine {
     public abstract List<Work> submitBatch(List<Operation> operations);
 
     /**
+     * Whether several tensors go faster as one operation on a copy of them all than as operations
+     * that are issued together.
+     *
+     * @return true where each operation costs the host a round of messages
+     */
+    public abstract boolean flattensLists();
+
+    /**
      * An empty operation to fill and {@link #run}.
      *
      * @return dropping it instead is harmless

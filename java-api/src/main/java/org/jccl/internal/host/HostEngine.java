@@ -93,6 +93,11 @@ public final class HostEngine extends Engine {
     }
 
     @Override
+    public boolean flattensLists() {
+        return true;
+    }
+
+    @Override
     public List<Work> submitBatch(List<Operation> operations) {
         requireKnown(operations);
         requireUsable(operations);

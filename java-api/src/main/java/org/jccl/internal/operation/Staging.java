@@ -1,6 +1,7 @@
 package org.jccl.internal.operation;
 
 import org.jccl.internal.memory.ScratchMemory;
+import org.jccl.spi.OperationKind;
 
 /**
  * Scratch memory for operations whose parts lie apart, where the library wants them in one piece.
@@ -28,6 +29,15 @@ public final class Staging implements AutoCloseable {
         }
         if (operation.outputParts != null) {
             operation.output = outputs.reserve(bytes(operation, operation.outputCounts));
+            if (isInPlace(operation)) {
+                copy(
+                        operation,
+                        operation.outputParts,
+                        operation.outputCounts,
+                        operation.output,
+                        true);
+                operation.input = operation.output;
+            }
         }
     }
 
@@ -36,6 +46,12 @@ public final class Staging implements AutoCloseable {
         if (operation.outputParts != null) {
             copy(operation, operation.outputParts, operation.outputCounts, operation.output, false);
         }
+    }
+
+    /** Whether its tensors are input and output in one. */
+    private static boolean isInPlace(Operation operation) {
+        return operation.kind == OperationKind.ALL_REDUCE
+                || operation.kind == OperationKind.BROADCAST;
     }
 
     private static long bytes(Operation operation, long[] counts) {

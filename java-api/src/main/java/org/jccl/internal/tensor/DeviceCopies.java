@@ -16,13 +16,7 @@ final class DeviceCopies {
         HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
         try {
             HostMemory.get().copyFromArray(array, 0, staging.address(), bytes);
-            copy(
-                    DeviceRuntimes.of(device),
-                    address,
-                    staging.address(),
-                    bytes,
-                    DeviceRuntime.Copy.HOST_TO_DEVICE,
-                    NativeStream.current(device).handle());
+            toDevice(staging.address(), address, bytes, device);
         } finally {
             staging.release().run();
         }
@@ -31,23 +25,50 @@ final class DeviceCopies {
     static void toArray(long address, Object array, long bytes, Device device) {
         HostMemory.Allocation staging = HostMemory.get().allocate(bytes);
         try {
-            DeviceRuntime runtime = DeviceRuntimes.of(device);
-            long stream = NativeStream.current(device).handle();
-            StreamOrders.of(device)
-                    .synchronize(
-                            stream,
-                            () ->
-                                    copy(
-                                            runtime,
-                                            staging.address(),
-                                            address,
-                                            bytes,
-                                            DeviceRuntime.Copy.DEVICE_TO_HOST,
-                                            stream));
+            toHost(address, staging.address(), bytes, device);
             HostMemory.get().copyToArray(staging.address(), array, 0, bytes);
         } finally {
             staging.release().run();
         }
+    }
+
+    /** Done on return. */
+    static void toDevice(long from, long to, long bytes, Device device) {
+        copy(
+                DeviceRuntimes.of(device),
+                to,
+                from,
+                bytes,
+                DeviceRuntime.Copy.HOST_TO_DEVICE,
+                NativeStream.current(device).handle());
+    }
+
+    /** Done on return, unless what the stream waited for has failed. */
+    static void toHost(long from, long to, long bytes, Device device) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        long stream = NativeStream.current(device).handle();
+        StreamOrders.of(device)
+                .synchronize(
+                        stream,
+                        () ->
+                                copy(
+                                        runtime,
+                                        to,
+                                        from,
+                                        bytes,
+                                        DeviceRuntime.Copy.DEVICE_TO_HOST,
+                                        stream));
+    }
+
+    /** Enqueued on return. */
+    static void within(Device device, long from, long to, long bytes) {
+        DeviceRuntimes.of(device)
+                .copy(
+                        to,
+                        from,
+                        bytes,
+                        DeviceRuntime.Copy.DEVICE_TO_DEVICE,
+                        NativeStream.current(device).handle());
     }
 
     private static void copy(

@@ -52,6 +52,61 @@ public final class NativeTensor implements Tensor {
     }
 
     @Override
+    public Tensor copyFrom(Tensor source) {
+        Given.notNull(source, "source");
+        NativeTensor from = checkSource(source);
+        if (!memory.acquire()) {
+            throw usage(this + " is closed");
+        }
+        try {
+            if (!from.memory.acquire()) {
+                throw usage("source " + from + " is closed");
+            }
+            try {
+                if (from.count > 0) {
+                    copy(from.address, from.device, from.byteSize());
+                }
+            } finally {
+                from.memory.release();
+            }
+        } finally {
+            memory.release();
+        }
+        return this;
+    }
+
+    private void copy(long from, Device source, long bytes) {
+        if (!device.isCpu() && !source.isCpu()) {
+            DeviceCopies.within(device, from, address, bytes);
+        } else if (!device.isCpu()) {
+            DeviceCopies.toDevice(from, address, bytes, device);
+        } else if (!source.isCpu()) {
+            DeviceCopies.toHost(from, address, bytes, source);
+        } else {
+            HostMemory.get().copy(from, address, bytes);
+        }
+    }
+
+    private NativeTensor checkSource(Tensor source) {
+        if (!(source instanceof NativeTensor from)) {
+            throw usage(
+                    "source is a "
+                            + source.getClass().getName()
+                            + ", which was not made by the static methods of Tensor");
+        }
+        if (from.dataType != dataType) {
+            throw usage("source is " + from + ", which has another type than " + this);
+        }
+        if (from.count > count) {
+            throw usage("source is " + from + ", which is larger than " + this);
+        }
+        if (!device.isCpu() && !from.device.isCpu() && !device.equals(from.device)) {
+            throw usage("source is on " + from.device + ", this tensor is on " + device);
+        }
+        return from;
+    }
+
+    @Override
     public <T> T copyTo(T values) {
         long bytes = checkArray(values);
         try {

@@ -1,0 +1,159 @@
+package org.jccl.training;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.Work;
+
+/**
+ * Gradients that are reduced as one message. On the CPU an element more says whether a rank sent
+ * the bucket without having all of its gradients. Guarded by the reducer's lock, but for the copies
+ * of gradients.
+ */
+final class Bucket implements AutoCloseable {
+
+    private static final float[] NOT_COMPLETE = {1};
+    private static final float[] COMPLETE = {0};
+    private static final double[] NOT_COMPLETE_DOUBLE = {1};
+    private static final double[] COMPLETE_DOUBLE = {0};
+
+    final List<Gradient> gradients;
+    private final Tensor memory;
+    private final Wire wire;
+
+    /** The element more, or null on devices, where reading it would block the host. */
+    private final Tensor flag;
+
+    private final Object flagValue;
+
+    /** The streams on which gradients of this step were produced. */
+    private final List<Stream> producers = new ArrayList<>();
+
+    private int missing;
+    private Work work;
+
+    /** Makes the memory, and gives each gradient its view of it. */
+    Bucket(List<Gradient> gradients, Device device, DataType wireType) {
+        this.gradients = gradients;
+        DataType type = gradients.get(0).type;
+        long count = gradients.stream().mapToLong(gradient -> gradient.count).sum();
+        memory = Tensor.allocate(device, type, count + (device.isCpu() ? 1 : 0));
+        flag = device.isCpu() ? memory.slice(count, 1) : null;
+        flagValue =
+                switch (type) {
+                    case FLOAT32 -> new float[1];
+                    case FLOAT64 -> new double[1];
+                    default -> new short[1];
+                };
+        wire = wireType == null ? null : new Wire(memory, wireType);
+        missing = gradients.size();
+    }
+
+    /** Lets the gradients lie here from now on, also with what they hold. */
+    void adopt(boolean withContents) {
+        long offset = 0;
+        for (Gradient gradient : gradients) {
+            Tensor view = memory.slice(offset, gradient.count);
+            if (withContents && gradient.own == null) {
+                view.copyFrom(gradient.view);
+            }
+            gradient.view = view;
+            gradient.bucket = this;
+            offset += gradient.count;
+        }
+    }
+
+    /** Counts one gradient that is here now. */
+    void add(Stream producer) {
+        missing--;
+        if (producer != null && !hasProducer(producer)) {
+            producers.add(producer);
+        }
+    }
+
+    private boolean hasProducer(Stream stream) {
+        for (int i = 0; i < producers.size(); i++) {
+            if (producers.get(i).handle() == stream.handle()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    boolean isFull() {
+        return missing == 0;
+    }
+
+    /**
+     * Starts the reduction, after what the gradients' streams have enqueued by now.
+     *
+     * @param complete whether this rank has what it is to have
+     */
+    void issue(ProcessGroup group, ReduceOp op, StreamOrder order, boolean complete) {
+        for (int i = 0; i < producers.size(); i++) {
+            order.currentWaitsFor(producers.get(i));
+        }
+        if (flag != null) {
+            setFlag(!complete);
+        }
+        if (wire != null) {
+            wire.encode();
+        }
+        work = group.allReduce(wire == null ? memory : wire.tensor(), op);
+    }
+
+    private void setFlag(boolean notComplete) {
+        switch (memory.dataType()) {
+            case FLOAT32 -> flag.copyFrom(notComplete ? NOT_COMPLETE : COMPLETE);
+            case FLOAT64 -> flag.copyFrom(notComplete ? NOT_COMPLETE_DOUBLE : COMPLETE_DOUBLE);
+            default -> {
+                short one = (short) (memory.dataType() == DataType.FLOAT16 ? 0x3c00 : 0x3f80);
+                ((short[]) flagValue)[0] = notComplete ? one : 0;
+                flag.copyFrom(flagValue);
+            }
+        }
+    }
+
+    /**
+     * Waits for the reduction, as {@link Work#await} does.
+     *
+     * @return false when a rank did not have all of its gradients; always true on devices
+     */
+    boolean await() {
+        work.await();
+        work = null;
+        if (wire != null) {
+            wire.decode();
+        }
+        return flag == null || !isFlagSet();
+    }
+
+    private boolean isFlagSet() {
+        flag.copyTo(flagValue);
+        return switch (memory.dataType()) {
+            case FLOAT32 -> ((float[]) flagValue)[0] != 0;
+            case FLOAT64 -> ((double[]) flagValue)[0] != 0;
+            default -> ((short[]) flagValue)[0] != 0;
+        };
+    }
+
+    /** Makes it ready for the next step. */
+    void reset() {
+        missing = gradients.size();
+        producers.clear();
+        work = null;
+    }
+
+    @Override
+    public void close() {
+        memory.close();
+        if (wire != null) {
+            wire.close();
+        }
+    }
+}

@@ -1,0 +1,497 @@
+package org.jccl.training;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.UsageException;
+
+/**
+ * Tensors that the ranks of a group hold together, in a directory that all of them see: one
+ * safetensors file a rank, and the file {@code checkpoint.safetensors}, which has no tensors but
+ * tells which files belong together. It is written last, so a writer that is killed leaves the
+ * checkpoint that was there before.
+ *
+ * <p>Loading needs no group: each process reads the parts that it wants, however many ranks there
+ * were and however they had divided the tensors. Everything read is compared with its checksum.
+ *
+ * <p>Immutable.
+ */
+public final class Checkpoint {
+
+    private static final String INDEX = "checkpoint.safetensors";
+    private static final String FILES = "jccl.files";
+    private static final String RESERVED = "jccl.";
+
+    /** Of a part: its first element, and the shape of the whole tensor. */
+    private static final String PART = "jccl.part.";
+
+    private static final String OF_ONE_SAVE = "[0-9a-f]{16}-\\d+-of-\\d+\\.safetensors(\\..*)?";
+
+    private final Path directory;
+    private final Map<String, String> metadata;
+    private final Map<String, Stored> tensors;
+
+    /** Where elements of a tensor are. */
+    private record Part(SafetensorsFile file, long offset, long count) {}
+
+    /** A tensor, its parts in order and without gaps. */
+    private record Stored(DataType type, List<Long> shape, List<Part> parts) {}
+
+    private Checkpoint(Path directory, Map<String, String> metadata, Map<String, Stored> tensors) {
+        this.directory = directory;
+        this.metadata = metadata;
+        this.tensors = tensors;
+    }
+
+    /**
+     * Saves what the ranks hold together. All ranks of the group call it, with replicated shards
+     * alike. A checkpoint that is there is replaced when the new one is complete, and its files are
+     * deleted then, which ends whoever still reads them with an exception. Blocks until the new one
+     * is on the disk.
+     *
+     * @param group whose ranks these are
+     * @param directory seen by all ranks under this name; made when it is not there
+     * @param shards what this rank has; each name at most once
+     * @param metadata texts by name, of rank 0; names that begin with {@code jccl.} are taken
+     * @throws UsageException when something is null, or a name is given twice or taken
+     * @throws CheckpointException on all ranks when one can not write; what was there before is
+     *     still there
+     * @throws JcclException when the ranks can not agree
+     */
+    public static void save(
+            ProcessGroup group, Path directory, List<Shard> shards, Map<String, String> metadata) {
+        if (group == null || directory == null || shards == null || metadata == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "group, directory, shards or metadata is null");
+        }
+        Device device = group.devices().get(0);
+        ModelCheck.requireSame(
+                group, device, replicatedLines(shards), "all ranks must save the same of these");
+        String id = agreeOnId(group, device);
+        Path file = directory.resolve(fileName(id, group.rank(), group.size()));
+        try {
+            together(
+                    group,
+                    device,
+                    () -> {
+                        List<Shard> own = own(checked(group, shards), group);
+                        checkTexts(metadata);
+                        Files.createDirectories(directory);
+                        SafetensorsFile.write(file, named(own), partTexts(own));
+                    });
+            together(
+                    group,
+                    device,
+                    () -> {
+                        if (group.rank() == 0) {
+                            Map<String, String> texts = new LinkedHashMap<>(metadata);
+                            texts.put(FILES, id + "-of-" + group.size());
+                            SafetensorsFile.write(directory.resolve(INDEX), List.of(), texts);
+                        }
+                    });
+        } catch (RuntimeException e) {
+            file.toFile().delete();
+            throw e;
+        }
+        if (group.rank() == 0) {
+            deleteOthers(directory, id);
+        }
+    }
+
+    private static List<String> replicatedLines(List<Shard> shards) {
+        List<String> lines = new ArrayList<>();
+        for (Shard shard : shards) {
+            if (shard != null && shard.replicated()) {
+                String name = shard.name().replace('\n', ' ');
+                lines.add("replicated tensor '" + name + "' (" + shard.tensor() + ")");
+            }
+        }
+        return lines;
+    }
+
+    /** What each rank does by itself. */
+    private interface Write {
+        void run() throws IOException;
+    }
+
+    /** Fails on all ranks when it fails on one. */
+    private static void together(ProcessGroup group, Device device, Write write) {
+        RuntimeException failure = null;
+        try {
+            write.run();
+        } catch (IOException e) {
+            failure = new CheckpointException(context(group), "can not be written: " + e, e);
+        } catch (RuntimeException e) {
+            failure = e;
+        }
+        int[] failed = ModelCheck.gather(group, device, new int[] {failure == null ? 0 : 1});
+        if (failure != null) {
+            throw failure;
+        }
+        for (int rank = 0; rank < failed.length; rank++) {
+            if (failed[rank] != 0) {
+                throw new CheckpointException(
+                        context(group),
+                        "rank "
+                                + rank
+                                + " could not write its part of the checkpoint, see there why;"
+                                + " what was there before is still there");
+            }
+        }
+    }
+
+    private static String agreeOnId(ProcessGroup group, Device device) {
+        UUID random = UUID.randomUUID();
+        long bits = random.getLeastSignificantBits() ^ random.getMostSignificantBits();
+        int[] words = {(int) (bits >>> Integer.SIZE), (int) bits};
+        words = ModelCheck.broadcast(group, device, words, 0);
+        return String.format("%08x%08x", words[0], words[1]);
+    }
+
+    private static String fileName(String id, int rank, int ranks) {
+        return String.format("%s-%05d-of-%05d.safetensors", id, rank, ranks);
+    }
+
+    private static List<Shard> checked(ProcessGroup group, List<Shard> shards) {
+        List<Shard> copy = new ArrayList<>(shards);
+        Set<String> names = new HashSet<>();
+        for (Shard shard : copy) {
+            if (shard == null || !names.add(shard.name())) {
+                throw new UsageException(
+                        context(group),
+                        shard == null
+                                ? "a shard is null"
+                                : "tensor '" + shard.name() + "' is given twice");
+            }
+        }
+        return copy;
+    }
+
+    private static void checkTexts(Map<String, String> metadata) {
+        for (Map.Entry<String, String> text : metadata.entrySet()) {
+            if (text.getKey() == null
+                    || text.getValue() == null
+                    || text.getKey().startsWith(RESERVED)) {
+                throw new UsageException(
+                        FailureContext.NONE, "metadata " + text + " is not allowed");
+            }
+        }
+    }
+
+    /** Parts, and those replicated tensors that fall to this rank when the bytes are divided. */
+    private static List<Shard> own(List<Shard> shards, ProcessGroup group) {
+        List<Shard> replicated = new ArrayList<>();
+        List<Shard> own = new ArrayList<>();
+        shards.forEach(shard -> (shard.replicated() ? replicated : own).add(shard));
+        replicated.sort(
+                Comparator.comparingLong((Shard shard) -> shard.tensor().byteSize())
+                        .reversed()
+                        .thenComparing(Shard::name));
+        long[] bytes = new long[group.size()];
+        for (Shard shard : replicated) {
+            int least = 0;
+            for (int rank = 1; rank < bytes.length; rank++) {
+                least = bytes[rank] < bytes[least] ? rank : least;
+            }
+            bytes[least] += Math.max(1, shard.tensor().byteSize());
+            if (least == group.rank()) {
+                own.add(shard);
+            }
+        }
+        return own;
+    }
+
+    private static boolean isWhole(Shard shard) {
+        return shard.tensor().count() == SafetensorsHeader.count(shard.shape());
+    }
+
+    private static List<NamedTensor> named(List<Shard> shards) {
+        List<NamedTensor> named = new ArrayList<>();
+        for (Shard shard : shards) {
+            List<Long> shape = isWhole(shard) ? shard.shape() : List.of(shard.tensor().count());
+            named.add(new NamedTensor(shard.name(), shape, shard.tensor()));
+        }
+        return named;
+    }
+
+    private static Map<String, String> partTexts(List<Shard> shards) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (Shard shard : shards) {
+            if (!isWhole(shard)) {
+                List<String> words = new ArrayList<>();
+                words.add(Long.toString(shard.offset()));
+                shard.shape().forEach(size -> words.add(size.toString()));
+                texts.put(PART + shard.name(), String.join(" ", words));
+            }
+        }
+        return texts;
+    }
+
+    /** Files of other saves: of the one before, and of those that never ended. */
+    private static void deleteOthers(Path directory, String id) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            for (Path file : files) {
+                String name = file.getFileName().toString();
+                if (name.matches(OF_ONE_SAVE) && !name.startsWith(id)) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        } catch (IOException e) {
+            // They only take room, and the next save tries again.
+        }
+    }
+
+    /**
+     * Reads what a directory has: all headers, and no elements.
+     *
+     * @param directory of the checkpoint
+     * @return the checkpoint
+     * @throws UsageException when the directory is null
+     * @throws CheckpointException when there is none, a file is missing, cut or damaged, or
+     *     elements of a tensor are in none of them or in several
+     */
+    public static Checkpoint open(Path directory) {
+        if (directory == null) {
+            throw new UsageException(FailureContext.NONE, "directory is null");
+        }
+        SafetensorsFile index = SafetensorsFile.open(directory.resolve(INDEX));
+        Map<String, String> metadata = new LinkedHashMap<>(index.metadata());
+        String files = metadata.remove(FILES);
+        if (files == null || !files.matches("[0-9a-f]{16}-of-[1-9][0-9]{0,6}")) {
+            throw bad(directory.resolve(INDEX), "it names no files of a checkpoint");
+        }
+        String[] parts = files.split("-of-");
+        int ranks = Integer.parseInt(parts[1]);
+        Map<String, List<Part>> found = new LinkedHashMap<>();
+        Map<String, Stored> kinds = new LinkedHashMap<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            Path path = directory.resolve(fileName(parts[0], rank, ranks));
+            if (!Files.exists(path)) {
+                throw bad(
+                        path,
+                        "it is missing: the part of rank " + rank + " of " + ranks + " is lost");
+            }
+            collect(path, SafetensorsFile.open(path), kinds, found);
+        }
+        Map<String, Stored> tensors = new LinkedHashMap<>();
+        kinds.forEach(
+                (name, kind) ->
+                        tensors.put(
+                                name,
+                                new Stored(
+                                        kind.type(),
+                                        kind.shape(),
+                                        complete(directory, name, kind, found.get(name)))));
+        return new Checkpoint(directory, Collections.unmodifiableMap(metadata), tensors);
+    }
+
+    private static void collect(
+            Path path,
+            SafetensorsFile file,
+            Map<String, Stored> kinds,
+            Map<String, List<Part>> found) {
+        for (String name : file.names()) {
+            long count = SafetensorsHeader.count(file.shape(name));
+            List<Long> shape = file.shape(name);
+            long offset = 0;
+            String part = file.metadata().get(PART + name);
+            if (part != null) {
+                List<Long> numbers = numbers(path, name, part);
+                offset = numbers.get(0);
+                shape = numbers.subList(1, numbers.size());
+            }
+            Stored kind = new Stored(file.dataType(name), List.copyOf(shape), List.of());
+            Stored before = kinds.putIfAbsent(name, kind);
+            if (before != null && !before.equals(kind)) {
+                throw bad(
+                        path,
+                        "tensor '"
+                                + name
+                                + "' is "
+                                + kind.type()
+                                + " of shape "
+                                + kind.shape()
+                                + ", in other files "
+                                + before.type()
+                                + " of shape "
+                                + before.shape());
+            }
+            found.computeIfAbsent(name, any -> new ArrayList<>())
+                    .add(new Part(file, offset, count));
+        }
+    }
+
+    private static List<Long> numbers(Path path, String name, String text) {
+        try {
+            List<Long> numbers =
+                    Arrays.stream(text.split(" ", -1)).map(Long::parseUnsignedLong).toList();
+            SafetensorsHeader.count(numbers.subList(1, numbers.size()));
+            if (numbers.get(0) >= 0) {
+                return numbers;
+            }
+        } catch (NumberFormatException | ArithmeticException e) {
+            // said below
+        }
+        throw bad(path, "tensor '" + name + "' is said to be part " + text);
+    }
+
+    private static List<Part> complete(Path directory, String name, Stored kind, List<Part> found) {
+        List<Part> parts = new ArrayList<>(found);
+        parts.sort(Comparator.comparingLong(Part::offset).thenComparingLong(Part::count));
+        long next = 0;
+        for (Part part : parts) {
+            requireNext(directory, name, next, part.offset());
+            next += part.count();
+        }
+        requireNext(directory, name, next, SafetensorsHeader.count(kind.shape()));
+        return parts;
+    }
+
+    private static void requireNext(Path directory, String name, long next, long found) {
+        if (next != found) {
+            throw bad(
+                    directory,
+                    "elements "
+                            + Math.min(next, found)
+                            + " to "
+                            + (Math.max(next, found) - 1)
+                            + " of tensor '"
+                            + name
+                            + (next < found ? "' are in no file" : "' are in several files"));
+        }
+    }
+
+    /**
+     * Names of the tensors.
+     *
+     * @return in the order of the files
+     */
+    public Set<String> names() {
+        return Collections.unmodifiableSet(new LinkedHashSet<>(tensors.keySet()));
+    }
+
+    /**
+     * Texts that were saved.
+     *
+     * @return by name
+     */
+    public Map<String, String> metadata() {
+        return metadata;
+    }
+
+    /**
+     * Type of a tensor.
+     *
+     * @param name of the tensor
+     * @return the type of its elements
+     * @throws UsageException when there is no such tensor
+     */
+    public DataType dataType(String name) {
+        return stored(name).type();
+    }
+
+    /**
+     * Shape of a tensor.
+     *
+     * @param name of the tensor
+     * @return its sizes, the last one innermost
+     * @throws UsageException when there is no such tensor
+     */
+    public List<Long> shape(String name) {
+        return stored(name).shape();
+    }
+
+    private Stored stored(String name) {
+        Stored stored = name == null ? null : tensors.get(name);
+        if (stored == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "there is no tensor '" + name + "' in " + directory);
+        }
+        return stored;
+    }
+
+    /**
+     * Reads parts of tensors, or all of them, into the caller's. Nothing is read before all of them
+     * are known to be there.
+     *
+     * @param shards what to read where to
+     * @throws UsageException when something is null, there is no such tensor, or it has another
+     *     type or shape
+     * @throws CheckpointException when a file can not be read or is damaged; what the tensors hold
+     *     then means nothing
+     */
+    public void load(List<Shard> shards) {
+        if (shards == null || new ArrayList<>(shards).contains(null)) {
+            throw new UsageException(FailureContext.NONE, "shards, or one of them, is null");
+        }
+        List<Shard> wanted = List.copyOf(shards);
+        for (Shard shard : wanted) {
+            Stored stored = stored(shard.name());
+            if (stored.type() != shard.tensor().dataType()
+                    || !stored.shape().equals(shard.shape())) {
+                throw new UsageException(
+                        FailureContext.NONE,
+                        "tensor '"
+                                + shard.name()
+                                + "' of "
+                                + directory
+                                + " is "
+                                + stored.type()
+                                + " of shape "
+                                + stored.shape()
+                                + ", not "
+                                + shard.tensor().dataType()
+                                + " of shape "
+                                + shard.shape());
+            }
+        }
+        wanted.forEach(this::load);
+    }
+
+    private void load(Shard shard) {
+        long begin = shard.offset();
+        long end = begin + shard.tensor().count();
+        for (Part part : stored(shard.name()).parts()) {
+            long from = Math.max(begin, part.offset());
+            long to = Math.min(end, part.offset() + part.count());
+            if (from < to) {
+                part.file()
+                        .read(
+                                shard.name(),
+                                from - part.offset(),
+                                shard.tensor().slice(from - begin, to - from));
+            }
+        }
+    }
+
+    private static FailureContext context(ProcessGroup group) {
+        return FailureContext.ofGroup(group.name(), group.rank());
+    }
+
+    private static CheckpointException bad(Path path, String message) {
+        return new CheckpointException(FailureContext.NONE, path + ": " + message);
+    }
+
+    /** For instance {@code checkpoint in /data/step-100 with 12 tensors}. */
+    @Override
+    public String toString() {
+        return "checkpoint in " + directory + " with " + tensors.size() + " tensors";
+    }
+}

@@ -1,0 +1,417 @@
+package org.jccl.training;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.UsageException;
+
+/**
+ * The ranks of a group as points of a grid with named dimensions, as PyTorch's {@code DeviceMesh}.
+ * Ranks are in row-major order: neighbours in the last dimension are neighbours in the group. Along
+ * each dimension every rank has a process group with the ranks that differ from it in that
+ * coordinate only.
+ *
+ * <pre>{@code
+ * // 16 ranks: 4 stages of a pipeline, each twice, each layer on 2 devices
+ * DeviceMesh mesh = DeviceMesh.of(world, new int[] {4, 2, 2}, "pp", "dp", "tp");
+ * ProcessGroup tensorParallel = mesh.group("tp");
+ * }</pre>
+ *
+ * <p>Groups are made by {@link #of} and {@link #flatten}, which all ranks call in the same order,
+ * and no other method waits for another rank. There are as few as possible: a dimension that has
+ * all ranks uses the group itself, equal ones are made once, and groups of one rank when somebody
+ * asks for them. Slices share the groups of the mesh they are made of.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class DeviceMesh implements AutoCloseable {
+
+    /** One dimension, made of one or more of the grid's. */
+    private record Axis(String name, List<Integer> dimensions) {}
+
+    private final Grid grid;
+    private final List<Axis> axes;
+
+    /** What a mesh and its slices have in common. */
+    private static final class Grid {
+
+        private final ProcessGroup world;
+        private final int[] shape;
+        private final int[] mine;
+
+        /** By the ranks in them; guarded by this. */
+        private final Map<List<Integer>, ProcessGroup> groups = new LinkedHashMap<>();
+
+        Grid(ProcessGroup world, int[] shape) {
+            this.world = world;
+            this.shape = shape;
+            this.mine = coordinates(world.rank());
+        }
+
+        int[] coordinates(int rank) {
+            int[] coordinates = new int[shape.length];
+            for (int i = shape.length - 1; i >= 0; i--) {
+                coordinates[i] = rank % shape[i];
+                rank /= shape[i];
+            }
+            return coordinates;
+        }
+
+        int size(List<Integer> dimensions) {
+            return dimensions.stream()
+                    .mapToInt(dimension -> shape[dimension])
+                    .reduce(1, (a, b) -> a * b);
+        }
+
+        /** Place among the points that differ in some dimensions only. */
+        int place(int[] coordinates, List<Integer> dimensions) {
+            int place = 0;
+            for (int dimension : dimensions) {
+                place = place * shape[dimension] + coordinates[dimension];
+            }
+            return place;
+        }
+
+        /** The ranks that differ from a point in some dimensions only, in row-major order. */
+        List<Integer> ranks(int[] point, List<Integer> dimensions) {
+            List<Integer> ranks = new ArrayList<>();
+            int[] coordinates = point.clone();
+            for (int place = 0; place < size(dimensions); place++) {
+                int rest = place;
+                for (int i = dimensions.size() - 1; i >= 0; i--) {
+                    int dimension = dimensions.get(i);
+                    coordinates[dimension] = rest % shape[dimension];
+                    rest /= shape[dimension];
+                }
+                ranks.add(place(coordinates, all()));
+            }
+            return ranks;
+        }
+
+        List<Integer> all() {
+            List<Integer> all = new ArrayList<>();
+            for (int i = 0; i < shape.length; i++) {
+                all.add(i);
+            }
+            return all;
+        }
+
+        /** Makes the groups along some dimensions, on all ranks, unless they are there. */
+        synchronized void divide(List<Integer> dimensions) {
+            List<Integer> members = ranks(mine, dimensions);
+            if (members.size() == 1 || groups.containsKey(members)) {
+                return;
+            }
+            List<Integer> others = new ArrayList<>(all());
+            others.removeAll(dimensions);
+            if (members.size() == world.size() && isInOrder(members)) {
+                groups.put(members, world);
+                return;
+            }
+            int color = place(mine, others);
+            int key = place(mine, dimensions);
+            groups.put(members, world.split(color, key).orElseThrow());
+        }
+
+        private static boolean isInOrder(List<Integer> ranks) {
+            for (int i = 0; i < ranks.size(); i++) {
+                if (ranks.get(i) != i) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        synchronized ProcessGroup group(List<Integer> dimensions) {
+            List<Integer> members = ranks(mine, dimensions);
+            // That of one rank needs nobody else; all others are there.
+            return groups.computeIfAbsent(members, alone -> world.newGroup(alone).orElseThrow());
+        }
+
+        synchronized void close() {
+            List<ProcessGroup> made = new ArrayList<>(groups.values());
+            groups.clear();
+            RuntimeException first = null;
+            for (int i = made.size() - 1; i >= 0; i--) {
+                try {
+                    if (made.get(i) != world) {
+                        made.get(i).close();
+                    }
+                } catch (RuntimeException e) {
+                    first = first == null ? e : first;
+                }
+            }
+            if (first != null) {
+                throw first;
+            }
+        }
+    }
+
+    private DeviceMesh(Grid grid, List<Axis> axes) {
+        this.grid = grid;
+        this.axes = axes;
+    }
+
+    /**
+     * Arranges all ranks of a group, and makes the groups along each dimension. All ranks call it
+     * with the same arguments.
+     *
+     * @param group stays the caller's, and open as long as the mesh is used
+     * @param shape size of each dimension; their product is the size of the group
+     * @param names of the dimensions, all different
+     * @return the mesh, to be closed before the group
+     * @throws UsageException when something is null or empty, a size less than 1, a name given
+     *     twice, or the product is not the size of the group
+     * @throws JcclException when a group can not be made
+     */
+    public static DeviceMesh of(ProcessGroup group, int[] shape, String... names) {
+        if (group == null || shape == null || names == null) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    (group == null ? "group" : shape == null ? "shape" : "names") + " is null");
+        }
+        int[] sizes = shape.clone();
+        List<String> dimensions = Arrays.asList(names.clone());
+        check(group, sizes, dimensions);
+        Grid grid = new Grid(group, sizes);
+        List<Axis> axes = new ArrayList<>();
+        for (int i = 0; i < sizes.length; i++) {
+            axes.add(new Axis(dimensions.get(i), List.of(i)));
+        }
+        DeviceMesh mesh = new DeviceMesh(grid, List.copyOf(axes));
+        try {
+            axes.forEach(axis -> grid.divide(axis.dimensions()));
+            return mesh;
+        } catch (RuntimeException | Error e) {
+            mesh.close();
+            throw e;
+        }
+    }
+
+    private static void check(ProcessGroup group, int[] sizes, List<String> names) {
+        FailureContext context = FailureContext.ofGroup(group.name(), group.rank());
+        if (sizes.length == 0 || sizes.length != names.size()) {
+            throw new UsageException(
+                    context,
+                    "the shape "
+                            + Arrays.toString(sizes)
+                            + " must have at least one dimension, and a name for each, got "
+                            + names);
+        }
+        Set<String> seen = new HashSet<>();
+        long product = 1;
+        for (int i = 0; i < sizes.length; i++) {
+            if (names.get(i) == null || names.get(i).isEmpty() || !seen.add(names.get(i))) {
+                throw new UsageException(
+                        context, "names of dimensions must be different and not empty: " + names);
+            }
+            product = sizes[i] < 1 || product > group.size() ? -1 : product * sizes[i];
+        }
+        if (product != group.size()) {
+            throw new UsageException(
+                    context,
+                    "a mesh of shape "
+                            + Arrays.toString(sizes)
+                            + " does not have as many points as the group has ranks, "
+                            + group.size());
+        }
+    }
+
+    /**
+     * Names of the dimensions.
+     *
+     * @return in order
+     */
+    public List<String> names() {
+        return axes.stream().map(Axis::name).toList();
+    }
+
+    /**
+     * Sizes of the dimensions.
+     *
+     * @return in order
+     */
+    public int[] shape() {
+        return axes.stream().mapToInt(axis -> grid.size(axis.dimensions())).toArray();
+    }
+
+    /**
+     * Number of ranks.
+     *
+     * @return the product of the sizes
+     */
+    public int size() {
+        return Arrays.stream(shape()).reduce(1, (a, b) -> a * b);
+    }
+
+    /**
+     * Size of a dimension.
+     *
+     * @param name of the dimension
+     * @return number of ranks along it
+     * @throws UsageException when there is no such dimension
+     */
+    public int size(String name) {
+        return grid.size(axis(name).dimensions());
+    }
+
+    /**
+     * This rank's coordinate, which is its rank in {@link #group(String)}.
+     *
+     * @param name of the dimension
+     * @return from 0
+     * @throws UsageException when there is no such dimension
+     */
+    public int coordinate(String name) {
+        return grid.place(grid.mine, axis(name).dimensions());
+    }
+
+    /**
+     * This rank's place.
+     *
+     * @return its coordinates, in the order of the dimensions
+     */
+    public int[] coordinates() {
+        return axes.stream().mapToInt(axis -> grid.place(grid.mine, axis.dimensions())).toArray();
+    }
+
+    /**
+     * This rank's group along a dimension.
+     *
+     * @param name of the dimension
+     * @return the group, which the mesh closes
+     * @throws UsageException when there is no such dimension
+     * @throws JcclException when a group of this rank alone can not be made
+     */
+    public ProcessGroup group(String name) {
+        return grid.group(axis(name).dimensions());
+    }
+
+    /**
+     * The ranks of this mesh: of a slice those that this rank shares it with.
+     *
+     * @return ranks of the group that the mesh was made of, in row-major order
+     */
+    public List<Integer> ranks() {
+        return grid.ranks(grid.mine, dimensions());
+    }
+
+    /**
+     * The ranks of each of the groups along a dimension of this mesh.
+     *
+     * @param name of the dimension
+     * @return ranks of the group that the mesh was made of
+     * @throws UsageException when there is no such dimension
+     */
+    public List<List<Integer>> groups(String name) {
+        List<Integer> along = axis(name).dimensions();
+        List<List<Integer>> groups = new ArrayList<>();
+        for (int rank : ranks()) {
+            int[] point = grid.coordinates(rank);
+            if (grid.place(point, along) == 0) {
+                groups.add(grid.ranks(point, along));
+            }
+        }
+        return groups;
+    }
+
+    /**
+     * The part of the mesh that this rank has in some dimensions. Makes no groups.
+     *
+     * @param names of dimensions, in the order in which this mesh has them
+     * @return a mesh of those dimensions, which ends with this one
+     * @throws UsageException when there is no such dimension, or they are in another order
+     */
+    public DeviceMesh slice(String... names) {
+        return new DeviceMesh(grid, chosen(names));
+    }
+
+    private List<Axis> chosen(String... names) {
+        if (names == null || names.length == 0) {
+            throw usage("no dimension is given; this is " + this);
+        }
+        List<Axis> chosen = new ArrayList<>();
+        for (String name : names) {
+            chosen.add(axis(name));
+        }
+        int last = -1;
+        for (Axis axis : chosen) {
+            if (axes.indexOf(axis) <= last) {
+                throw usage(
+                        "dimensions "
+                                + Arrays.toString(names)
+                                + " are not in the order of "
+                                + this);
+            }
+            last = axes.indexOf(axis);
+        }
+        return List.copyOf(chosen);
+    }
+
+    /**
+     * Makes one dimension of several, with a group along it, for instance of the ranks that have
+     * the same parameters. All ranks of the group that the mesh was made of call it, with the same
+     * arguments.
+     *
+     * @param name of the new dimension
+     * @param names of the dimensions, in the order in which this mesh has them
+     * @return a mesh of that dimension only, which ends with this one
+     * @throws UsageException when there is no such dimension, they are in another order, or the
+     *     name is null or empty
+     * @throws JcclException when the group can not be made
+     */
+    public DeviceMesh flatten(String name, String... names) {
+        if (name == null || name.isEmpty()) {
+            throw usage("the name of the new dimension is " + (name == null ? "null" : "empty"));
+        }
+        List<Integer> dimensions =
+                chosen(names).stream().flatMap(axis -> axis.dimensions().stream()).toList();
+        grid.divide(dimensions);
+        return new DeviceMesh(grid, List.of(new Axis(name, dimensions)));
+    }
+
+    private List<Integer> dimensions() {
+        return axes.stream().flatMap(axis -> axis.dimensions().stream()).toList();
+    }
+
+    private Axis axis(String name) {
+        for (Axis axis : axes) {
+            if (axis.name().equals(name)) {
+                return axis;
+            }
+        }
+        throw usage("there is no dimension '" + name + "' in " + this);
+    }
+
+    private UsageException usage(String message) {
+        return new UsageException(
+                FailureContext.ofGroup(grid.world.name(), grid.world.rank()), message);
+    }
+
+    /**
+     * Closes the groups that the mesh has made, and those of its slices. Idempotent.
+     *
+     * @throws JcclException as {@link ProcessGroup#close} does
+     */
+    @Override
+    public void close() {
+        grid.close();
+    }
+
+    /** For instance {@code mesh pp=4 x dp=2 x tp=2}. */
+    @Override
+    public String toString() {
+        List<String> sizes = new ArrayList<>();
+        for (Axis axis : axes) {
+            sizes.add(axis.name() + "=" + grid.size(axis.dimensions()));
+        }
+        return "mesh " + String.join(" x ", sizes);
+    }
+}

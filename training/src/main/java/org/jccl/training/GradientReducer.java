@@ -1,0 +1,741 @@
+package org.jccl.training;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.Work;
+
+/**
+ * Averages the gradients of a model over the ranks of a group while the backward pass still runs,
+ * as the reducer of PyTorch's {@code DistributedDataParallel}. Gradients are registered once, in
+ * the order of the model's parameters, and put into buckets in reverse order, which is about the
+ * order in which a backward pass produces them. A bucket whose gradients are all {@linkplain #ready
+ * ready} is reduced as one message. After the first step buckets are made anew by the order in
+ * which gradients really came on rank 0.
+ *
+ * <pre>{@code
+ * try (GradientReducer reducer = GradientReducer.builder(world)
+ *         .gradient("weight", weightGradient)
+ *         .gradient("bias", biasGradient)
+ *         .build()) {
+ *     for (each batch) {
+ *         // the backward pass calls reducer.ready(1), later reducer.ready(0)
+ *         reducer.finish();
+ *         // step of the optimizer
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>All ranks issue buckets in the same order, whatever the order in which their gradients become
+ * ready: a bucket that is full before its turn waits. Between the first {@code ready} of a step and
+ * the end of {@code finish} other threads may use the group only if they do so at the same place on
+ * all ranks; give the reducer a group of its own where that can not be.
+ *
+ * <p>A gradient lies in the program's memory, from which it is copied to its bucket when it is
+ * ready and back in {@code finish}, or only in its bucket ({@link #bucketView}).
+ *
+ * <p>On devices a bucket is reduced after what the streams that were current in its calls of {@code
+ * ready} have enqueued by then, and {@code finish} makes the current stream wait; streams must
+ * exist until then. The host is not blocked, but at the end of the first step, where buckets are
+ * made anew, and where gradients may be unused.
+ *
+ * <p>{@code ready} may be called by any thread. {@code finish}, {@code noSync} and {@code join} are
+ * for the thread that runs the loop. After a failure of the group the reducer can not be used any
+ * more. A step of 200 gradients makes less than 1 KB of garbage.
+ */
+public final class GradientReducer implements AutoCloseable {
+
+    /** Names of a message; the others are counted. */
+    private static final int NAMED = 10;
+
+    private static final int RANK_BITS = 24;
+
+    private final ProcessGroup group;
+    private final Device device;
+    private final GradientReducerBuilder options;
+    private final ReduceOp op;
+    private final List<Gradient> gradients;
+    private final StreamOrder order;
+    private final Map<DataType, Tensor> zeros = new EnumMap<>(DataType.class);
+
+    /** Number of ranks that take part in a step; null where all always do. */
+    private final Tensor active;
+
+    private final Tensor one;
+    private final Tensor none;
+    private final int[] usedHere;
+    private final Tensor used;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition copied = lock.newCondition();
+
+    // Guarded by the lock.
+    private List<Bucket> buckets = List.of();
+    private final int[] arrivals;
+    private int arrived;
+    private boolean rebuilds;
+    private boolean inStep;
+    private int nextBucket;
+    private int copying;
+    private int accumulating;
+    private long steps;
+    private Work activeWork;
+    private RuntimeException failure;
+    private boolean closed;
+
+    GradientReducer(GradientReducerBuilder options, Device device, List<Gradient> gradients) {
+        this.options = options;
+        this.group = options.group;
+        this.device = device;
+        this.gradients = gradients;
+        this.op = options.average ? ReduceOp.AVG : ReduceOp.SUM;
+        this.arrivals = new int[gradients.size()];
+        this.order = new StreamOrder(device);
+        this.active = options.unevenInputs ? words(0) : null;
+        this.one = options.unevenInputs ? words(1) : null;
+        this.none = options.unevenInputs ? words(0) : null;
+        this.usedHere = options.unused ? new int[gradients.size()] : null;
+        this.used = options.unused ? words(usedHere) : null;
+        int[] reverse = new int[gradients.size()];
+        completeOrder(reverse, 0);
+        buckets = bucketsOf(reverse);
+        buckets.forEach(bucket -> bucket.adopt(false));
+        this.rebuilds = options.rebuilds(gradients) && buckets.size() > 1;
+    }
+
+    /**
+     * Begins to describe a reducer.
+     *
+     * @param group whose ranks reduce; stays the caller's
+     * @return a builder with all defaults
+     * @throws UsageException when the group is null
+     */
+    public static GradientReducerBuilder builder(ProcessGroup group) {
+        return new GradientReducerBuilder(group);
+    }
+
+    /**
+     * Copies the root's parameters to all ranks, so that they begin with the same model. All ranks
+     * call it, with tensors of the same types and counts in the same order. It is a collective of
+     * the group like any other, and done on return, on devices in the order of the current stream.
+     *
+     * @param group whose ranks these are
+     * @param parameters in on the root, out elsewhere
+     * @param root rank of that group
+     * @throws UsageException when an argument is wrong, as {@link ProcessGroup#broadcast(List,
+     *     int)} says
+     * @throws JcclException when it fails
+     */
+    public static void broadcastParameters(ProcessGroup group, List<Tensor> parameters, int root) {
+        if (group == null) {
+            throw new UsageException(FailureContext.NONE, "group is null");
+        }
+        ParameterBroadcast.run(group, parameters, root);
+    }
+
+    /**
+     * Number of gradients.
+     *
+     * @return at least one
+     */
+    public int size() {
+        return gradients.size();
+    }
+
+    /**
+     * A gradient's place in its bucket, for frameworks that can put it there; {@code finish} leaves
+     * the average in it. Valid until buckets are made anew, which happens at most once, at the end
+     * of the first step, and for gradients without memory of their own only where {@link
+     * GradientReducerBuilder#onRebuild} takes notice.
+     *
+     * @param index of the gradient, in the order of registration
+     * @return memory of the reducer, which ends with it; for a gradient of the program's memory a
+     *     view of what is copied there
+     * @throws UsageException when there is no such gradient, or the reducer is closed
+     */
+    public Tensor bucketView(int index) {
+        Gradient gradient = gradient(index);
+        lock.lock();
+        try {
+            requireOpen();
+            return gradient.view;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The buckets, in the order in which they are issued.
+     *
+     * @return the gradients' indices in each
+     */
+    public List<List<Integer>> buckets() {
+        lock.lock();
+        try {
+            return buckets.stream()
+                    .map(bucket -> bucket.gradients.stream().map(gradients::indexOf).toList())
+                    .toList();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Tells that a gradient of this step is complete. Copies it to its bucket, and issues the
+     * buckets whose turn it is and that are full. Never waits for other ranks. While gradients are
+     * only accumulated ({@link #noSync}) it does nothing.
+     *
+     * @param index of the gradient, in the order of registration
+     * @throws UsageException when there is no such gradient, it was ready in this step before, its
+     *     memory is closed, or the reducer is closed or has failed
+     * @throws JcclException when the group has failed
+     */
+    public void ready(int index) {
+        Gradient gradient = gradient(index);
+        Stream current = order.current();
+        if (!beginCopy(gradient, current)) {
+            return;
+        }
+        boolean done = false;
+        try {
+            gradient.copyToBucket();
+            done = true;
+        } finally {
+            endCopy(gradient, index, current, done);
+        }
+    }
+
+    /** False when nothing is to be copied. */
+    private boolean beginCopy(Gradient gradient, Stream current) {
+        lock.lock();
+        try {
+            requireUsable();
+            if (accumulating > 0) {
+                gradient.accumulated = true;
+                return false;
+            }
+            if (gradient.state != Gradient.State.WAITING) {
+                throw usage(
+                        "gradient "
+                                + gradient
+                                + " became ready twice in one step; finish() ends a step");
+            }
+            beginStep(current, true);
+            gradient.state = Gradient.State.COPYING;
+            copying++;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void endCopy(Gradient gradient, int index, Stream current, boolean done) {
+        lock.lock();
+        try {
+            copying--;
+            if (copying == 0) {
+                copied.signalAll();
+            }
+            if (!done) {
+                gradient.state = Gradient.State.WAITING;
+                return;
+            }
+            if (rebuilds) {
+                arrivals[arrived++] = index;
+            }
+            gradient.state = Gradient.State.READY;
+            gradient.bucket.add(current);
+            issueFullBuckets();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void beginStep(Stream current, boolean takesPart) {
+        if (current != null) {
+            order.awaitLastStep(current);
+        }
+        if (!inStep) {
+            inStep = true;
+            if (active != null) {
+                guarded(
+                        () -> {
+                            active.copyFrom(takesPart ? one : none);
+                            activeWork = group.allReduce(active, ReduceOp.SUM);
+                        });
+            }
+        }
+    }
+
+    private void issueFullBuckets() {
+        while (nextBucket < buckets.size() && buckets.get(nextBucket).isFull()) {
+            issueNext(true);
+        }
+    }
+
+    private void issueNext(boolean complete) {
+        Bucket bucket = buckets.get(nextBucket);
+        try {
+            bucket.issue(group, op, order, complete);
+        } catch (RuntimeException e) {
+            failure = e;
+            throw e;
+        }
+        nextBucket++;
+    }
+
+    /**
+     * Ends a step: waits until all gradients are averages, as {@link Work#await} does: on the CPU
+     * it blocks, on devices the calling thread's current stream waits. While gradients are only
+     * accumulated it does nothing.
+     *
+     * @throws MissingGradientException when gradients never became ready and may not be unused. On
+     *     the CPU all ranks throw it, name the gradients and the ranks that lack them, and the next
+     *     step can begin. On devices the rank that lacks them does, and the reducer has failed; the
+     *     others wait for it until it leaves the group or their operations' deadline
+     * @throws UsageException when the reducer is closed or has failed
+     * @throws JcclException when an operation failed
+     */
+    public void finish() {
+        lock.lock();
+        try {
+            requireUsable();
+            if (accumulating > 0) {
+                return;
+            }
+            awaitCopies();
+            beginStep(order.current(), true);
+            boolean missing = addAccumulated();
+            if (missing && options.unused) {
+                zeroMissing();
+            } else if (missing && !device.isCpu()) {
+                MissingGradientException e = missingHere();
+                failure = e;
+                throw e;
+            }
+            while (nextBucket < buckets.size()) {
+                issueNext(options.unused || buckets.get(nextBucket).isFull());
+            }
+            steps++;
+            endStep(true);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void awaitCopies() {
+        while (copying > 0) {
+            copied.awaitUninterruptibly();
+        }
+    }
+
+    /** Takes what came before and only accumulated; tells whether something never came. */
+    private boolean addAccumulated() {
+        boolean missing = false;
+        Stream current = order.current();
+        for (int i = 0; i < gradients.size(); i++) {
+            Gradient gradient = gradients.get(i);
+            if (gradient.state == Gradient.State.WAITING) {
+                if (gradient.accumulated) {
+                    gradient.copyToBucket();
+                    gradient.state = Gradient.State.READY;
+                    gradient.bucket.add(current);
+                } else {
+                    missing = true;
+                }
+            }
+        }
+        return missing;
+    }
+
+    private void zeroMissing() {
+        for (int i = 0; i < gradients.size(); i++) {
+            Gradient gradient = gradients.get(i);
+            if (gradient.state == Gradient.State.WAITING) {
+                gradient.bucket.add(order.current());
+                zero(gradient.view);
+            }
+        }
+    }
+
+    private void zero(Tensor tensor) {
+        Tensor source = zeros.get(tensor.dataType());
+        if (source == null || source.count() < tensor.count()) {
+            if (source != null) {
+                order.synchronize(); // copies of it may still run
+                source.close();
+            }
+            source = zeroed(tensor.dataType(), tensor.count());
+            zeros.put(tensor.dataType(), source);
+        }
+        tensor.copyFrom(source.slice(0, tensor.count()));
+    }
+
+    private Tensor zeroed(DataType type, long count) {
+        Tensor host = Tensor.allocate(Device.CPU, type, count);
+        if (device.isCpu()) {
+            return host;
+        }
+        try (host) {
+            return Tensor.allocate(device, type, count).copyFrom(host);
+        }
+    }
+
+    /** The other half of a step, which is the same on ranks that have no gradients any more. */
+    private void endStep(boolean takesPart) {
+        boolean[] complete = {true};
+        guarded(
+                () -> {
+                    for (int i = 0; i < buckets.size(); i++) {
+                        complete[0] &= buckets.get(i).await();
+                    }
+                    if (activeWork != null) {
+                        activeWork.await();
+                        activeWork = null;
+                    }
+                    if (!complete[0]) {
+                        return;
+                    }
+                    if (options.unused) {
+                        agreeOnUse(takesPart);
+                    }
+                    if (takesPart) {
+                        copyBack();
+                    }
+                    order.stepEnds();
+                });
+        MissingGradientException missing = complete[0] ? null : missingAnywhere(takesPart);
+        resetStep();
+        if (missing != null) {
+            arrived = 0;
+            throw missing;
+        }
+        if (rebuilds) {
+            guarded(this::rebuild);
+        }
+    }
+
+    private void copyBack() {
+        for (int i = 0; i < gradients.size(); i++) {
+            Gradient gradient = gradients.get(i);
+            if (gradient.usedAnywhere) {
+                gradient.copyFromBucket();
+            }
+        }
+    }
+
+    private void resetStep() {
+        for (int i = 0; i < gradients.size(); i++) {
+            gradients.get(i).state = Gradient.State.WAITING;
+            gradients.get(i).accumulated = false;
+        }
+        for (int i = 0; i < buckets.size(); i++) {
+            buckets.get(i).reset();
+        }
+        nextBucket = 0;
+        inStep = false;
+    }
+
+    /** Finds the gradients that no rank had: they stay as they are. */
+    private void agreeOnUse(boolean takesPart) {
+        for (int i = 0; i < usedHere.length; i++) {
+            boolean here = takesPart && gradients.get(i).state == Gradient.State.READY;
+            usedHere[i] = here ? 1 : 0;
+        }
+        used.copyFrom(usedHere);
+        group.allReduce(used, ReduceOp.SUM).synchronize();
+        used.copyTo(usedHere);
+        for (int i = 0; i < usedHere.length; i++) {
+            gradients.get(i).usedAnywhere = usedHere[i] > 0;
+        }
+    }
+
+    private MissingGradientException missingHere() {
+        List<String> missing = new ArrayList<>();
+        for (Gradient gradient : gradients) {
+            if (gradient.state == Gradient.State.WAITING) {
+                missing.add(gradient.toString());
+            }
+        }
+        return missing(missing);
+    }
+
+    /** Asks all ranks, which all know by now that one lacks something. */
+    private MissingGradientException missingAnywhere(boolean takesPart) {
+        int[] mine = new int[gradients.size()];
+        for (int i = 0; i < mine.length; i++) {
+            boolean lacks = takesPart && gradients.get(i).state == Gradient.State.WAITING;
+            mine[i] = lacks ? 1 : 0;
+        }
+        int[] all = ModelCheck.gather(group, device, mine);
+        List<String> missing = new ArrayList<>();
+        for (int i = 0; i < mine.length; i++) {
+            List<Integer> ranks = new ArrayList<>();
+            for (int rank = 0; rank < group.size(); rank++) {
+                if (all[rank * mine.length + i] != 0) {
+                    ranks.add(rank);
+                }
+            }
+            if (!ranks.isEmpty()) {
+                missing.add(
+                        gradients.get(i)
+                                + (ranks.size() == 1 ? " on rank " : " on ranks ")
+                                + String.join(", ", ranks.stream().map(String::valueOf).toList()));
+            }
+        }
+        return missing(missing);
+    }
+
+    private MissingGradientException missing(List<String> missing) {
+        String names = String.join(", ", missing.subList(0, Math.min(NAMED, missing.size())));
+        return new MissingGradientException(
+                context(),
+                "gradients never became ready in this step: "
+                        + names
+                        + (missing.size() > NAMED
+                                ? " and " + (missing.size() - NAMED) + " others"
+                                : "")
+                        + "; call ready for each, or build the reducer with unusedGradients(true)"
+                        + " where a step may leave some out");
+    }
+
+    /** Lays the buckets out by the order in which gradients came on rank 0. */
+    private void rebuild() {
+        rebuilds = false;
+        completeOrder(arrivals, arrived);
+        int[] agreed = ModelCheck.broadcast(group, device, arrivals, 0);
+        List<Bucket> old = buckets;
+        List<Bucket> made = bucketsOf(agreed);
+        made.forEach(bucket -> bucket.adopt(true));
+        buckets = made;
+        order.synchronize(); // the copies that adopting made
+        old.forEach(Bucket::close);
+        order.stepEnds();
+        if (options.onRebuild != null) {
+            options.onRebuild.run();
+        }
+    }
+
+    /** Appends those that are not among the first ones, in reverse order. */
+    private static void completeOrder(int[] order, int known) {
+        boolean[] there = new boolean[order.length];
+        for (int i = 0; i < known; i++) {
+            there[order[i]] = true;
+        }
+        int next = known;
+        for (int i = order.length - 1; i >= 0; i--) {
+            if (!there[i]) {
+                order[next++] = i;
+            }
+        }
+    }
+
+    private List<Bucket> bucketsOf(int[] expected) {
+        return BucketPlan.of(gradients, expected, options.firstBucketBytes, options.bucketBytes)
+                .stream()
+                .map(
+                        members ->
+                                new Bucket(
+                                        members.stream().map(gradients::get).toList(),
+                                        device,
+                                        options.wireType))
+                .toList();
+    }
+
+    /**
+     * Stops averaging until the result is closed: {@code ready} and {@code finish} do nothing, so
+     * that the program accumulates gradients of several batches. The first step after it averages
+     * what was accumulated, also gradients that are not ready again in it. All ranks do so for the
+     * same steps.
+     *
+     * @return to be closed before the last of the batches; scopes can be nested
+     * @throws UsageException within a step, or when the reducer is closed or has failed
+     */
+    public NoSync noSync() {
+        lock.lock();
+        try {
+            requireUsable();
+            if (inStep) {
+                throw usage("noSync() within a step; call it before the first ready()");
+            }
+            accumulating++;
+        } finally {
+            lock.unlock();
+        }
+        return new NoSync() {
+            private boolean open = true;
+
+            @Override
+            public void close() {
+                lock.lock();
+                try {
+                    accumulating -= open ? 1 : 0;
+                    open = false;
+                } finally {
+                    lock.unlock();
+                }
+            }
+        };
+    }
+
+    /** A time during which gradients are only accumulated. */
+    public interface NoSync extends AutoCloseable {
+        /** Ends it. Idempotent. */
+        @Override
+        void close();
+    }
+
+    /**
+     * Takes part in the other ranks' steps, with gradients of zero, until all ranks have joined: so
+     * ranks may have different numbers of batches, as with PyTorch's {@code Join}. Each rank calls
+     * it when it has no more batches. Gradients are still divided by the number of all ranks. Ranks
+     * that joined early lack the last steps of the optimizer, so their parameters have to be taken
+     * from the rank that is returned, by {@link #broadcastParameters}. Blocks. The next epoch may
+     * begin after it.
+     *
+     * @return a rank that made the most steps, the same on all ranks
+     * @throws UsageException when the reducer was not built for uneven inputs, within a step, or
+     *     when it is closed or has failed
+     * @throws MissingGradientException as {@link #finish}
+     * @throws JcclException when an operation failed
+     */
+    public int join() {
+        lock.lock();
+        try {
+            requireUsable();
+            if (active == null) {
+                throw usage("join() needs a reducer that was built with unevenInputs(true)");
+            }
+            if (inStep || accumulating > 0) {
+                throw usage("join() within a step; finish() it first");
+            }
+            int[] ranks = new int[1];
+            while (true) {
+                beginStep(order.current(), false);
+                guarded(
+                        () -> {
+                            activeWork.synchronize();
+                            activeWork = null;
+                            active.copyTo(ranks);
+                        });
+                if (ranks[0] == 0) {
+                    inStep = false;
+                    return rankWithMostSteps();
+                }
+                for (Gradient gradient : gradients) {
+                    zero(gradient.view);
+                }
+                while (nextBucket < buckets.size()) {
+                    issueNext(true);
+                }
+                endStep(false);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private int rankWithMostSteps() {
+        long[] mine = {steps << RANK_BITS | group.rank()};
+        try (Tensor most = Tensor.allocate(device, DataType.INT64, 1).copyFrom(mine)) {
+            guarded(() -> group.allReduce(most, ReduceOp.MAX).synchronize());
+            steps = 0;
+            return (int) (most.copyTo(mine)[0] & (1 << RANK_BITS) - 1);
+        }
+    }
+
+    /** After what fails here ranks may be at different places. */
+    private void guarded(Runnable call) {
+        try {
+            call.run();
+        } catch (RuntimeException e) {
+            failure = e;
+            throw e;
+        }
+    }
+
+    private Tensor words(int... values) {
+        return Tensor.allocate(device, DataType.INT32, values.length).copyFrom(values);
+    }
+
+    private Gradient gradient(int index) {
+        if (index < 0 || index >= gradients.size()) {
+            throw usage("there is no gradient " + index + ", there are " + gradients.size());
+        }
+        return gradients.get(index);
+    }
+
+    private void requireUsable() {
+        requireOpen();
+        if (failure != null) {
+            throw new UsageException(
+                    context(),
+                    "the reducer has failed before; make a new group and a new reducer: "
+                            + failure.getMessage(),
+                    failure);
+        }
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw usage("the reducer is closed");
+        }
+    }
+
+    private UsageException usage(String message) {
+        return new UsageException(context(), message);
+    }
+
+    private FailureContext context() {
+        return FailureContext.ofGroup(group.name(), group.rank());
+    }
+
+    /**
+     * Frees the buckets, when what runs on them is done. The group stays open. Idempotent.
+     *
+     * @throws JcclException on devices, as {@link Stream#synchronize} does
+     */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            try {
+                order.synchronize();
+            } finally {
+                buckets.forEach(Bucket::close);
+                zeros.values().forEach(Tensor::close);
+                for (Tensor tensor : Arrays.asList(active, one, none, used)) {
+                    if (tensor != null) {
+                        tensor.close();
+                    }
+                }
+                order.close();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** For instance {@code 161 gradients in 5 buckets on cpu}. */
+    @Override
+    public String toString() {
+        return gradients.size() + " gradients in " + buckets().size() + " buckets on " + device;
+    }
+}

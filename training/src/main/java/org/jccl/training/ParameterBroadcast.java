@@ -1,0 +1,51 @@
+package org.jccl.training;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jccl.FailureContext;
+import org.jccl.ProcessGroup;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+
+/** Broadcasts a model in messages of a size that a group may keep memory for. */
+final class ParameterBroadcast {
+
+    private static final long BYTES = 25 << 20;
+
+    private ParameterBroadcast() {}
+
+    static void run(ProcessGroup group, List<Tensor> given, int root) {
+        List<Tensor> parameters = checked(group, given);
+        List<Tensor> together = new ArrayList<>();
+        long bytes = 0;
+        for (Tensor parameter : parameters) {
+            boolean fits =
+                    together.isEmpty()
+                            || bytes + parameter.byteSize() <= BYTES
+                                    && parameter.dataType() == together.get(0).dataType()
+                                    && parameter.device().equals(together.get(0).device());
+            if (!fits) {
+                group.broadcast(together, root).await();
+                together.clear();
+                bytes = 0;
+            }
+            together.add(parameter);
+            bytes += parameter.byteSize();
+        }
+        group.broadcast(together, root).await();
+    }
+
+    private static List<Tensor> checked(ProcessGroup group, List<Tensor> given) {
+        FailureContext context = FailureContext.ofGroup(group.name(), group.rank());
+        if (given == null || given.isEmpty()) {
+            throw new UsageException(
+                    context, "parameters is " + (given == null ? "null" : "empty"));
+        }
+        List<Tensor> parameters = new ArrayList<>(given);
+        int missing = parameters.indexOf(null);
+        if (missing >= 0) {
+            throw new UsageException(context, "parameters.get(" + missing + ") is null");
+        }
+        return parameters;
+    }
+}

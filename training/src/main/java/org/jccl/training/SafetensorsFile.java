@@ -1,0 +1,366 @@
+package org.jccl.training;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.zip.CRC32C;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+
+/**
+ * A file of tensors in the safetensors format, which Python's {@code safetensors} reads and writes.
+ * Files that are written here have a checksum (CRC-32C) of each tensor in their metadata, under
+ * {@code jccl.crc32c.} and its name, and what is read is compared with it. Files without are read
+ * too.
+ *
+ * <p>Immutable; the file is opened for each call. Tensors may be on a device.
+ */
+public final class SafetensorsFile {
+
+    private static final String CHECKSUM = "jccl.crc32c.";
+    private static final int PIECE = 1 << 20;
+
+    private final Path path;
+    private final SafetensorsHeader header;
+    private final long dataStart;
+
+    private SafetensorsFile(Path path, SafetensorsHeader header, long dataStart) {
+        this.path = path;
+        this.header = header;
+        this.dataStart = dataStart;
+    }
+
+    /**
+     * Writes a file: first under another name beside it, so that whoever reads meanwhile, or after
+     * the writer was killed, has the old file or the new one.
+     *
+     * @param path replaced when it is there
+     * @param tensors with different names
+     * @param metadata texts by name; names that begin with {@code jccl.crc32c.} are taken
+     * @throws UsageException when something is null, or a name is given twice or taken
+     * @throws CheckpointException when it can not be written
+     */
+    public static void write(Path path, List<NamedTensor> tensors, Map<String, String> metadata) {
+        if (path == null || tensors == null || metadata == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "path, tensors or metadata is null: " + path);
+        }
+        List<NamedTensor> inOrder = checked(tensors);
+        // So that all elements begin at multiples of their size.
+        inOrder.sort(
+                Comparator.comparingInt((NamedTensor each) -> each.tensor().dataType().size())
+                        .reversed());
+        Map<String, String> texts = texts(metadata);
+        Map<String, SafetensorsHeader.Entry> entries = new LinkedHashMap<>();
+        long end = 0;
+        for (NamedTensor each : inOrder) {
+            long begin = end;
+            end += each.tensor().byteSize();
+            entries.put(
+                    each.name(),
+                    new SafetensorsHeader.Entry(
+                            each.tensor().dataType(), each.shape(), begin, end));
+            texts.put(CHECKSUM + each.name(), text(0));
+        }
+        SafetensorsHeader header = new SafetensorsHeader(texts, entries);
+        int headerBytes = header.write().length;
+        if (headerBytes > SafetensorsHeader.MAX_BYTES) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "names and metadata of " + path + " take " + headerBytes + " bytes");
+        }
+        atomically(
+                path,
+                channel -> {
+                    channel.position(headerBytes);
+                    for (NamedTensor each : inOrder) {
+                        texts.put(CHECKSUM + each.name(), text(writeData(channel, each.tensor())));
+                    }
+                    channel.position(0);
+                    writeAll(channel, ByteBuffer.wrap(header.write()));
+                });
+    }
+
+    private static List<NamedTensor> checked(List<NamedTensor> tensors) {
+        List<NamedTensor> copy = new ArrayList<>(tensors);
+        Set<String> names = new HashSet<>();
+        for (NamedTensor each : copy) {
+            if (each == null || !names.add(each.name())) {
+                throw new UsageException(
+                        FailureContext.NONE,
+                        each == null
+                                ? "a tensor is null"
+                                : "tensor '" + each.name() + "' is given twice");
+            }
+        }
+        return copy;
+    }
+
+    private static Map<String, String> texts(Map<String, String> metadata) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (Map.Entry<String, String> text : metadata.entrySet()) {
+            if (text.getKey() == null
+                    || text.getValue() == null
+                    || text.getKey().startsWith(CHECKSUM)) {
+                throw new UsageException(
+                        FailureContext.NONE, "metadata " + text + " is not allowed");
+            }
+            texts.put(text.getKey(), text.getValue());
+        }
+        return texts;
+    }
+
+    /** Writes to an open file. */
+    private interface Content {
+        void write(FileChannel channel) throws IOException;
+    }
+
+    private static void atomically(Path path, Content content) {
+        Path absolute = path.toAbsolutePath();
+        Path unfinished = null;
+        try {
+            // Not a temporary file of Java's, which other users could not read.
+            String suffix = "." + Long.toHexString(UUID.randomUUID().hashCode()) + ".tmp";
+            unfinished = absolute.resolveSibling(absolute.getFileName() + suffix);
+            try (FileChannel channel =
+                    FileChannel.open(
+                            unfinished, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                content.write(channel);
+                channel.force(true);
+            }
+            Files.move(unfinished, absolute, StandardCopyOption.ATOMIC_MOVE);
+            unfinished = null;
+            try (FileChannel directory = FileChannel.open(absolute.getParent())) {
+                directory.force(true);
+            }
+        } catch (IOException e) {
+            throw new CheckpointException(
+                    FailureContext.NONE, path + " can not be written: " + e, e);
+        } finally {
+            if (unfinished != null) {
+                unfinished.toFile().delete();
+            }
+        }
+    }
+
+    /** Returns the checksum. */
+    private static long writeData(FileChannel channel, Tensor tensor) throws IOException {
+        CRC32C checksum = new CRC32C();
+        ByteBuffer bytes = ByteBuffer.allocateDirect(PIECE).order(ByteOrder.nativeOrder());
+        long piece = PIECE / tensor.dataType().size();
+        for (long offset = 0; offset < tensor.count(); offset += piece) {
+            long count = Math.min(piece, tensor.count() - offset);
+            bytes.clear().limit(Math.toIntExact(count * tensor.dataType().size()));
+            Tensor.of(bytes, tensor.dataType()).copyFrom(tensor.slice(offset, count));
+            checksum.update(bytes.duplicate());
+            writeAll(channel, bytes);
+        }
+        return checksum.getValue();
+    }
+
+    private static void writeAll(FileChannel channel, ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            channel.write(bytes);
+        }
+    }
+
+    private static String text(long checksum) {
+        return String.format("%08x", checksum);
+    }
+
+    /**
+     * Reads the header of a file, and checks that the file is as long as it says.
+     *
+     * @param path of the file
+     * @return the file
+     * @throws UsageException when the path is null
+     * @throws CheckpointException when the file is not there, can not be read, is no such file, is
+     *     cut, or has a type that is not known here
+     */
+    public static SafetensorsFile open(Path path) {
+        if (path == null) {
+            throw new UsageException(FailureContext.NONE, "path is null");
+        }
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+            long size = channel.size();
+            ByteBuffer prefix =
+                    ByteBuffer.allocate(SafetensorsHeader.PREFIX).order(ByteOrder.LITTLE_ENDIAN);
+            if (size < SafetensorsHeader.PREFIX) {
+                throw new SafetensorsHeader.Fault("it has " + size + " bytes only");
+            }
+            readAll(channel, prefix, 0);
+            long length = prefix.getLong(0);
+            if (length < 2 || length > SafetensorsHeader.MAX_BYTES) {
+                throw new SafetensorsHeader.Fault("its header would have " + length + " bytes");
+            }
+            long dataStart = SafetensorsHeader.PREFIX + length;
+            if (dataStart > size) {
+                throw new SafetensorsHeader.Fault(
+                        "its header ends at byte " + dataStart + ", the file at " + size);
+            }
+            ByteBuffer header = ByteBuffer.allocate((int) length);
+            readAll(channel, header, SafetensorsHeader.PREFIX);
+            return new SafetensorsFile(
+                    path, SafetensorsHeader.read(header.array(), size - dataStart), dataStart);
+        } catch (SafetensorsHeader.Fault e) {
+            throw new CheckpointException(
+                    FailureContext.NONE, path + " can not be read: " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
+        }
+    }
+
+    private static void readAll(FileChannel channel, ByteBuffer bytes, long position)
+            throws IOException {
+        long from = position;
+        while (bytes.hasRemaining()) {
+            int read = channel.read(bytes, from);
+            if (read < 0) {
+                throw new IOException("it ends at byte " + from);
+            }
+            from += read;
+        }
+    }
+
+    /**
+     * Names of the tensors.
+     *
+     * @return in the order of the header
+     */
+    public List<String> names() {
+        return List.copyOf(header.tensors().keySet());
+    }
+
+    /**
+     * Type of a tensor.
+     *
+     * @param name of the tensor
+     * @return the type of its elements
+     * @throws UsageException when there is no such tensor
+     */
+    public DataType dataType(String name) {
+        return entry(name).type();
+    }
+
+    /**
+     * Shape of a tensor.
+     *
+     * @param name of the tensor
+     * @return its sizes, the last one innermost
+     * @throws UsageException when there is no such tensor
+     */
+    public List<Long> shape(String name) {
+        return entry(name).shape();
+    }
+
+    /**
+     * Texts that are in the file, but for checksums.
+     *
+     * @return by name
+     */
+    public Map<String, String> metadata() {
+        Map<String, String> texts = new LinkedHashMap<>(header.metadata());
+        texts.keySet().removeIf(key -> key.startsWith(CHECKSUM));
+        return Collections.unmodifiableMap(texts);
+    }
+
+    private SafetensorsHeader.Entry entry(String name) {
+        SafetensorsHeader.Entry entry = name == null ? null : header.tensors().get(name);
+        if (entry == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "there is no tensor '" + name + "' in " + path);
+        }
+        return entry;
+    }
+
+    /**
+     * Reads elements of a tensor. All of the stored tensor is read for its checksum.
+     *
+     * @param name of the tensor
+     * @param offset first element to read, the stored tensor being taken as flat
+     * @param target takes as many elements as it has; of the same type
+     * @throws UsageException when there is no such tensor, it has another type, or the elements are
+     *     not inside it
+     * @throws CheckpointException when it can not be read, or does not have its checksum; what the
+     *     target holds then means nothing
+     */
+    public void read(String name, long offset, Tensor target) {
+        SafetensorsHeader.Entry entry = entry(name);
+        if (target == null || target.dataType() != entry.type()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "tensor '" + name + "' of " + path + " is " + entry.type() + ", not " + target);
+        }
+        if (offset < 0 || offset > entry.count() - target.count()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "elements "
+                            + offset
+                            + " and following for "
+                            + target
+                            + " are not inside tensor '"
+                            + name
+                            + "' of "
+                            + entry.count());
+        }
+        CRC32C checksum = new CRC32C();
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+            ByteBuffer bytes = ByteBuffer.allocateDirect(PIECE).order(ByteOrder.nativeOrder());
+            long piece = PIECE / entry.type().size();
+            for (long from = 0; from < entry.count(); from += piece) {
+                long count = Math.min(piece, entry.count() - from);
+                bytes.clear().limit(Math.toIntExact(count * entry.type().size()));
+                readAll(channel, bytes, dataStart + entry.begin() + from * entry.type().size());
+                checksum.update(bytes.flip());
+                bytes.rewind();
+                copy(Tensor.of(bytes, entry.type()), from, offset, target);
+            }
+        } catch (IOException e) {
+            throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
+        }
+        String expected = header.metadata().get(CHECKSUM + name);
+        if (expected != null && !expected.equals(text(checksum.getValue()))) {
+            throw new CheckpointException(
+                    FailureContext.NONE,
+                    path
+                            + " is damaged: tensor '"
+                            + name
+                            + "' has the checksum "
+                            + text(checksum.getValue())
+                            + ", but was written with "
+                            + expected);
+        }
+    }
+
+    /** Copies what a piece has of the wanted elements. */
+    private static void copy(Tensor piece, long from, long offset, Tensor target) {
+        long first = Math.max(from, offset);
+        long end = Math.min(from + piece.count(), offset + target.count());
+        if (first < end) {
+            target.slice(first - offset, end - first)
+                    .copyFrom(piece.slice(first - from, end - first));
+        }
+    }
+
+    /** For instance {@code model.safetensors with 12 tensors}. */
+    @Override
+    public String toString() {
+        return path + " with " + header.tensors().size() + " tensors";
+    }
+}

@@ -1,0 +1,238 @@
+package org.jccl.training;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jccl.DataType;
+
+/**
+ * The header of a safetensors file: metadata, and of each tensor its type, shape and place.
+ *
+ * @param metadata texts by name
+ * @param tensors by name, in the order of the header
+ */
+record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensors) {
+
+    /** Bytes before the header: its length. */
+    static final int PREFIX = Long.BYTES;
+
+    /** The format allows 100 MB. */
+    static final int MAX_BYTES = 16 << 20;
+
+    private static final String METADATA = "__metadata__";
+    private static final int ALIGNMENT = 8;
+
+    /** By the names of the format. */
+    private static final Map<String, DataType> TYPES =
+            Map.ofEntries(
+                    Map.entry("BOOL", DataType.BOOL),
+                    Map.entry("U8", DataType.UINT8),
+                    Map.entry("I8", DataType.INT8),
+                    Map.entry("I16", DataType.INT16),
+                    Map.entry("I32", DataType.INT32),
+                    Map.entry("I64", DataType.INT64),
+                    Map.entry("F16", DataType.FLOAT16),
+                    Map.entry("BF16", DataType.BFLOAT16),
+                    Map.entry("F32", DataType.FLOAT32),
+                    Map.entry("F64", DataType.FLOAT64),
+                    Map.entry("F8_E4M3", DataType.FLOAT8_E4M3),
+                    Map.entry("F8_E5M2", DataType.FLOAT8_E5M2));
+
+    /**
+     * A tensor.
+     *
+     * @param type of its elements
+     * @param shape its sizes
+     * @param begin first byte, from the end of the header
+     * @param end behind the last byte
+     */
+    record Entry(DataType type, List<Long> shape, long begin, long end) {
+
+        long count() {
+            return (end - begin) / type.size();
+        }
+    }
+
+    /** Says what is wrong with a header. */
+    static final class Fault extends Exception {
+
+        private static final long serialVersionUID = 1L;
+
+        Fault(String message) {
+            super(message);
+        }
+    }
+
+    /** Number of elements of a shape; empty sizes of 0 are allowed. */
+    static long count(List<Long> shape) {
+        long count = 1;
+        for (long size : shape) {
+            if (size < 0) {
+                throw new ArithmeticException("a size is negative");
+            }
+            count = Math.multiplyExact(count, size);
+        }
+        return count;
+    }
+
+    /**
+     * Reads a header and checks that its tensors fill the file without a gap.
+     *
+     * @param header what follows the length
+     * @param dataBytes what follows the header in the file
+     */
+    static SafetensorsHeader read(byte[] header, long dataBytes) throws Fault {
+        HeaderParser parser = new HeaderParser(header);
+        Map<String, String> metadata = new LinkedHashMap<>();
+        Map<String, Entry> tensors = new LinkedHashMap<>();
+        boolean[] seen = new boolean[1];
+        parser.object(
+                name -> {
+                    if (name.equals(METADATA)) {
+                        if (seen[0]) {
+                            throw new Fault(METADATA + " is there twice");
+                        }
+                        seen[0] = true;
+                        parser.object(
+                                key -> {
+                                    if (metadata.put(key, parser.string()) != null) {
+                                        throw new Fault("metadata '" + key + "' is there twice");
+                                    }
+                                });
+                    } else if (tensors.put(name, entry(parser, name)) != null) {
+                        throw new Fault("tensor '" + name + "' is there twice");
+                    }
+                });
+        parser.end();
+        checkPlaces(tensors, dataBytes);
+        return new SafetensorsHeader(metadata, tensors);
+    }
+
+    private static Entry entry(HeaderParser parser, String name) throws Fault {
+        DataType[] type = new DataType[1];
+        List<List<Long>> shape = new ArrayList<>();
+        List<List<Long>> offsets = new ArrayList<>();
+        parser.object(
+                key -> {
+                    switch (key) {
+                        case "dtype" -> {
+                            String text = parser.string();
+                            if (type[0] != null || !TYPES.containsKey(text)) {
+                                throw new Fault("tensor '" + name + "' has dtype " + text);
+                            }
+                            type[0] = TYPES.get(text);
+                        }
+                        case "shape" -> shape.add(parser.numbers());
+                        case "data_offsets" -> offsets.add(parser.numbers());
+                        default -> throw new Fault("tensor '" + name + "' has a field " + key);
+                    }
+                });
+        if (type[0] == null || shape.size() != 1 || offsets.size() != 1) {
+            throw new Fault(
+                    "tensor '" + name + "' must have dtype, shape and data_offsets, each once");
+        }
+        List<Long> range = offsets.get(0);
+        try {
+            long bytes = Math.multiplyExact(count(shape.get(0)), type[0].size());
+            if (range.size() == 2 && range.get(1) - range.get(0) == bytes) {
+                return new Entry(type[0], shape.get(0), range.get(0), range.get(1));
+            }
+        } catch (ArithmeticException e) {
+            // Larger than any file.
+        }
+        throw new Fault(
+                "tensor '"
+                        + name
+                        + "' of shape "
+                        + shape.get(0)
+                        + " does not fit its data_offsets "
+                        + range);
+    }
+
+    private static void checkPlaces(Map<String, Entry> tensors, long dataBytes) throws Fault {
+        List<Map.Entry<String, Entry>> inOrder = new ArrayList<>(tensors.entrySet());
+        inOrder.sort(
+                Comparator.comparingLong((Map.Entry<String, Entry> e) -> e.getValue().begin())
+                        .thenComparingLong(e -> e.getValue().end()));
+        long next = 0;
+        for (Map.Entry<String, Entry> tensor : inOrder) {
+            if (tensor.getValue().begin() != next) {
+                throw new Fault(
+                        "tensor '"
+                                + tensor.getKey()
+                                + "' begins at byte "
+                                + tensor.getValue().begin()
+                                + ", where the one before ends at "
+                                + next);
+            }
+            next = tensor.getValue().end();
+        }
+        if (next != dataBytes) {
+            throw new Fault(
+                    "its tensors have "
+                            + next
+                            + " bytes, but "
+                            + dataBytes
+                            + " follow the header: the file is cut, or another one");
+        }
+    }
+
+    /** The header as bytes, its length in front. */
+    byte[] write() {
+        StringBuilder json = new StringBuilder("{");
+        if (!metadata.isEmpty()) {
+            quote(json, METADATA).append(":{");
+            String separator = "";
+            for (Map.Entry<String, String> entry : metadata.entrySet()) {
+                quote(json.append(separator), entry.getKey()).append(':');
+                quote(json, entry.getValue());
+                separator = ",";
+            }
+            json.append('}');
+        }
+        for (Map.Entry<String, Entry> tensor : tensors.entrySet()) {
+            json.append(json.length() == 1 ? "" : ",");
+            Entry entry = tensor.getValue();
+            quote(json, tensor.getKey()).append(":{\"dtype\":\"").append(name(entry.type()));
+            json.append("\",\"shape\":").append(entry.shape().toString().replace(" ", ""));
+            json.append(",\"data_offsets\":[").append(entry.begin()).append(',');
+            json.append(entry.end()).append("]}");
+        }
+        byte[] text = json.append('}').toString().getBytes(StandardCharsets.UTF_8);
+        int padded = (text.length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        byte[] bytes = new byte[PREFIX + padded];
+        Arrays.fill(bytes, (byte) ' ');
+        for (int i = 0; i < PREFIX; i++) {
+            bytes[i] = (byte) ((long) padded >>> 8 * i);
+        }
+        System.arraycopy(text, 0, bytes, PREFIX, text.length);
+        return bytes;
+    }
+
+    private static String name(DataType type) {
+        return TYPES.entrySet().stream()
+                .filter(entry -> entry.getValue() == type)
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static StringBuilder quote(StringBuilder json, String text) {
+        json.append('"');
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"' || c == '\\') {
+                json.append('\\').append(c);
+            } else if (c < ' ' || Character.isSurrogate(c)) {
+                json.append(String.format("\\u%04x", (int) c));
+            } else {
+                json.append(c);
+            }
+        }
+        return json.append('"');
+    }
+}

@@ -1,0 +1,44 @@
+package org.jccl.training;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/** What names and shapes in files must be. */
+final class Shapes {
+
+    private Shapes() {}
+
+    static List<Long> list(long[] shape) {
+        return shape == null ? null : Arrays.stream(shape).boxed().toList();
+    }
+
+    /** The shape, copied. */
+    static List<Long> checked(String name, List<Long> shape) {
+        if (name == null
+                || name.isEmpty()
+                || name.startsWith("__")
+                || !StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "a tensor must have a name that does not begin with __, got " + name);
+        }
+        if (shape == null || new ArrayList<>(shape).contains(null)) {
+            throw new UsageException(
+                    FailureContext.NONE, "tensor '" + name + "' has shape " + shape);
+        }
+        List<Long> copy = List.copyOf(shape);
+        try {
+            SafetensorsHeader.count(copy);
+        } catch (ArithmeticException e) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "tensor '" + name + "' has shape " + copy + ": " + e.getMessage(),
+                    e);
+        }
+        return copy;
+    }
+}

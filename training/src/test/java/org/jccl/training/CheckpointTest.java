@@ -1,0 +1,348 @@
+package org.jccl.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ProcessGroup;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+final class CheckpointTest {
+
+    private static final int LARGE = 700_001;
+
+    @TempDir private Path directory;
+
+    private static float value(int i) {
+        return i % 1000 * 0.5f;
+    }
+
+    private static Tensor range(int from, int to) {
+        float[] values = new float[to - from];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = value(from + i);
+        }
+        return TestRanks.floats(values);
+    }
+
+    private static int part(int rank, int ranks) {
+        return (int) ((long) LARGE * rank / ranks);
+    }
+
+    private static void save(ProcessGroup group, Path where, int step) {
+        int from = part(group.rank(), group.size());
+        int to = part(group.rank() + 1, group.size());
+        Checkpoint.save(
+                group,
+                where,
+                List.of(
+                        Shard.part("moments", from, range(from, to), LARGE),
+                        Shard.replicated("weight", range(0, 6), 2, 3),
+                        Shard.replicated("bias", range(step, step + 2), 2),
+                        Shard.replicated("scale", range(7, 8))),
+                Map.of("step", Integer.toString(step)));
+    }
+
+    private static List<Path> files(Path where) {
+        try (Stream<Path> files = Files.list(where)) {
+            return files.sorted(Comparator.comparing(Path::toString)).toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void anotherNumberOfRanksLoadsIt() {
+        for (int ranks : new int[] {3, 1}) {
+            TestRanks.onCpu(ranks, group -> save(group, directory, 10 + ranks));
+            for (int readers : new int[] {1, 2, 5}) {
+                for (int rank = 0; rank < readers; rank++) {
+                    Checkpoint checkpoint = Checkpoint.open(directory);
+                    assertThat(checkpoint.names())
+                            .containsExactlyInAnyOrder("moments", "weight", "bias", "scale");
+                    assertThat(checkpoint.metadata())
+                            .isEqualTo(Map.of("step", Integer.toString(10 + ranks)));
+                    assertThat(checkpoint.shape("weight")).containsExactly(2L, 3L);
+                    assertThat(checkpoint.dataType("moments")).isEqualTo(DataType.FLOAT32);
+                    int from = part(rank, readers);
+                    int to = part(rank + 1, readers);
+                    Tensor moments = TestRanks.filled(to - from, -1);
+                    Tensor weight = TestRanks.filled(6, -1);
+                    Tensor bias = TestRanks.filled(2, -1);
+                    Tensor scale = TestRanks.filled(1, -1);
+                    checkpoint.load(
+                            List.of(
+                                    Shard.part("moments", from, moments, LARGE),
+                                    Shard.replicated("weight", weight, 2, 3),
+                                    Shard.replicated("scale", scale),
+                                    Shard.replicated("bias", bias, 2)));
+                    assertThat(TestRanks.values(moments))
+                            .isEqualTo(TestRanks.values(range(from, to)));
+                    assertThat(TestRanks.values(weight)).isEqualTo(TestRanks.values(range(0, 6)));
+                    assertThat(TestRanks.values(bias))
+                            .isEqualTo(TestRanks.values(range(10 + ranks, 12 + ranks)));
+                    assertThat(TestRanks.values(scale)).containsExactly(value(7));
+                }
+            }
+            // One file a rank and the index: what was there before is gone.
+            assertThat(files(directory)).hasSize(ranks + 1);
+        }
+    }
+
+    @Test
+    void devicesSaveAndLoad() {
+        TestRanks.onDevices(
+                2,
+                group -> {
+                    Device device = group.devices().get(0);
+                    Tensor mine = TestRanks.tensor(device, group.rank(), 5);
+                    Checkpoint.save(
+                            group,
+                            directory,
+                            List.of(Shard.part("x", 2L * group.rank(), mine, 4)),
+                            Map.of());
+                    Tensor all = TestRanks.tensor(device, 9, 9, 9, 9);
+                    Checkpoint.open(directory).load(List.of(Shard.part("x", 0, all, 4)));
+                    assertThat(all.copyTo(new float[4])).containsExactly(0, 5, 1, 5);
+                    mine.close();
+                    all.close();
+                });
+    }
+
+    @Test
+    void aSaveThatFailsOnOneRankFailsOnAllAndLeavesTheLastOne() throws IOException {
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        List<Path> before = files(directory);
+        Path file = Files.createFile(directory.resolve("file"));
+        TestRanks.onCpu(
+                2,
+                group ->
+                        assertThatThrownBy(
+                                        () ->
+                                                save(
+                                                        group,
+                                                        group.rank() == 0
+                                                                ? directory
+                                                                : file.resolve("below"),
+                                                        2))
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining(
+                                        group.rank() == 0 ? "rank 1 could not write" : "below"));
+        Files.delete(file);
+        assertThat(files(directory)).isEqualTo(before);
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
+    }
+
+    /** Where a killed writer stopped: files without an index that names them. */
+    @Test
+    void whatWasNotFinishedDoesNotCountAndIsRemoved() throws IOException {
+        TestRanks.onCpu(1, group -> save(group, directory, 1));
+        Files.writeString(
+                directory.resolve("0123456789abcdef-00000-of-00001.safetensors"), "half of it");
+        Files.writeString(
+                directory.resolve("0123456789abcdef-00000-of-00001.safetensors.77.tmp"), "half");
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
+        TestRanks.onCpu(1, group -> save(group, directory, 2));
+        assertThat(files(directory)).hasSize(2);
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "2");
+    }
+
+    @Test
+    void missingCutAndDamagedFilesAreNamed() throws IOException {
+        assertThatThrownBy(() -> Checkpoint.open(directory))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining("checkpoint.safetensors")
+                .hasMessageContaining("NoSuchFile");
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        Path second = files(directory).get(1);
+        assertThat(second.toString()).contains("-00001-of-00002");
+        byte[] whole = Files.readAllBytes(second);
+
+        Files.delete(second);
+        broken(second + ": it is missing: the part of rank 1 of 2 is lost");
+
+        Files.write(second, Arrays.copyOf(whole, whole.length / 2));
+        broken(second + " can not be read: its tensors have ");
+        Files.write(second, Arrays.copyOf(whole, 5));
+        broken(second + " can not be read: it has 5 bytes only");
+        Files.write(second, Arrays.copyOf(whole, 100));
+        broken(second + " can not be read: its header ends at byte");
+
+        Files.write(second, whole);
+        try (RandomAccessFile file = new RandomAccessFile(second.toFile(), "rw")) {
+            file.seek(whole.length - 1000);
+            file.write(whole[whole.length - 1000] ^ 1);
+        }
+        Checkpoint damaged = Checkpoint.open(directory);
+        Tensor all = TestRanks.filled(LARGE, 0);
+        assertThatThrownBy(() -> damaged.load(List.of(Shard.part("moments", 0, all, LARGE))))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining(second + " is damaged: tensor 'moments'");
+    }
+
+    private void broken(String words) {
+        assertThatThrownBy(() -> Checkpoint.open(directory))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining(words);
+    }
+
+    @Test
+    void partsThatDoNotFitAreNamed() {
+        TestRanks.onCpu(
+                2,
+                group ->
+                        Checkpoint.save(
+                                group,
+                                directory,
+                                List.of(Shard.part("x", 3L * group.rank(), range(0, 2), 5)),
+                                Map.of()));
+        broken("elements 2 to 2 of tensor 'x' are in no file");
+        TestRanks.onCpu(
+                2,
+                group ->
+                        Checkpoint.save(
+                                group,
+                                directory,
+                                List.of(Shard.part("x", group.rank(), range(0, 2), 3)),
+                                Map.of()));
+        broken("elements 1 to 1 of tensor 'x' are in several files");
+    }
+
+    @Test
+    void wrongUseIsRefused() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    Tensor two = range(0, 2);
+                    assertThatThrownBy(
+                                    () ->
+                                            Checkpoint.save(
+                                                    group,
+                                                    directory,
+                                                    List.of(
+                                                            Shard.replicated(
+                                                                    "r" + group.rank(), two, 2)),
+                                                    Map.of()))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("rank 1 has replicated tensor 'r1'");
+                    Shard one = Shard.replicated("x", two, 2);
+                    refused(
+                            "'x' is given twice",
+                            () -> Checkpoint.save(group, directory, List.of(one, one), Map.of()));
+                    refused(
+                            "jccl.x",
+                            () ->
+                                    Checkpoint.save(
+                                            group, directory, List.of(one), Map.of("jccl.x", "")));
+                    Checkpoint.save(group, directory, List.of(one), Map.of());
+                    Checkpoint saved = Checkpoint.open(directory);
+                    refused("no tensor 'y'", () -> saved.shape("y"));
+                    refused(
+                            "is float32 of shape [2], not float32 of shape [1, 2]",
+                            () -> saved.load(List.of(Shard.replicated("x", two, 1, 2))));
+                });
+        Tensor two = range(0, 2);
+        refused("no part of 'x'", () -> Shard.part("x", 1, two, 2));
+        refused("no part of 'x'", () -> Shard.replicated("x", two, 3));
+        refused("no part of 'x'", () -> Shard.part("x", -1, two, 2));
+        refused("a size is negative", () -> Shard.part("x", 0, two, -2));
+        refused("overflow", () -> Shard.part("x", 0, two, Long.MAX_VALUE, 2));
+        refused("__metadata__", () -> NamedTensor.of("__metadata__", two, 2));
+        refused("not of shape [3]", () -> NamedTensor.of("x", two, 3));
+        refused("shards", () -> Checkpoint.open(directory).load(Collections.singletonList(null)));
+    }
+
+    private static void refused(String words, ThrowingCallable call) {
+        assertThatThrownBy(call).isInstanceOf(UsageException.class).hasMessageContaining(words);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void filesHaveTensorsOfEveryType(DataType type) {
+        Path file = directory.resolve("x.safetensors");
+        try (Tensor tensor = Tensor.allocate(Device.CPU, type, 3);
+                Tensor read = Tensor.allocate(Device.CPU, type, 2)) {
+            SafetensorsFile.write(
+                    file,
+                    List.of(
+                            NamedTensor.of("a\n\"\\\u00e9\ud83d\ude00", tensor, 3, 1),
+                            NamedTensor.of("none", tensor.slice(0, 0), 0, 5)),
+                    Map.of("key", "value \u20ac"));
+            SafetensorsFile found = SafetensorsFile.open(file);
+            assertThat(found.names())
+                    .containsExactlyInAnyOrder("a\n\"\\\u00e9\ud83d\ude00", "none");
+            assertThat(found.dataType("none")).isEqualTo(type);
+            assertThat(found.shape("none")).containsExactly(0L, 5L);
+            assertThat(found.metadata()).isEqualTo(Map.of("key", "value \u20ac"));
+            found.read("a\n\"\\\u00e9\ud83d\ude00", 1, read);
+            refused("not inside", () -> found.read("none", 0, read));
+        }
+    }
+
+    @Test
+    void headersThatAreWrongAreRefused() throws IOException {
+        headerRefused(
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}", "does not fit");
+        headerRefused(
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", "begins at");
+        headerRefused(
+                "{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", "dtype F99");
+        headerRefused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", "each once");
+        headerRefused(
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", "a count");
+        headerRefused(
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387906],"
+                        + "\"data_offsets\":[0,8]}}",
+                "does not fit");
+        headerRefused(
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                        + "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+                "'a' is there twice");
+        headerRefused("[]", "does not begin with {");
+        headerRefused("{}x", "its end");
+        headerRefused("{\"a\"", "':'");
+        headerRefused("{\"\\ud800\":1}", "surrogate");
+        headerRefused("{}", "0 bytes, but 8 follow");
+        accepted("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}  ");
+        accepted(" {\"a\":{\"data_offsets\":[0,8], \"shape\":[ ],\"dtype\":\"I64\"}}".trim());
+    }
+
+    private Path withHeader(String header) throws IOException {
+        byte[] text = header.getBytes(StandardCharsets.UTF_8);
+        byte[] file = new byte[8 + text.length + 8];
+        file[0] = (byte) text.length;
+        System.arraycopy(text, 0, file, 8, text.length);
+        return Files.write(directory.resolve("h.safetensors"), file);
+    }
+
+    private void headerRefused(String header, String words) throws IOException {
+        Path file = withHeader(header);
+        assertThatThrownBy(() -> SafetensorsFile.open(file))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining("h.safetensors")
+                .hasMessageContaining(words);
+    }
+
+    private void accepted(String header) throws IOException {
+        assertThat(SafetensorsFile.open(withHeader(header)).names()).containsExactly("a");
+    }
+}

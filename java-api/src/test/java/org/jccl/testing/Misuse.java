@@ -274,6 +274,28 @@ public final class Misuse {
         return calls;
     }
 
+    /**
+     * Makes all calls to what a module exports, one after the other.
+     *
+     * @param ofModule a class of it
+     * @return what threw something else than an exception of this library
+     */
+    public List<String> faults(Class<?> ofModule) {
+        List<Call> calls = calls(ofModule);
+        if (calls.isEmpty()) {
+            throw new AssertionError("nothing to call in the module of " + ofModule);
+        }
+        List<String> faults = new ArrayList<>();
+        for (Call call : calls) {
+            try {
+                call.make(0);
+            } catch (AssertionError e) {
+                faults.add(e.getMessage());
+            }
+        }
+        return faults;
+    }
+
     private static List<Class<?>> exported(Class<?> ofModule) {
         try {
             Path place =

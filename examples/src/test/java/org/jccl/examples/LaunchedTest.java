@@ -28,6 +28,14 @@ class LaunchedTest {
     }
 
     @Test
+    void bucketsAreComparedWithOneByOne() {
+        assertThat(run(2, Buckets.class, "gloo", "3"))
+                .filteredOn(
+                        line -> line.matches("200 x .* floats .* us  \\d+\\.\\d\\d of one by one"))
+                .hasSize(9);
+    }
+
+    @Test
     void trainingFailsWithAnUnknownBackend() {
         assertThatThrownBy(() -> run(2, DigitsTraining.class, "--backend", "pigeons"))
                 .isInstanceOf(LaunchException.class)

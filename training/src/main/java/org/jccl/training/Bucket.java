@@ -1,5 +1,7 @@
 package org.jccl.training;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import org.jccl.DataType;
@@ -17,11 +19,6 @@ import org.jccl.Work;
  */
 final class Bucket implements AutoCloseable {
 
-    private static final float[] NOT_COMPLETE = {1};
-    private static final float[] COMPLETE = {0};
-    private static final double[] NOT_COMPLETE_DOUBLE = {1};
-    private static final double[] COMPLETE_DOUBLE = {0};
-
     final List<Gradient> gradients;
     private final Tensor memory;
     private final Wire wire;
@@ -29,7 +26,10 @@ final class Bucket implements AutoCloseable {
     /** The element more, or null on devices, where reading it would block the host. */
     private final Tensor flag;
 
-    private final Object flagValue;
+    /** Where the host writes and reads it: an array would be garbage of a view each time. */
+    private final ByteBuffer flagBytes;
+
+    private final Tensor flagCopy;
 
     /** The streams on which gradients of this step were produced. */
     private final List<Stream> producers = new ArrayList<>();
@@ -44,12 +44,8 @@ final class Bucket implements AutoCloseable {
         long count = gradients.stream().mapToLong(gradient -> gradient.count).sum();
         memory = Tensor.allocate(device, type, count + (device.isCpu() ? 1 : 0));
         flag = device.isCpu() ? memory.slice(count, 1) : null;
-        flagValue =
-                switch (type) {
-                    case FLOAT32 -> new float[1];
-                    case FLOAT64 -> new double[1];
-                    default -> new short[1];
-                };
+        flagBytes = ByteBuffer.allocateDirect(type.size()).order(ByteOrder.nativeOrder());
+        flagCopy = Tensor.of(flagBytes, type);
         wire = wireType == null ? null : new Wire(memory, wireType);
         missing = gradients.size();
     }
@@ -108,15 +104,14 @@ final class Bucket implements AutoCloseable {
     }
 
     private void setFlag(boolean notComplete) {
+        float value = notComplete ? 1 : 0;
         switch (memory.dataType()) {
-            case FLOAT32 -> flag.copyFrom(notComplete ? NOT_COMPLETE : COMPLETE);
-            case FLOAT64 -> flag.copyFrom(notComplete ? NOT_COMPLETE_DOUBLE : COMPLETE_DOUBLE);
-            default -> {
-                short one = (short) (memory.dataType() == DataType.FLOAT16 ? 0x3c00 : 0x3f80);
-                ((short[]) flagValue)[0] = notComplete ? one : 0;
-                flag.copyFrom(flagValue);
-            }
+            case FLOAT32 -> flagBytes.putFloat(0, value);
+            case FLOAT64 -> flagBytes.putDouble(0, value);
+            case FLOAT16 -> flagBytes.putShort(0, HalfFloats.toFloat16(value));
+            default -> flagBytes.putShort(0, HalfFloats.toBfloat16(value));
         }
+        flag.copyFrom(flagCopy);
     }
 
     /**
@@ -134,11 +129,11 @@ final class Bucket implements AutoCloseable {
     }
 
     private boolean isFlagSet() {
-        flag.copyTo(flagValue);
+        flagCopy.copyFrom(flag);
         return switch (memory.dataType()) {
-            case FLOAT32 -> ((float[]) flagValue)[0] != 0;
-            case FLOAT64 -> ((double[]) flagValue)[0] != 0;
-            default -> ((short[]) flagValue)[0] != 0;
+            case FLOAT32 -> flagBytes.getFloat(0) != 0;
+            case FLOAT64 -> flagBytes.getDouble(0) != 0;
+            default -> flagBytes.getShort(0) != 0;
         };
     }
 

@@ -248,6 +248,34 @@ final class GradientReducerTest {
                 });
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64"})
+    void whatIsMissingIsNamedInEveryType(DataType type) {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    try (GradientReducer reducer =
+                            GradientReducer.builder(group)
+                                    .gradient("a", type, 3)
+                                    .gradient("b", type, 5)
+                                    .build()) {
+                        for (int step = 0; step < 4; step++) {
+                            reducer.ready(0);
+                            if (step % 2 == 0 || group.rank() == 0) {
+                                reducer.ready(1);
+                            }
+                            if (step % 2 == 0) {
+                                reducer.finish();
+                            } else {
+                                assertThatThrownBy(reducer::finish)
+                                        .isInstanceOf(MissingGradientException.class)
+                                        .hasMessageContaining("'b' (" + type + " x 5) on rank 1;");
+                            }
+                        }
+                    }
+                });
+    }
+
     private static void step(
             GradientReducer reducer, List<Tensor> gradients, ProcessGroup group, int step) {
         for (int i = gradients.size() - 1; i >= 0; i--) {

@@ -115,10 +115,13 @@ class DesyncDetectorTest {
                 IntStream.range(0, 4)
                         .mapToObj(rank -> new DesyncDetector(Optional.of(shared), rank, 4))
                         .toList();
-        CompletableFuture<JcclException> first =
-                CompletableFuture.supplyAsync(() -> ranks.get(1).explain(lost(0)));
+        // What a rank asks must be there within a moment, which a busy machine may not keep.
         CompletableFuture<JcclException> second =
                 CompletableFuture.supplyAsync(() -> ranks.get(0).explain(lost(3)));
+        shared.await(List.of("failure/0"));
+        CompletableFuture<JcclException> first =
+                CompletableFuture.supplyAsync(() -> ranks.get(1).explain(lost(0)));
+        shared.await(List.of("failure/1"));
         CompletableFuture<JcclException> third =
                 CompletableFuture.supplyAsync(() -> ranks.get(2).explain(lost(1)));
         assertThat(first.get(20, TimeUnit.SECONDS))

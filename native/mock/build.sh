@@ -146,26 +146,36 @@ build_sccl() {
     local tpu=(front/tpu/{device,memory,stream}.cc) tpudnn=(front/tpudnn/{handle,topology,uuid,collective}.cc)
     compile_all "${tpu[@]}" "${tpudnn[@]}" front/sccl/front.cc
     link_program "$out/abi-sccl" front/sccl/abi.cc
+    local chips=(sg2260 sg2260e bm1684x) chip
+    for chip in "${chips[@]}"; do
+        compile front/tpu/chip.cc "$out/objects/chip-$chip.o" "-DMOCK_TPU_CHIP=\"$chip\""
+    done
     tpu "$out" "" ""
     # 2024: some builds also had neither of the two messages.
     tpu "$out/sccl-2024-11" "$(names tpudnnSync)" \
         "$(names scclDestoryHandle scclSend scclRecv)"
-    # A wheel has the architecture in the names of files, but not in sonames: libsccl finds libtpudnn.so only when
-    # libtpudnn.sg2260.so was loaded before it.
+    # A wheel has the chip in the names of files, but not in sonames: libsccl finds libtpudnn.so only when one of the
+    # libtpudnn.CHIP.so was loaded before it.
     local wheel=$out/torch_tpu/lib
     mkdir -p "$wheel"
-    cp -u "$out/libtpudnn.so" "$wheel/libtpudnn.sg2260.so"
-    cp -u "$out/libtpurt.so" "$wheel/libtpurt.sg2260.so"
     cp -u "$out/libsccl.so" "$wheel/libsccl.so"
-    # The plugin for PyTorch, which carries the kernels and can not be loaded where there is no PyTorch.
     g++ -shared -nostdlib -o "$out/objects/libtorch.so" -Wl,-soname,libtorch-that-nobody-has.so -x c++ /dev/null
-    g++ -shared -nostdlib -o "$wheel/libtorch_tpu.sg2260.so" front/torch_tpu/kernels.S \
-        -Wl,--no-as-needed "$out/objects/libtorch.so"
+    for chip in "${chips[@]}"; do
+        cp -u "$out/libtpudnn.so" "$wheel/libtpudnn.$chip.so"
+        tpurt "$wheel/libtpurt.$chip.so" "$chip"
+        # The plugin for PyTorch, which carries the kernels and can not be loaded where there is no PyTorch.
+        g++ -shared -nostdlib -o "$wheel/libtorch_tpu.$chip.so" "-DMOCK_TPU_CHIP=\"$chip\"" \
+            front/torch_tpu/kernels.S -Wl,--no-as-needed "$out/objects/libtorch.so"
+    done
+}
+
+tpurt() { # FILE CHIP
+    link_library "$1" libtpurt.so '{ global: tpu*; mockTpuRuntime; local: *; };' \
+        $(objects "${engine_runtime[@]}" "${tpu[@]}") "$out/objects/chip-$2.o"
 }
 
 tpu() { # DIRECTORY HIDDEN_OF_TPUDNN HIDDEN_OF_SCCL
-    link_library "$1/libtpurt.so" libtpurt.so '{ global: tpu*; mockTpuRuntime; local: *; };' \
-        $(objects "${engine_runtime[@]}" "${tpu[@]}")
+    tpurt "$1/libtpurt.so" sg2260
     link_library "$1/libtpudnn.so" libtpudnn.so "{ global: tpudnn*; mockTpudnn*; local:$2 *; };" \
         $(objects "${engine_comm[@]}" "${tpudnn[@]}") -ldl
     link_library "$1/libsccl.so" libsccl.so "{ global: sccl*; local:$3 *; };" "$(object_of front/sccl/front.cc)" \

@@ -240,6 +240,40 @@ void loadOrder(const Context&) {
     }
 }
 
+/** The runtime of a chip; a variable that is set later is not heard. */
+template <class Function>
+Function runtimeOf(const char* chip, const char* function) {
+    std::string file = std::string(std::getenv("MOCK_LIBRARIES")) + "/torch_tpu/lib/libtpurt." + chip + ".so";
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != nullptr);
+    return reinterpret_cast<Function>(dlsym(library, function));
+}
+
+void coresOfTheChip(const Context&) {
+    using Init = tpuError_t (*)();
+    OK(runtimeOf<Init>("sg2260", "tpuInit")());
+    OK(runtimeOf<Init>("bm1684x", "tpuInit")());
+    auto early = runtimeOf<Init>("sg2260e", "tpuInit");
+    setenv("TPU_RT_CORE_NUM", "4", 1);
+    EXPECT(tpuErrorFailure, early());
+}
+
+void coresSetInTime(const Context&) { OK(runtimeOf<tpuError_t (*)()>("sg2260e", "tpuInit")()); }
+
+void kernelsOfTheChip(const Context&) {
+    for (const char* chip : {"sg2260", "sg2260e", "bm1684x"}) {
+        OK(runtimeOf<tpuError_t (*)()>(chip, "tpuInit")());
+        OK(runtimeOf<tpuError_t (*)(int)>(chip, "tpuSetDevice")(0));
+        tpuStream_t stream = nullptr;
+        OK(runtimeOf<tpuError_t (*)(tpuStream_t*)>(chip, "tpuStreamCreate")(&stream));
+        auto load = runtimeOf<tpuKernelModule_t (*)(const char*, size_t, tpuStream_t)>(chip, "tpuKernelModuleLoad");
+        for (const char* other : {"sg2260", "sg2260e", "bm1684x"}) {
+            std::string kernels = std::string("mock kernels for ") + other;
+            CHECK((load(kernels.data(), kernels.size(), stream) != nullptr) == (std::strcmp(chip, other) == 0));
+        }
+    }
+}
+
 void olderLibrary(const Context&) {
     std::string directory = std::string(std::getenv("MOCK_LIBRARIES")) + "/sccl-2024-11/";
     void* tpudnn = dlopen((directory + "libtpudnn.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -275,6 +309,9 @@ const std::vector<Case> cases{
     {"never flushed", 2, {}, neverFlushed, SIGABRT},
     {"event between call and flush", 2, {}, recordedBetween, SIGABRT},
     {"load order", 1, {}, loadOrder},
+    {"cores of the chip", 1, {}, coresOfTheChip},
+    {"cores set in time", 1, {"TPU_RT_CORE_NUM=4"}, coresSetInTime},
+    {"kernels of the chip", 1, {"TPU_RT_CORE_NUM=4"}, kernelsOfTheChip},
     {"older library", 1, {}, olderLibrary},
 };
 

@@ -2,6 +2,7 @@
 #include <cstdarg>
 
 #include "../../engine/runtime/traits.h"
+#include "chip.h"
 #include "front.h"
 #include "link.h"
 
@@ -61,6 +62,9 @@ using namespace mock;
 using namespace mock::tpu;
 
 MOCK_API tpuError_t tpuInit() {
+    if (!areCoresRight()) {
+        return fail(tpuErrorFailure, "tpuInit: TPU_RT_CORE_NUM was not 4 when the library was loaded");
+    }
     initialized = true;
     return tpuSuccess;
 }

@@ -1,7 +1,10 @@
 // Streams, events and the little that is mocked of kernels.
-#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "../../engine/runtime/event.h"
+#include "chip.h"
 #include "front.h"
 
 using namespace mock;
@@ -95,12 +98,16 @@ MOCK_API tpuError_t tpuEventElapsedTime(float* milliseconds, tpuEvent_t startHan
 
 MOCK_API tpuKernelModule_t tpuKernelModuleLoad(const char* data, size_t bytes, tpuStream_t stream) {
     tpuError_t usable = withStream("tpuKernelModuleLoad", stream, [](Stream&) { return tpuSuccess; });
-    // The content of the mock's plugin, or of a file, which nobody reads.
-    bool known = bytes == 1 || (bytes == 12 && std::memcmp(data, "mock kernels", bytes) == 0);
-    bool loads = usable == tpuSuccess && data != nullptr && known;
-    return loads ? reinterpret_cast<tpuKernelModule_t>(new char) : nullptr;
+    if (usable != tpuSuccess || data == nullptr || bytes == 0) return nullptr;
+    if (!areKernelsFit(data, bytes)) {
+        fail(tpuErrorKernelModuleLoad, "tpuKernelModuleLoad: the kernels are not for the %s", chipName());
+        return nullptr;
+    }
+    return reinterpret_cast<tpuKernelModule_t>(new char);
 }
 
 MOCK_API tpuKernelModule_t tpuKernelModuleLoadFromFile(const char* path, tpuStream_t stream) {
-    return path != nullptr && access(path, R_OK) == 0 ? tpuKernelModuleLoad(path, 1, stream) : nullptr;
+    std::ifstream file(path == nullptr ? "" : path, std::ios::binary);
+    std::string content(std::istreambuf_iterator<char>(file), {});
+    return tpuKernelModuleLoad(content.data(), content.size(), stream);
 }

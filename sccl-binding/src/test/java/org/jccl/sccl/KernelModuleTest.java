@@ -50,7 +50,8 @@ final class KernelModuleTest {
                                     "_binary_torch_tpu_kernel_data_end")
                             .orElseThrow()
                             .array();
-            assertThat(new String(content, StandardCharsets.US_ASCII)).isEqualTo("mock kernels");
+            assertThat(new String(content, StandardCharsets.US_ASCII))
+                    .isEqualTo("mock kernels for sg2260");
         }
     }
 

@@ -276,6 +276,54 @@ void subCommunicators(const Context& context) {
     EXPECT(HCCL_E_PARA, HcclCreateSubCommConfig(&sub, 2, members, 5, me, &config, &child));
 }
 
+/** What a rank gets for a table with one part replaced. */
+void refuseTable(const std::string& good, HcclResult result, const std::string& from, const std::string& to,
+                 uint32_t rank = 0) {
+    std::string table = good;
+    size_t at = table.find(from);
+    CHECK(at != std::string::npos);
+    std::string path = "/tmp/mock-hccl-table-" + std::to_string(getpid()) + ".json";
+    std::ofstream(path) << table.replace(at, from.size(), to);
+    HcclComm comm = nullptr;
+    EXPECT(result, HcclCommInitClusterInfo(path.c_str(), rank, &comm));
+    unlink(path.c_str());
+}
+
+/** Of the newest chips, whose numbers are not in quotes. */
+void badNewTables(const Context&) {
+    use(1);
+    const std::string good = R"({ "version": "2.0", "rank_count": 2, "rank_list": [
+        { "rank_id": 0, "local_id": 1, "device_id": 1, "level_list": [
+          { "net_layer": 0, "net_instance_id": "a", "rank_addr_list": [
+            { "addr_type": "IPV4", "addr": "10.0.0.1", "ports": ["0/1"] } ] } ] },
+        { "rank_id": 1, "local_id": 2, "device_id": 2, "level_list": [
+          { "net_layer": 0, "net_instance_id": "a", "rank_addr_list": [
+            { "addr_type": "IPV4", "addr": "10.0.0.2", "ports": ["0/1"] } ] } ] } ] })";
+    auto refuse = [&](const std::string& from, const std::string& to) {
+        refuseTable(good, HCCL_E_PARA, from, to);
+    };
+    refuseTable(good, HCCL_E_PARA, "", "", 2);
+    // All that is wrong is that the rank is on another device.
+    refuseTable(good, HCCL_E_UNAVAIL, "\"device_id\": 1", "\"device_id\": 3");
+    refuse("\"2.0\"", "\"1.0\"");
+    refuse("\"rank_count\": 2", "\"rank_count\": 3");
+    refuse("\"rank_count\": 2", "\"rank_count\": \"2\"");
+    refuse("\"rank_id\": 1", "\"rank_id\": 0");
+    refuse("\"local_id\": 1", "\"local_id\": 65");
+    refuse("\"net_layer\": 0", "\"net_layer\": 8");
+    refuse("\"net_instance_id\": \"a\"", "\"net_instance_id\": \"\"");
+    refuse("IPV4", "IPv4");
+    refuse("IPV4", "EID");
+    refuse("[\"0/1\"]", "[]");
+    refuse("\"ports\": [\"0/1\"] } ]", "\"ports\": [\"0/1\"] }, {} ]");
+}
+
+void newTableOnOlderChip(const Context&) {
+    use(1);
+    refuseTable(R"({ "version": "2.0", "status": "completed", "rank_count": 1, "rank_list": [] })", HCCL_E_NOT_SUPPORT, "",
+                "");
+}
+
 void badTables(const Context&) {
     use(1);
     const std::string good =
@@ -283,14 +331,7 @@ void badTables(const Context&) {
         { "server_id": "10.0.0.1", "device": [ { "device_id": "1", "device_ip": "192.168.0.1", "rank_id": "0" } ] },
         { "server_id": "10.0.0.2", "device": [ { "device_id": "1", "device_ip": "192.168.0.2", "rank_id": "1" } ] } ] })";
     auto refuse = [&](HcclResult result, const std::string& from, const std::string& to, uint32_t rank = 0) {
-        std::string table = good;
-        size_t at = table.find(from);
-        CHECK(at != std::string::npos);
-        std::string path = "/tmp/mock-hccl-table-" + std::to_string(getpid()) + ".json";
-        std::ofstream(path) << table.replace(at, from.size(), to);
-        HcclComm comm = nullptr;
-        EXPECT(result, HcclCommInitClusterInfo(path.c_str(), rank, &comm));
-        unlink(path.c_str());
+        refuseTable(good, result, from, to, rank);
     };
     HcclComm comm = nullptr;
     EXPECT(HCCL_E_PARA, HcclCommInitClusterInfo("/tmp/none.json", 0, &comm));
@@ -330,6 +371,8 @@ int main(int count, char** args) {
         {"collective overruns", 1, {}, overrun, SIGABRT},
         {"sub-communicators", 2, {}, subCommunicators},
         {"bad rank tables", 1, {}, badTables},
+        {"bad tables of newest chips", 1, {"MOCK_HCCL_CHIP=A5"}, badNewTables},
+        {"newest table on older chip", 1, {}, newTableOnOlderChip},
         {"same device", 2, {}, sameDevice},
     };
     for (const Release& release : releases) {

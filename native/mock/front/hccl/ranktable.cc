@@ -11,6 +11,7 @@
 
 #include "front.h"
 #include "json.h"
+#include "support.h"
 
 namespace mock::hccl {
 
@@ -116,6 +117,83 @@ HcclResult checkPods(const char* call, const Json& top) {
     return HCCL_SUCCESS;
 }
 
+/** The opposite of the older versions: a number in quotes throws in the real one. */
+bool countOf(const Json& object, const char* name, int most, int* number) {
+    const Json* found = object.member(name);
+    if (found == nullptr || found->kind != Json::Kind::Other || found->text.size() > 9) return false;
+    if (found->text.find_first_not_of("0123456789") != std::string::npos) return false;
+    *number = std::stoi(found->text);
+    return *number <= most;
+}
+
+bool isPlace(const Json& address, std::map<std::string, std::string>* owners) {
+    std::string type = textOf(address, "addr_type");
+    std::string text = textOf(address, "addr");
+    const std::vector<Json>* ports = arrayOf(address, "ports");
+    if ((type != "EID" && type != "IPV4" && type != "IPV6") || text.empty() || text.size() > 256) return false;
+    if (type == "EID" && (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)) {
+        return false;
+    }
+    if (ports == nullptr || ports->size() > 16) return false;
+    return std::all_of(ports->begin(), ports->end(), [&](const Json& port) {
+        bool named = port.kind == Json::Kind::Text && !port.text.empty() && port.text.size() <= 32;
+        return named && owners->emplace(port.text, text).first->second == text;
+    });
+}
+
+/** The networks of a rank, from inside the server outwards; `server` is the name of the first. */
+HcclResult readLevels(const char* call, const Json& rank, std::map<std::string, size_t>* sizes, std::string* server) {
+    const std::vector<Json>* levels = arrayOf(rank, "level_list");
+    if (levels == nullptr || levels->size() > 8) return wrong(call, "level_list");
+    int before = -1;
+    for (const Json& level : *levels) {
+        int layer = 0;
+        std::string name = textOf(level, "net_instance_id");
+        if (!countOf(level, "net_layer", 7, &layer) || layer <= before) return wrong(call, "net_layer");
+        if (name.empty() || name.size() > 1024) return wrong(call, "net_instance_id");
+        if (before < 0) *server = name;
+        before = layer;
+        const Json* addresses = level.member("rank_addr_list");
+        if (addresses == nullptr || addresses->kind != Json::Kind::Array || addresses->items.size() > 24) {
+            return wrong(call, "rank_addr_list");
+        }
+        std::map<std::string, std::string> owners;
+        for (const Json& address : addresses->items) {
+            if (!isPlace(address, &owners)) return wrong(call, "an address, or its ports");
+        }
+        size_t size = addresses->items.size();
+        if (sizes->emplace(std::to_string(layer) + " " + name, size).first->second != size) {
+            return wrong(call, "ranks of one network have different numbers of addresses");
+        }
+    }
+    return HCCL_SUCCESS;
+}
+
+/** Version 2.0, of the newest chips. */
+HcclResult readRanks(const char* call, const Json& top, std::vector<Entry>* entries) {
+    const std::vector<Json>* ranks = arrayOf(top, "rank_list");
+    int count = 0;
+    if (ranks == nullptr) return wrong(call, "no rank_list");
+    if (!countOf(top, "rank_count", 65536, &count) || static_cast<size_t>(count) != ranks->size()) {
+        return wrong(call, "rank_count is not the number of ranks");
+    }
+    std::map<std::string, int> servers;
+    std::map<std::string, size_t> sizes;
+    for (const Json& rank : *ranks) {
+        Entry entry{};
+        int local = 0;
+        std::string server;
+        if (!countOf(rank, "rank_id", count - 1, &entry.rank)) return wrong(call, "rank_id");
+        if (!countOf(rank, "device_id", 64, &entry.device)) return wrong(call, "device_id");
+        if (!countOf(rank, "local_id", 64, &local)) return wrong(call, "local_id");
+        HcclResult read = readLevels(call, rank, &sizes, &server);
+        if (read != HCCL_SUCCESS) return read;
+        entry.server = servers.emplace(server, static_cast<int>(servers.size())).first->second;
+        entries->push_back(entry);
+    }
+    return HCCL_SUCCESS;
+}
+
 HcclResult order(const char* call, std::vector<Entry> entries, RankTable* table) {
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.rank < b.rank; });
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -148,11 +226,18 @@ HcclResult readRankTable(const char* call, const char* path, RankTable* table) {
     Json top;
     if (!file.is_open() || !parseJson(text.str(), &top)) return wrong(call, "no JSON");
     table->digest = std::hash<std::string>()(text.str() + real);
+    std::string version = textOf(top, "version");
+    bool newest = chip() == Chip::A5;
+    if (newest && version != "2.0") return wrong(call, "version is not \"2.0\"");
+    if (newest) {
+        std::vector<Entry> ranks;
+        HcclResult read = readRanks(call, top, &ranks);
+        return read == HCCL_SUCCESS ? order(call, ranks, table) : read;
+    }
     // The real one waits for it, as long as for other ranks.
     if (textOf(top, "status") != "completed") {
         return fail(HCCL_E_TIMEOUT, "%s: the rank table's status is not completed", call);
     }
-    std::string version = textOf(top, "version");
     if (version != "1.0" && version != "1.2") {
         return fail(HCCL_E_NOT_SUPPORT, "%s: rank table of version \"%s\"", call, version.c_str());
     }

@@ -1,4 +1,4 @@
-// Rank tables of the versions 1.0 and 1.2, checked as their documentation says.
+// Rank tables of the versions 1.0 and 1.2, and 2.0 on the newest chips, checked as their documentation says.
 #pragma once
 #include <string>
 #include <vector>

@@ -219,7 +219,10 @@ final class RankTableCommandTest {
                 "--devices=0 --device_ip=[[1]] | --device_ip does not go with --devices",
                 "--device_id=[[0]] --hosts=a   | --hosts does not go with --device_id",
                 "--from=x --emulator           | --emulator does not go with --from",
-                "--devices=0 --format=nccl     | --format nccl: give sccl, hccl or hccl-1.2",
+                "--devices=0 --format=nccl     | --format nccl: give sccl, hccl, hccl-1.2 or hccl-2.0",
+                "--devices=0 --format=hccl-2.0 --layer=0=1.1.1.1 | give LAYER:PORTS[:PLANE[:NETWORK]]=LIST",
+                "--devices=0-1 --format=hccl-2.0 --layer=0:0/0=1.1.1.1 | --layer 0:0/0=1.1.1.1 is for 1 devices of host 0, but there are 2",
+                "--device_id=[[0]] --layer=0:0/0=1.1.1.1 | --layer does not go with --device_id",
                 "--devices=3-0                 | 3-0 goes backwards",
                 "--devices=0,x                 | 'x' is no number of a device",
                 "--devices=0/1 --hosts=a,b,c   | --devices is for 2 hosts, but there are 3",
@@ -242,6 +245,40 @@ final class RankTableCommandTest {
                 .contains(
                         "$.server_list[0].device[0].device_ip is missing",
                         "$.server_list[1].device[0].device_ip is missing");
+    }
+
+    @Test
+    void layersOfNetworksAreGenerated() {
+        RankTable table =
+                RankTable.parse(
+                        succeeded(
+                                ranktable(
+                                        "generate",
+                                        "--format=hccl-2.0",
+                                        "--hosts=pod0,pod1",
+                                        "--devices=0-1",
+                                        "--layer=0:1/0=10.4.0.0,10.4.0.1/10.4.1.0,10.4.1.1",
+                                        "--layer=1:0/4+0/5:plane0:az0=fd00::1,fd00::2/fd00::3,fd00::4",
+                                        "--layer=2:0/6=10.6.0.0,10.6.0.1/10.6.1.0,10.6.1.1")));
+        assertThat(table).hasToString("HCCL 2.0, 4 ranks on 2 nodes");
+        assertThat(table.entry(2).nodeId()).isEqualTo("pod1");
+        assertThat(table.entry(3).deviceIps()).containsExactly("10.4.1.1", "fd00::4", "10.6.1.1");
+        assertThat(table.toJson().replaceAll("\\s", ""))
+                .contains(
+                        "\"net_layer\":1,\"net_instance_id\":\"az0\",\"net_type\":\"CLOS\","
+                                + "\"rank_addr_list\":[{\"addr_type\":\"IPV6\",\"addr\":\"fd00::4\","
+                                + "\"ports\":[\"0/4\",\"0/5\"],\"plane_id\":\"plane0\"}]",
+                        "\"net_layer\":2,\"net_instance_id\":\"layer2\"");
+    }
+
+    @Test
+    void aTableOfLayersIsShownAndChecked() throws IOException {
+        Path file = example("hccl-2.0-eid.json");
+        assertThat(succeeded(ranktable("check", file.toString()))).contains("HCCL 2.0");
+        assertThat(succeeded(ranktable("show", file.toString())))
+                .contains("superpod-0", "000000000000000000100000dfdf0021");
+        assertThat(succeeded(ranktable("show", "--json", file.toString())))
+                .contains("\"node_id\" : \"superpod-0\"");
     }
 
     @Test

@@ -124,6 +124,11 @@ enum Chip {
         return !lacking.contains(function);
     }
 
+    /** Whether HCCL takes rank tables of version 2.0 here, and no others. */
+    boolean readsLayers() {
+        return this == ASCEND_950;
+    }
+
     /** Whether HCCL has the strict order of additions here. */
     boolean isStrict() {
         return this == ASCEND_910B || this == OTHER;

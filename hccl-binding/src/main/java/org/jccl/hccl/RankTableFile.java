@@ -10,6 +10,7 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableFormat;
 
 /**
  * The rank table of a world, checked before HCCL reads it: HCCL answers a number where this says
@@ -50,6 +51,7 @@ final class RankTableFile {
                 file,
                 "has a path that is too long for HCCL");
         RankTable table = RankTable.read(file);
+        checkForm(table.format(), file, libraries.chip());
         require(
                 table.size() == size,
                 file,
@@ -67,6 +69,21 @@ final class RankTableFile {
                         + " is device "
                         + physical);
         return file;
+    }
+
+    /** Of the newest devices HCCL reads one form only, and it is theirs alone. */
+    private static void checkForm(RankTableFormat form, Path file, Chip chip) {
+        boolean layers = form == RankTableFormat.HCCL_2_0;
+        require(
+                layers || !chip.readsLayers(),
+                file,
+                "is of the form " + form + ", but " + chip.label() + " takes HCCL 2.0 only");
+        require(
+                !layers || chip.readsLayers() || chip == Chip.OTHER,
+                file,
+                "is of the form HCCL 2.0, which "
+                        + chip.label()
+                        + " does not take: write HCCL 1.0");
     }
 
     private static void require(boolean right, Path file, String problem) {

@@ -10,6 +10,9 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.jccl.ranktable.RankTable;
+import org.jccl.ranktable.RankTableBuilder;
+import org.jccl.ranktable.RankTableFormat;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,18 +22,24 @@ final class RankTableTest {
 
     @TempDir private Path folder;
 
+    /** In the form that this device's HCCL reads. */
     private Path table(String name, int... devices) throws Exception {
-        StringBuilder text =
-                new StringBuilder(
-                        "{ \"version\": \"1.0\", \"status\": \"completed\", \"server_count\": \"1\","
-                                + " \"server_list\": [ { \"server_id\": \"127.0.0.1\", \"device\": [");
+        return table(name, HcclLibraries.get().chip().readsLayers(), devices);
+    }
+
+    private Path table(String name, boolean layers, int... devices) throws Exception {
+        RankTableBuilder table =
+                RankTable.builder(layers ? RankTableFormat.HCCL_2_0 : RankTableFormat.HCCL_1_0)
+                        .node("127.0.0.1");
         for (int rank = 0; rank < devices.length; rank++) {
-            text.append(rank == 0 ? "" : ",")
-                    .append("{ \"device_id\": \"" + devices[rank] + "\",")
-                    .append(" \"device_ip\": \"192.168.40." + (10 + rank) + "\",")
-                    .append(" \"rank_id\": \"" + rank + "\" }");
+            String address = "192.168.40." + (10 + rank);
+            if (layers) {
+                table.device(devices[rank]).address(0, "127.0.0.1", "0", address, "0/" + rank);
+            } else {
+                table.device(devices[rank], address);
+            }
         }
-        return Files.writeString(folder.resolve(name), text + "] } ] }");
+        return Files.writeString(folder.resolve(name), table.build().toJson());
     }
 
     private static ProcessGroup join(Path table, int size) {
@@ -68,6 +77,18 @@ final class RankTableTest {
         if (HcclLibraries.get().has("aclrtGetPhyDevIdByLogicDevId")) {
             refused(table("other.json", 3), 1, "gives rank 0 the device 3 of its node");
         }
+    }
+
+    @Test
+    void aTableOfAnotherGenerationIsRefused() throws Exception {
+        Chip chip = HcclLibraries.get().chip();
+        boolean layers = chip.readsLayers();
+        refused(
+                table("form.json", !layers, 0),
+                1,
+                layers
+                        ? "is of the form HCCL 1.0, but Ascend 950 takes HCCL 2.0 only"
+                        : "is of the form HCCL 2.0, which " + chip.label() + " does not take");
     }
 
     private static void refused(Path table, int size, String problem) {

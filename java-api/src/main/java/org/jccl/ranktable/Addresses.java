@@ -63,6 +63,15 @@ final class Addresses {
         return addresses;
     }
 
+    static boolean isIpv4(String address) {
+        return IPV4.matcher(address).matches();
+    }
+
+    /** Also one that ends in an IPv4 address, which the JDK takes for the latter where it can. */
+    static boolean isIpv6(String address) {
+        return IPV6.matcher(address).matches() && parse(address) != null;
+    }
+
     private static InetAddress parse(String address) {
         if (!IPV4.matcher(address).matches() && !IPV6.matcher(address).matches()) {
             return null;

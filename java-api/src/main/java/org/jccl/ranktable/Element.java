@@ -21,22 +21,34 @@ final class Element {
     private final Json value;
     private final JsonPath path;
     private final Faults faults;
-    private final boolean onlyText;
+    private final Quotes quotes;
 
-    private Element(Json value, JsonPath path, Faults faults, boolean onlyText) {
+    /** Whether the numbers of a format are in quotes. */
+    private enum Quotes {
+        SOME,
+        ALL,
+        NONE
+    }
+
+    private Element(Json value, JsonPath path, Faults faults, Quotes quotes) {
         this.value = value;
         this.path = path;
         this.faults = faults;
-        this.onlyText = onlyText;
+        this.quotes = quotes;
     }
 
     static Element root(Json value, Faults faults) {
-        return new Element(value, JsonPath.ROOT, faults, false);
+        return new Element(value, JsonPath.ROOT, faults, Quotes.SOME);
     }
 
     /** The same, for a format whose numbers are all in quotes. */
     Element onlyText() {
-        return new Element(value, path, faults, true);
+        return new Element(value, path, faults, Quotes.ALL);
+    }
+
+    /** The same, for a format whose numbers are never in quotes. */
+    Element onlyNumbers() {
+        return new Element(value, path, faults, Quotes.NONE);
     }
 
     void fault(String message) {
@@ -45,6 +57,10 @@ final class Element {
 
     boolean isObject() {
         return value instanceof Json.Obj;
+    }
+
+    boolean isArray() {
+        return value instanceof Json.Array;
     }
 
     String describe() {
@@ -62,7 +78,7 @@ final class Element {
     Optional<Element> field(String name) {
         return value instanceof Json.Obj object
                 ? Optional.ofNullable(object.fields().get(name))
-                        .map(found -> new Element(found, path.field(name), faults, onlyText))
+                        .map(found -> new Element(found, path.field(name), faults, quotes))
                 : Optional.empty();
     }
 
@@ -90,7 +106,7 @@ final class Element {
         List<Element> items = new ArrayList<>();
         if (value instanceof Json.Array array) {
             for (Json item : array.items()) {
-                items.add(new Element(item, path.item(items.size()), faults, onlyText));
+                items.add(new Element(item, path.item(items.size()), faults, quotes));
             }
         }
         return items;
@@ -146,8 +162,11 @@ final class Element {
             fault("is " + value.describe() + ": give a whole number from 0 to " + most);
             return UNKNOWN;
         }
-        if (onlyText && value instanceof Json.Num) {
+        if (quotes == Quotes.ALL && value instanceof Json.Num) {
             fault("is " + value.describe() + ": HCCL reads text only, write \"" + digits + '"');
+        }
+        if (quotes == Quotes.NONE && value instanceof Json.Text) {
+            fault("is " + value.describe() + ": HCCL reads a number only, write " + digits);
         }
         return Long.parseLong(digits);
     }

@@ -1,7 +1,9 @@
 package org.jccl.ranktable;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jccl.FailureContext;
@@ -33,10 +35,13 @@ public final class RankTableBuilder {
     private boolean textIds;
     private int ranks;
 
+    /** Where HCCL 2.0 finds each rank. */
+    private final Map<Integer, List<TableWriter.Place>> places = new HashMap<>();
+
     RankTableBuilder(RankTableFormat format) {
         this.format = Given.notNull(format, "format");
         if (!format.isWritable()) {
-            throw usage(format + " is an old form: make SCCL 1.0, HCCL 1.0 or HCCL 1.2 instead");
+            throw usage(format + " is an old form: make SCCL 1.0, or HCCL 1.0, 1.2 or 2.0");
         }
     }
 
@@ -68,7 +73,7 @@ public final class RankTableBuilder {
      * Begins a node: the devices that follow are on it.
      *
      * @param id the node's IP address, which old versions of HCCL ask for, or its name; SCCL does
-     *     not name nodes and leaves it out
+     *     not name nodes and leaves it out; in HCCL 2.0 the name of its network of layer 0
      * @return this builder
      * @throws UsageException when it is null
      */
@@ -84,8 +89,8 @@ public final class RankTableBuilder {
      * @param device physical number of the device on its node
      * @param ips addresses of the device; SCCL takes one, HCCL needs them between nodes
      * @return this builder
-     * @throws UsageException when no node was begun, SCCL would have to leave out an address, or an
-     *     address is null
+     * @throws UsageException when no node was begun, SCCL would have to leave out an address, HCCL
+     *     2.0 wants it by {@link #address}, or an address is null
      */
     public RankTableBuilder device(int device, String... ips) {
         return add(device, OptionalLong.empty(), ips);
@@ -114,6 +119,9 @@ public final class RankTableBuilder {
         if (nodes.isEmpty()) {
             throw usage("device " + device + " is on no node: call node first");
         }
+        if (format == RankTableFormat.HCCL_2_0 && ips.length > 0) {
+            throw usage(format + " needs the layer and ports of an address: call address");
+        }
         if (format == RankTableFormat.SCCL_1_0 && ips.length > 1) {
             throw usage(
                     "device " + device + " has " + ips.length + " addresses, but SCCL takes one");
@@ -130,6 +138,60 @@ public final class RankTableBuilder {
                                 List.of(ips),
                                 superDevice,
                                 node.superPod()));
+        return this;
+    }
+
+    /**
+     * Adds an address to the device that was added last. Only HCCL 2.0 has them by layers.
+     *
+     * @param layer of networks: 0 inside a node, which the host's topology file describes, and
+     *     those above between nodes
+     * @param network name of the network, the same for all ranks that reach each other in it; in
+     *     layer 0 that of the node
+     * @param plane part of the network that has this address, {@code 0} where there is one
+     * @param address an EID of 32 hexadecimal digits, or an IPv4 or IPv6 address
+     * @param ports of the device that have the address, as DIE/PORT
+     * @return this builder
+     * @throws UsageException when the format has no layers, no device was added, the device is in
+     *     another network of that layer, the address is none, or something is null
+     */
+    public RankTableBuilder address(
+            int layer, String network, String plane, String address, String... ports) {
+        mustBe(RankTableFormat.HCCL_2_0, "layers of networks");
+        Given.notNull(network, "network");
+        Given.notNull(plane, "plane");
+        AddressType type =
+                AddressType.of(Given.notNull(address, "address"))
+                        .orElseThrow(() -> usage(address + " is no EID, IPv4 or IPv6 address"));
+        for (String port : Given.notNull(ports, "ports")) {
+            Given.notNull(port, "a port of " + address);
+        }
+        if (nodes.isEmpty() || nodes.get(nodes.size() - 1).devices().isEmpty()) {
+            throw usage("address " + address + " is of no device: call device first");
+        }
+        String node = nodes.get(nodes.size() - 1).id();
+        List<TableWriter.Place> own = places.computeIfAbsent(ranks - 1, rank -> new ArrayList<>());
+        String first =
+                own.stream()
+                        .filter(place -> place.layer() == layer)
+                        .map(TableWriter.Place::network)
+                        .findFirst()
+                        .orElse(layer == 0 ? node : network);
+        if (!first.equals(network)) {
+            throw usage(
+                    "rank "
+                            + (ranks - 1)
+                            + " is in network "
+                            + first
+                            + " of layer "
+                            + layer
+                            + ", and can not be in "
+                            + network
+                            + " too");
+        }
+        own.add(
+                new TableWriter.Place(
+                        layer, network, plane, type, address, List.of(ports.clone())));
         return this;
     }
 
@@ -172,7 +234,7 @@ public final class RankTableBuilder {
      *     to be written
      */
     public RankTable build() {
-        return build(format, nodes, emulator, textIds);
+        return build(format, nodes, emulator, textIds, places);
     }
 
     /** Writes ranks that are there already in another form. */
@@ -180,19 +242,45 @@ public final class RankTableBuilder {
         RankTableBuilder builder = new RankTableBuilder(format);
         List<TableWriter.Node> nodes = new ArrayList<>();
         for (int node = 0; node < table.nodeCount(); node++) {
-            List<RankEntry> devices = table.ranksOf(node).stream().map(table::entry).toList();
+            List<RankEntry> devices =
+                    table.ranksOf(node).stream()
+                            .map(table::entry)
+                            .map(
+                                    entry ->
+                                            table.format() == RankTableFormat.HCCL_2_0
+                                                    ? withoutAddresses(entry)
+                                                    : entry)
+                            .toList();
             RankEntry first = devices.get(0);
             nodes.add(new TableWriter.Node(first.nodeId(), first.superPod(), devices));
         }
-        return build(builder.format, nodes, false, false);
+        return build(builder.format, nodes, false, false, Map.of());
+    }
+
+    /** What the addresses of layers are good for, other forms do not say. */
+    private static RankEntry withoutAddresses(RankEntry entry) {
+        return new RankEntry(
+                entry.rank(),
+                entry.node(),
+                entry.nodeId(),
+                entry.localRank(),
+                entry.device(),
+                List.of(),
+                entry.superDevice(),
+                entry.superPod());
     }
 
     private static RankTable build(
-            RankTableFormat format, List<TableWriter.Node> nodes, boolean emulator, boolean text) {
+            RankTableFormat format,
+            List<TableWriter.Node> nodes,
+            boolean emulator,
+            boolean text,
+            Map<Integer, List<TableWriter.Place>> places) {
         Json json =
                 switch (format) {
                     case HCCL_1_0 -> TableWriter.hccl(nodes, "1.0");
                     case HCCL_1_2 -> TableWriter.hccl(nodes, "1.2");
+                    case HCCL_2_0 -> TableWriter.rankList(nodes, places);
                     default ->
                             TableWriter.sccl(
                                     nodes, emulator ? "device_ip_emulator" : "device_ip", text);

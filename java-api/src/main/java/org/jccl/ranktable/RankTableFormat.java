@@ -10,6 +10,8 @@ public enum RankTableFormat {
     HCCL_1_0("HCCL 1.0", true),
     /** HCCL, version 1.2: like 1.0, with a {@code super_pod_list}. */
     HCCL_1_2("HCCL 1.2", true),
+    /** HCCL, version 2.0, of Ascend 950: a {@code rank_list} with the networks of each rank. */
+    HCCL_2_0("HCCL 2.0", true),
     /** HCCL before versions: a {@code group_list} of instances. */
     HCCL_GROUP_LIST("HCCL group_list", false);
 

@@ -9,7 +9,8 @@ import org.jccl.internal.json.JsonReader;
 /** Finds out which form a table has and reads it. */
 final class TableReader {
 
-    private static final List<String> LISTS = List.of("node_list", "server_list", "group_list");
+    private static final List<String> LISTS =
+            List.of("node_list", "server_list", "rank_list", "group_list");
 
     private TableReader() {}
 
@@ -39,6 +40,7 @@ final class TableReader {
                     switch (format.get()) {
                         case SCCL_1_0 -> NodeListReader.read(table);
                         case HCCL_GROUP_LIST -> GroupListReader.read(table);
+                        case HCCL_2_0 -> RankListReader.read(table);
                         default -> ServerListReader.read(table, format.get());
                     };
             faults.throwIfAny(name);
@@ -53,9 +55,8 @@ final class TableReader {
         Optional<Element> version = table.field("version");
         if (lists.isEmpty()) {
             table.fault(
-                    table.has("rank_list")
-                            ? "has a rank_list: HCCL's version 2.0 is not supported, write 1.0"
-                            : "is no rank table: a node_list, a server_list or a group_list is missing");
+                    "is no rank table: a node_list, a server_list, a rank_list or a group_list is"
+                            + " missing");
             return Optional.empty();
         }
         for (String other : lists.subList(1, lists.size())) {
@@ -66,8 +67,16 @@ final class TableReader {
         return switch (lists.get(0)) {
             case "node_list" -> Optional.of(RankTableFormat.SCCL_1_0);
             case "group_list" -> Optional.of(RankTableFormat.HCCL_GROUP_LIST);
+            case "rank_list" -> rankList(table);
             default -> serverList(table, version);
         };
+    }
+
+    private static Optional<RankTableFormat> rankList(Element table) {
+        Optional<Element> version = table.required("version", "write \"2.0\"");
+        version.filter(at -> !at.text().orElse("2.0").equals("2.0"))
+                .ifPresent(at -> at.fault("is " + at.describe() + ": write \"2.0\""));
+        return Optional.of(RankTableFormat.HCCL_2_0);
     }
 
     /** SCCL's has server_ip where HCCL's has server_id; and it is not known to need a version. */
@@ -86,7 +95,8 @@ final class TableReader {
         }
         if (version.isPresent() && !number.equals("1.0")) {
             Element at = version.get();
-            String say = sccl ? "write \"1.0\"" : "\"1.0\" and \"1.2\" are supported";
+            String say =
+                    sccl ? "write \"1.0\"" : "give \"1.0\" or \"1.2\", or a rank_list for \"2.0\"";
             at.fault("is " + at.describe() + ": " + say);
         }
         return Optional.of(sccl ? RankTableFormat.SCCL_SERVER_LIST : RankTableFormat.HCCL_1_0);

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.jccl.internal.json.Json;
 
 /** Makes the JSON of new tables: names, order and types of the fields in each form. */
@@ -18,6 +19,24 @@ final class TableWriter {
      * @param devices its devices, in the order of local ranks
      */
     record Node(String id, Optional<String> superPod, List<RankEntry> devices) {}
+
+    /**
+     * An address of a device, in HCCL 2.0.
+     *
+     * @param layer of networks, from 0
+     * @param network the instance of the layer
+     * @param plane the part of the network
+     * @param type how the address is written
+     * @param address the address
+     * @param ports that have it
+     */
+    record Place(
+            int layer,
+            String network,
+            String plane,
+            AddressType type,
+            String address,
+            List<String> ports) {}
 
     private TableWriter() {}
 
@@ -96,6 +115,63 @@ final class TableWriter {
             table.put("super_pod_list", superPods(pods));
         }
         return new Json.Obj(table);
+    }
+
+    /**
+     * HCCL 2.0, whose numbers are not in quotes.
+     *
+     * @param places of each rank
+     */
+    static Json rankList(List<Node> nodes, Map<Integer, List<Place>> places) {
+        List<Json> ranks = new ArrayList<>();
+        for (Node node : nodes) {
+            for (RankEntry entry : node.devices()) {
+                Map<String, Json> rank = new LinkedHashMap<>();
+                rank.put("rank_id", new Json.Num(entry.rank()));
+                // As topology files number them.
+                rank.put("local_id", new Json.Num(entry.device()));
+                rank.put("device_id", new Json.Num(entry.device()));
+                rank.put("level_list", levels(places.getOrDefault(entry.rank(), List.of())));
+                ranks.add(new Json.Obj(rank));
+            }
+        }
+        Map<String, Json> table = new LinkedHashMap<>();
+        table.put("version", new Json.Text("2.0"));
+        table.put("status", new Json.Text("completed"));
+        table.put("rank_count", new Json.Num(ranks.size()));
+        table.put("rank_list", new Json.Array(ranks));
+        return new Json.Obj(table);
+    }
+
+    private static Json levels(List<Place> places) {
+        Map<Integer, List<Place>> layers = new TreeMap<>();
+        for (Place place : places) {
+            layers.computeIfAbsent(place.layer(), layer -> new ArrayList<>()).add(place);
+        }
+        List<Json> levels = new ArrayList<>();
+        layers.forEach(
+                (layer, list) -> {
+                    Map<String, Json> level = new LinkedHashMap<>();
+                    level.put("net_layer", new Json.Num(layer));
+                    level.put("net_instance_id", new Json.Text(list.get(0).network()));
+                    level.put("net_type", new Json.Text(layer == 0 ? "TOPO_FILE_DESC" : "CLOS"));
+                    level.put(
+                            "rank_addr_list",
+                            new Json.Array(list.stream().map(TableWriter::address).toList()));
+                    levels.add(new Json.Obj(level));
+                });
+        return new Json.Array(levels);
+    }
+
+    private static Json address(Place place) {
+        Map<String, Json> address = new LinkedHashMap<>();
+        address.put("addr_type", new Json.Text(place.type().name()));
+        address.put("addr", new Json.Text(place.address()));
+        List<Json> ports = new ArrayList<>();
+        place.ports().forEach(port -> ports.add(new Json.Text(port)));
+        address.put("ports", new Json.Array(ports));
+        address.put("plane_id", new Json.Text(place.plane()));
+        return new Json.Obj(address);
     }
 
     private static Json superPods(Map<String, List<Json>> pods) {

@@ -129,4 +129,62 @@ class RankTableBuilderTest {
         assertThatThrownBy(() -> nameless.convertTo(RankTableFormat.SCCL_SERVER_LIST))
                 .isInstanceOf(UsageException.class);
     }
+
+    @Test
+    void ranksWithAddressesInLayers() {
+        RankTable table =
+                RankTable.builder(RankTableFormat.HCCL_2_0)
+                        .node("pod0")
+                        .device(3)
+                        .address(0, "pod0", "0", "10.4.0.3", "1/0")
+                        .address(1, "az0", "plane0", "fd00::3", "0/4", "0/5")
+                        .node("pod1")
+                        .device(3)
+                        .address(0, "pod1", "0", "10.4.1.3", "1/0")
+                        .address(1, "az0", "plane0", "fd00::13", "0/4", "0/5")
+                        .build();
+        assertThat(table).hasToString("HCCL 2.0, 2 ranks on 2 nodes");
+        assertThat(table.entry(1).nodeId()).isEqualTo("pod1");
+        assertThat(table.entry(1).deviceIps()).containsExactly("10.4.1.3", "fd00::13");
+        assertThat(table.toJson().replaceAll("\\s", ""))
+                .contains(
+                        "{\"rank_id\":0,\"local_id\":3,\"device_id\":3,\"level_list\":["
+                                + "{\"net_layer\":0,\"net_instance_id\":\"pod0\","
+                                + "\"net_type\":\"TOPO_FILE_DESC\",\"rank_addr_list\":["
+                                + "{\"addr_type\":\"IPV4\",\"addr\":\"10.4.0.3\","
+                                + "\"ports\":[\"1/0\"],\"plane_id\":\"0\"}]},"
+                                + "{\"net_layer\":1,\"net_instance_id\":\"az0\","
+                                + "\"net_type\":\"CLOS\",\"rank_addr_list\":["
+                                + "{\"addr_type\":\"IPV6\",\"addr\":\"fd00::3\","
+                                + "\"ports\":[\"0/4\",\"0/5\"],\"plane_id\":\"plane0\"}]}]}");
+    }
+
+    @Test
+    void whatDoesNotFitLayersIsRefused() {
+        RankTableBuilder table = RankTable.builder(RankTableFormat.HCCL_2_0).node("pod0");
+        assertThatThrownBy(() -> table.address(0, "pod0", "0", "10.0.0.1", "0/0"))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("call device first");
+        assertThatThrownBy(() -> table.device(0, "10.0.0.1"))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("call address");
+        table.device(0);
+        assertThatThrownBy(() -> table.address(0, "pod1", "0", "10.0.0.1", "0/0"))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("is in network pod0 of layer 0");
+        assertThatThrownBy(() -> table.address(0, "pod0", "0", "host", "0/0"))
+                .isInstanceOf(UsageException.class)
+                .hasMessage("host is no EID, IPv4 or IPv6 address");
+        assertThatThrownBy(table::build)
+                .isInstanceOf(RankTableException.class)
+                .hasMessageContaining("$.rank_list[0].level_list is an empty array");
+        RankTableBuilder old = RankTable.builder(RankTableFormat.HCCL_1_0).node("a").device(0);
+        assertThatThrownBy(() -> old.address(0, "a", "0", "10.0.0.1", "0/0"))
+                .isInstanceOf(UsageException.class)
+                .hasMessage("HCCL 1.0 has no layers of networks: only HCCL 2.0 has");
+        RankTable one = old.build();
+        assertThatThrownBy(() -> one.convertTo(RankTableFormat.HCCL_2_0))
+                .isInstanceOf(RankTableException.class)
+                .hasMessageContaining("$.rank_list[0].level_list is an empty array");
+    }
 }

@@ -31,6 +31,12 @@ class RankTableFaultsTest {
              "super_pod_list": [%s]}
             """;
 
+    private static final String NETWORK =
+            "{\"net_layer\": 0, \"net_instance_id\": \"pod\", \"rank_addr_list\": [%s]}";
+
+    private static final String ADDRESS =
+            "{\"addr_type\": \"IPV4\", \"addr\": \"10.0.0.%d\", \"ports\": [\"0/%d\"]}";
+
     private static RankTableException refuse(String json) {
         return catchThrowableOfType(RankTableException.class, () -> RankTable.parse(json));
     }
@@ -56,11 +62,11 @@ class RankTableFaultsTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "[]   | $ is no rank table: a node_list, a server_list or a group_list is missing",
-                "{}   | $ is no rank table: a node_list, a server_list or a group_list is missing",
-                "null | $ is no rank table: a node_list, a server_list or a group_list is missing",
-                "{\"version\":\"2.0\",\"rank_list\":[]}"
-                        + "| $ has a rank_list: HCCL's version 2.0 is not supported, write 1.0",
+                "[]   | $ is no rank table: a node_list, a server_list, a rank_list or a group_list is missing",
+                "{}   | $ is no rank table: a node_list, a server_list, a rank_list or a group_list is missing",
+                "null | $ is no rank table: a node_list, a server_list, a rank_list or a group_list is missing",
+                "{\"version\":\"2.0\",\"rank_count\":0,\"rank_list\":[]}"
+                        + "| $.rank_list is an empty array: give an array with at least one object",
                 "{\"version\":\"1.0\",\"node_list\":[]}"
                         + "| $.node_list is an empty array: give an array with at least one object",
                 "{\"version\":\"1.0\",\"node_list\":7}"
@@ -69,6 +75,127 @@ class RankTableFaultsTest {
             })
     void isNoTable(String json, String fault) {
         assertThat(faults(json)).containsExactly(fault);
+    }
+
+    /** A table of one rank for each text of fields, with one address each. */
+    private static String rankList(String... ranks) {
+        StringBuilder list = new StringBuilder();
+        for (int i = 0; i < ranks.length; i++) {
+            String level = NETWORK.formatted(ADDRESS.formatted(i, i));
+            list.append(i == 0 ? "{" : ",{").append(ranks[i]);
+            list.append(ranks[i].contains("level_list") ? "" : ",\"level_list\": [" + level + "]");
+            list.append('}');
+        }
+        return "{\"version\": \"2.0\", \"rank_count\": %d, \"rank_list\": [%s]}"
+                .formatted(ranks.length, list);
+    }
+
+    private static String levels(String... levels) {
+        return "\"rank_id\": 0, \"local_id\": 0, \"device_id\": 0, \"level_list\": ["
+                + String.join(",", levels)
+                + "]";
+    }
+
+    @Test
+    void faultsOfTheRanksOfARankList() {
+        assertThat(RankTable.parse(rankList("\"rank_id\": 0, \"local_id\": 0, \"device_id\": 0")))
+                .isNotNull();
+        assertThat(
+                        faults(
+                                rankList(
+                                                "\"rank_id\": 0, \"local_id\": 0, \"device_id\": 0",
+                                                "\"rank_id\": 2, \"local_id\": 0, \"device_id\": 0",
+                                                "\"rank_id\": \"1\", \"device_id\": 65",
+                                                "\"rank_id\": 3, \"local_id\": 64, \"device_id\": 3,"
+                                                        + " \"device_port\": 0, \"host_port\": 65536")
+                                        .replace("\"rank_count\": 4", "\"rank_count\": 5")
+                                        .replace(
+                                                "\"version\": \"2.0\"",
+                                                "\"version\": \"1.0\", \"status\": \"initializing\"")))
+                .containsExactlyInAnyOrder(
+                        "$.version is \"1.0\": write \"2.0\"",
+                        "$.status is \"initializing\": leave it out, or write \"completed\"",
+                        "$.rank_count is 5, but there are 4 ranks in $.rank_list",
+                        "$.rank_list[1].local_id is the number 0, as is $.rank_list[0].local_id: each"
+                                + " may appear once",
+                        "$.rank_list[1].device_id is the number 0, as is $.rank_list[0].device_id:"
+                                + " each may appear once",
+                        "$.rank_list[2].rank_id is \"1\": HCCL reads a number only, write 1",
+                        "$.rank_list[2].device_id is the number 65: give a whole number from 0 to 64",
+                        "$.rank_list[2].local_id is missing: number of the device on its server",
+                        "$.rank_list[3].replaced_local_id is missing: the device that it stands in"
+                                + " for",
+                        "$.rank_list[3].device_port is 0: ports begin at 1",
+                        "$.rank_list[3].host_port is the number 65536: give a whole number from 0 to"
+                                + " 65535");
+    }
+
+    @Test
+    void faultsOfTheLayersOfARankList() {
+        assertThat(
+                        faults(
+                                rankList(
+                                        levels(
+                                                "{\"net_layer\": 1, \"net_instance_id\": \"a\","
+                                                        + " \"rank_addr_list\": []}",
+                                                "{\"net_layer\": 1, \"net_instance_id\": \"\","
+                                                        + " \"rank_addr_list\": {}}",
+                                                "{\"net_layer\": 8, \"net_instance_id\": \"c\"}"))))
+                .containsExactlyInAnyOrder(
+                        "$.rank_list[0].level_list[0].net_layer is 1: a rank's layers begin at 0",
+                        "$.rank_list[0].level_list[1].net_layer is 1 after 1: layers ascend",
+                        "$.rank_list[0].level_list[1].net_instance_id is \"\": give a text that is not"
+                                + " empty",
+                        "$.rank_list[0].level_list[1].rank_addr_list is an object: give an array of"
+                                + " addresses",
+                        "$.rank_list[0].level_list[2].net_layer is the number 8: give a whole number"
+                                + " from 0 to 7",
+                        "$.rank_list[0].level_list[2].rank_addr_list is missing: addresses of the rank"
+                                + " there");
+        assertThat(
+                        faults(
+                                rankList(
+                                        "\"rank_id\": 0, \"local_id\": 0, \"device_id\": 0",
+                                        "\"rank_id\": 1, \"local_id\": 1, \"device_id\": 1,"
+                                                + " \"level_list\": ["
+                                                + NETWORK.formatted("")
+                                                + "]")))
+                .containsExactly(
+                        "$.rank_list[1].level_list[0].rank_addr_list has 0 addresses, but"
+                                + " $.rank_list[0].level_list[0].rank_addr_list of the same network"
+                                + " has 1");
+    }
+
+    @Test
+    void faultsOfTheAddressesOfARankList() {
+        String place = "$.rank_list[0].level_list[0].rank_addr_list";
+        assertThat(
+                        faults(
+                                rankList(
+                                        levels(
+                                                NETWORK.formatted(
+                                                        String.join(
+                                                                ",",
+                                                                ADDRESS.formatted(1, 1),
+                                                                ADDRESS.formatted(2, 1),
+                                                                ADDRESS.formatted(256, 2),
+                                                                ADDRESS.formatted(3, 3)
+                                                                        .replace("IPV4", "IPv4"),
+                                                                ADDRESS.formatted(4, 4)
+                                                                        .replace("IPV4", "EID"),
+                                                                ADDRESS.formatted(5, 5)
+                                                                        .replace("[\"0/5\"]", "[]"),
+                                                                "7"))))))
+                .containsExactlyInAnyOrder(
+                        place
+                                + "[1].ports[0] is \"0/1\", as is "
+                                + place
+                                + "[0].ports[0]: each may appear once",
+                        place + "[2].addr is \"10.0.0.256\": give an IPv4 address in digits",
+                        place + "[3].addr_type is \"IPv4\": write EID, IPV4 or IPV6",
+                        place + "[4].addr is \"10.0.0.4\": give 32 hexadecimal digits",
+                        place + "[5].ports is an empty array: give an array of 1 to 16 ports",
+                        place + "[6] is the number 7: give an object");
     }
 
     @Test
@@ -203,7 +330,8 @@ class RankTableFaultsTest {
         String table = HCCL.formatted(server);
         RankTable.parse(table);
         assertThat(faults(table.replace("\"1.0\"", "\"1.1\"")))
-                .containsExactly("$.version is \"1.1\": \"1.0\" and \"1.2\" are supported");
+                .containsExactly(
+                        "$.version is \"1.1\": give \"1.0\" or \"1.2\", or a rank_list for \"2.0\"");
         assertThat(faults(table.replace("\"version\": \"1.0\", ", "")))
                 .containsExactly("$.version is missing: write \"1.0\", or \"1.2\" with super pods");
         assertThat(faults(table.replace("\"status\": \"completed\", ", "")))

@@ -34,6 +34,8 @@ class RankTableTest {
         "sccl-server-list.json, SCCL_SERVER_LIST, 2, 1",
         "hccl-1.0.json, HCCL_1_0, 4, 2",
         "hccl-1.2.json, HCCL_1_2, 4, 2",
+        "hccl-2.0.json, HCCL_2_0, 4, 2",
+        "hccl-2.0-eid.json, HCCL_2_0, 2, 1",
         "hccl-group-list.json, HCCL_GROUP_LIST, 2, 2",
         "hccl-group-list-lab.json, HCCL_GROUP_LIST, 2, 1"
     })
@@ -46,7 +48,7 @@ class RankTableTest {
 
     @Test
     void noExampleIsForgotten() {
-        assertThat(examples()).hasSize(9);
+        assertThat(examples()).hasSize(11);
     }
 
     @ParameterizedTest
@@ -105,6 +107,30 @@ class RankTableTest {
         assertThat(entry.nodeId()).isEqualTo("srv-b");
         assertThat(entry.superDevice()).hasValue(4_259_841);
         assertThat(entry.superPod()).contains("pod-0");
+    }
+
+    @Test
+    void networksOfARankList() {
+        RankTable table = example("hccl-2.0.json");
+        assertThat(table.entry(3))
+                .isEqualTo(
+                        new RankEntry(
+                                3,
+                                1,
+                                "rack0-pod1",
+                                1,
+                                1,
+                                List.of("10.4.1.1", "10.5.1.1", "fd00::1:1"),
+                                OptionalLong.empty(),
+                                Optional.empty()));
+        RankTable spare = example("hccl-2.0-eid.json");
+        assertThat(spare.device(0)).as("a spare device").isEqualTo(64);
+        assertThat(spare.localRank(0)).isZero();
+        assertThat(spare.entry(1).deviceIps())
+                .containsExactly(
+                        "000000000000000000100000dfdf0021",
+                        "000000000000000000100000dfdf0029",
+                        "10.6.0.1");
     }
 
     @Test

@@ -9,7 +9,11 @@ import java.util.Random;
 final class Tables {
 
     private static final List<RankTableFormat> FORMATS =
-            List.of(RankTableFormat.SCCL_1_0, RankTableFormat.HCCL_1_0, RankTableFormat.HCCL_1_2);
+            List.of(
+                    RankTableFormat.SCCL_1_0,
+                    RankTableFormat.HCCL_1_0,
+                    RankTableFormat.HCCL_1_2,
+                    RankTableFormat.HCCL_2_0);
 
     private static final String[] PIECES = {
         "{",
@@ -44,6 +48,9 @@ final class Tables {
         "\"node_list\":",
         "\"group_list\":",
         "\"deploy_mode\":\"lab\",",
+        "\"rank_list\":",
+        "\"net_layer\":",
+        "\"addr\":",
         "::1"
     };
 
@@ -63,6 +70,7 @@ final class Tables {
         int nodes = 1 + random.nextInt(4);
         int perNode = 1 + random.nextInt(8);
         boolean pods = format == RankTableFormat.HCCL_1_2 && random.nextBoolean();
+        boolean layers = format == RankTableFormat.HCCL_2_0;
         boolean addresses = nodes > 1 || random.nextBoolean();
         for (int node = 0; node < nodes; node++) {
             if (pods) {
@@ -76,11 +84,18 @@ final class Tables {
             Collections.shuffle(devices, random);
             for (int device : devices) {
                 String ip = "10.1." + node + "." + device;
-                String[] ips = addresses ? new String[] {ip} : new String[0];
+                String[] ips = addresses && !layers ? new String[] {ip} : new String[0];
                 if (pods) {
                     builder.superDevice(device, node * 65536L + device, ips);
                 } else {
                     builder.device(device, ips);
+                }
+                if (layers) {
+                    builder.address(0, "10.0.0." + node, "0", ip, "0/0", "1/0");
+                    if (addresses) {
+                        builder.address(1, "n \u00e9", "a", "fd00::" + node + ":" + device, "0/1")
+                                .address(1, "n \u00e9", "b", "10.2." + node + "." + device, "0/2");
+                    }
                 }
             }
         }

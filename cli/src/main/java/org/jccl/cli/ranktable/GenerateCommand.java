@@ -36,7 +36,8 @@ final class GenerateCommand implements Callable<Integer> {
             Map.of(
                     "sccl", RankTableFormat.SCCL_1_0,
                     "hccl", RankTableFormat.HCCL_1_0,
-                    "hccl-1.2", RankTableFormat.HCCL_1_2);
+                    "hccl-1.2", RankTableFormat.HCCL_1_2,
+                    "hccl-2.0", RankTableFormat.HCCL_2_0);
 
     private static final List<String> ALL =
             List.of(
@@ -46,7 +47,8 @@ final class GenerateCommand implements Callable<Integer> {
                     "--hosts",
                     "--device-ips",
                     "--super-pods",
-                    "--super-devices");
+                    "--super-devices",
+                    "--layer");
 
     @Spec private CommandSpec spec;
 
@@ -91,7 +93,7 @@ final class GenerateCommand implements Callable<Integer> {
     @Option(
             names = "--format",
             paramLabel = "FORMAT",
-            description = "sccl (default), hccl or hccl-1.2.")
+            description = "sccl (default), hccl, hccl-1.2 or hccl-2.0.")
     private String format;
 
     @Option(
@@ -119,6 +121,16 @@ final class GenerateCommand implements Callable<Integer> {
             paramLabel = "LIST",
             description = "The number of each device in its super pod, a part for each host.")
     private String superDevices;
+
+    @Option(
+            names = "--layer",
+            paramLabel = "LAYER:PORTS[:PLANE[:NETWORK]]=LIST",
+            description =
+                    "For hccl-2.0: the address of each device in a layer of networks, a part for"
+                            + " each host, and the ports that have it, such as"
+                            + " 1:0/4+0/5:plane0:az0=IP,IP/IP,IP; once or more for each layer. The"
+                            + " network of layer 0 is the host.")
+    private List<String> layers;
 
     @Option(
             names = {"-o", "--output"},
@@ -156,7 +168,7 @@ final class GenerateCommand implements Callable<Integer> {
     private RankTable fromHosts() {
         try {
             return new HostLists(source.devices, hosts)
-                    .table(format(), deviceIps, superPods, superDevices, emulator());
+                    .table(format(), deviceIps, superPods, superDevices, layers, emulator());
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
@@ -166,7 +178,8 @@ final class GenerateCommand implements Callable<Integer> {
         RankTableFormat found = format == null ? RankTableFormat.SCCL_1_0 : FORMATS.get(format);
         if (found == null) {
             throw new ParameterException(
-                    spec.commandLine(), "--format " + format + ": give sccl, hccl or hccl-1.2");
+                    spec.commandLine(),
+                    "--format " + format + ": give sccl, hccl, hccl-1.2 or hccl-2.0");
         }
         return found;
     }

@@ -2,6 +2,7 @@ package org.jccl.cli.ranktable;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.ranktable.RankTable;
@@ -15,6 +16,10 @@ import org.jccl.ranktable.RankTableFormat;
 final class HostLists {
 
     private static final Pattern RANGE = Pattern.compile("([0-9]{1,6})-([0-9]{1,6})");
+
+    /** Layer, ports, plane, network and addresses. */
+    private static final Pattern LAYER =
+            Pattern.compile("([0-9]):([^:=]+)(?::([^:=]+)(?::([^:=]+))?)?=(.*)");
 
     private final List<String> hosts;
     private final List<List<String>> devices;
@@ -80,6 +85,7 @@ final class HostLists {
      * @param ips an address for each device, or null
      * @param superPods a super pod for each host or one for all, or null
      * @param superDevices a number in its super pod for each device, or null
+     * @param layers texts of --layer, or null
      * @throws IllegalArgumentException when a list does not fit
      */
     RankTable table(
@@ -87,9 +93,12 @@ final class HostLists {
             String ips,
             List<String> superPods,
             String superDevices,
+            List<String> layers,
             boolean emulator) {
         List<List<String>> addresses = forDevices("--device-ips", ips);
         List<List<String>> numbers = forDevices("--super-devices", superDevices);
+        List<Layer> networks =
+                layers == null ? List.of() : layers.stream().map(this::layer).toList();
         if (superPods != null && superPods.size() > 1) {
             mustBe(hosts.size(), superPods.size(), "--super-pods", "hosts");
         }
@@ -111,9 +120,41 @@ final class HostLists {
                 } else {
                     table.superDevice(device, superDevice(numbers.get(host).get(i)), ip);
                 }
+                for (Layer layer : networks) {
+                    table.address(
+                            layer.number,
+                            layer.network.orElse(hosts.get(host)),
+                            layer.plane,
+                            layer.addresses.get(host).get(i),
+                            layer.ports);
+                }
             }
         }
         return table.build();
+    }
+
+    /** An address for each device in a layer; the network may be that of its host. */
+    private record Layer(
+            int number,
+            String[] ports,
+            String plane,
+            Optional<String> network,
+            List<List<String>> addresses) {}
+
+    private Layer layer(String text) {
+        Matcher matcher = LAYER.matcher(text);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(
+                    "--layer " + text + ": give LAYER:PORTS[:PLANE[:NETWORK]]=LIST");
+        }
+        int number = Integer.parseInt(matcher.group(1));
+        Optional<String> network = Optional.ofNullable(matcher.group(4));
+        return new Layer(
+                number,
+                matcher.group(2).split("[+]", -1),
+                matcher.group(3) == null ? "0" : matcher.group(3),
+                number == 0 ? network : network.or(() -> Optional.of("layer" + number)),
+                forDevices("--layer " + text, matcher.group(5)));
     }
 
     private static long superDevice(String text) {

@@ -17,6 +17,7 @@ final class TableFile {
             EnumSet.of(
                     RankTableFormat.HCCL_1_0,
                     RankTableFormat.HCCL_1_2,
+                    RankTableFormat.HCCL_2_0,
                     RankTableFormat.HCCL_GROUP_LIST);
 
     private TableFile() {}

@@ -1,0 +1,44 @@
+package org.jccl.ranktable;
+
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** What HCCL 2.0 calls the types of addresses, and how they are written. */
+enum AddressType {
+    /** Of Huawei's bus between devices. */
+    EID("32 hexadecimal digits"),
+    IPV4("an IPv4 address in digits"),
+    IPV6("an IPv6 address in digits");
+
+    private static final Pattern DIGITS = Pattern.compile("[0-9a-fA-F]{32}");
+
+    private final String form;
+
+    AddressType(String form) {
+        this.form = form;
+    }
+
+    static Optional<AddressType> named(String name) {
+        return Arrays.stream(values()).filter(type -> type.name().equals(name)).findFirst();
+    }
+
+    /** The type that an address is written as, or empty for none. */
+    static Optional<AddressType> of(String address) {
+        return Arrays.stream(values()).filter(type -> type.fits(address)).findFirst();
+    }
+
+    boolean fits(String address) {
+        return switch (this) {
+            case EID -> DIGITS.matcher(address).matches();
+            case IPV4 -> Addresses.isIpv4(address);
+            case IPV6 -> Addresses.isIpv6(address);
+        };
+    }
+
+    /** How such an address is written. */
+    @Override
+    public String toString() {
+        return form;
+    }
+}

@@ -1,0 +1,261 @@
+package org.jccl.ranktable;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Reads HCCL 2.0: a {@code rank_list}, where each rank says what it has in each layer of networks.
+ * There are no servers: ranks with the same instance of layer 0, which is inside a server, are on
+ * one node.
+ */
+final class RankListReader {
+
+    private static final int MOST_RANKS = 65_536;
+    private static final int HIGHEST_DEVICE = 64;
+
+    /** What the device has as its local_id that stands in for another one. */
+    private static final int SPARE = 64;
+
+    private static final int MOST_LAYERS = 8;
+    private static final int LONGEST_NAME = 1024;
+    private static final int MOST_ADDRESSES = 24;
+    private static final int MOST_PORTS = 16;
+    private static final int LONGEST_PORT = 32;
+    private static final int HIGHEST_PORT = 65_535;
+
+    private final Devices devices = new Devices();
+    private final Map<String, Devices.Node> nodes = new LinkedHashMap<>();
+
+    /** Of each node, where each local_id stands. */
+    private final Map<Devices.Node, Map<Integer, Element>> localIds = new HashMap<>();
+
+    /** How many addresses the first rank has in an instance of a layer, and where. */
+    private final Map<String, FirstList> addressCounts = new HashMap<>();
+
+    private record FirstList(Element at, int count) {}
+
+    /** A rank's part of a layer. */
+    private record Level(int layer, Optional<String> instance, List<String> addresses) {}
+
+    private RankListReader() {}
+
+    static Devices read(Element table) {
+        RankListReader reader = new RankListReader();
+        reader.readRanks(table.onlyNumbers());
+        reader.devices.localRanksByRank();
+        return reader.devices;
+    }
+
+    private void readRanks(Element table) {
+        table.field("status")
+                .filter(status -> !status.scalar().orElse("").equals("completed"))
+                .ifPresent(
+                        status ->
+                                status.fault(
+                                        "is "
+                                                + status.describe()
+                                                + ": leave it out, or write \"completed\""));
+        List<Element> ranks = table.objects("rank_list", "list the ranks of the job");
+        if (ranks.size() > MOST_RANKS) {
+            table.field("rank_list")
+                    .orElseThrow()
+                    .fault("has " + ranks.size() + " ranks: HCCL takes " + MOST_RANKS);
+        }
+        table.required("rank_count", "number of ranks in $.rank_list");
+        table.mustCount("rank_count", ranks.size(), "ranks in $.rank_list");
+        for (Element rank : ranks) {
+            readRank(rank);
+        }
+        devices.checkDevices("device_id");
+        table.field("rank_list").ifPresent(devices::checkRanks);
+    }
+
+    private void readRank(Element at) {
+        int rank = at.number("rank_id", "rank in the job, from 0");
+        int device = small(at, "device_id", "physical number of the device", HIGHEST_DEVICE);
+        int localId = small(at, "local_id", "number of the device on its server", SPARE);
+        if (localId == SPARE) {
+            small(at, "replaced_local_id", "the device that it stands in for", SPARE - 1);
+        }
+        checkPort(at, "device_port");
+        checkPort(at, "host_port");
+        List<Level> levels = levels(at);
+        List<String> addresses =
+                levels.stream().flatMap(level -> level.addresses.stream()).toList();
+        Devices.Node node = node(at, levels);
+        if (localId != Element.UNKNOWN) {
+            Devices.checkUnique(
+                    localIds.computeIfAbsent(node, added -> new HashMap<>()),
+                    localId,
+                    at.field("local_id").orElseThrow());
+        }
+        node.rows.add(
+                new Devices.Row(
+                        at,
+                        at.field("rank_id"),
+                        rank,
+                        Element.UNKNOWN,
+                        device,
+                        addresses,
+                        OptionalLong.empty()));
+    }
+
+    /** A rank whose instance could not be read has a fault, and any node. */
+    private Devices.Node node(Element at, List<Level> levels) {
+        String id = levels.isEmpty() ? "" : levels.get(0).instance.orElse("");
+        return nodes.computeIfAbsent(id, added -> devices.add(at, added));
+    }
+
+    private static int small(Element at, String name, String meaning, int most) {
+        return at.required(name, meaning)
+                .map(field -> (int) field.number(most))
+                .orElse(Element.UNKNOWN);
+    }
+
+    private static void checkPort(Element at, String name) {
+        at.field(name)
+                .filter(port -> port.number(HIGHEST_PORT) == 0)
+                .ifPresent(port -> port.fault("is 0: ports begin at 1"));
+    }
+
+    private List<Level> levels(Element rank) {
+        List<Element> list = rank.objects("level_list", "what the rank has in each layer");
+        if (list.size() > MOST_LAYERS) {
+            rank.field("level_list")
+                    .orElseThrow()
+                    .fault("has " + list.size() + " layers: HCCL takes " + MOST_LAYERS);
+        }
+        List<Level> levels = new ArrayList<>();
+        int before = -1;
+        for (Element at : list) {
+            Level level = level(at);
+            levels.add(level);
+            if (level.layer == Element.UNKNOWN) {
+                continue;
+            }
+            Element number = at.field("net_layer").orElseThrow();
+            if (levels.size() == 1 && level.layer > 0) {
+                number.fault("is " + level.layer + ": a rank's layers begin at 0");
+            } else if (level.layer <= before) {
+                number.fault("is " + level.layer + " after " + before + ": layers ascend");
+            }
+            before = level.layer;
+        }
+        return levels;
+    }
+
+    private Level level(Element at) {
+        int layer = small(at, "net_layer", "layer of networks, from 0", MOST_LAYERS - 1);
+        Optional<String> instance =
+                at.text("net_instance_id", "name of the network that the rank is in");
+        at.field("net_instance_id").ifPresent(id -> checkLength(id, LONGEST_NAME));
+        at.field("net_type").ifPresent(Element::text);
+        Optional<Element> list = at.required("rank_addr_list", "addresses of the rank there");
+        List<String> addresses = list.map(RankListReader::addresses).orElse(List.of());
+        if (layer != Element.UNKNOWN && instance.isPresent() && list.isPresent()) {
+            checkCount(list.get(), layer + " " + instance.get());
+        }
+        return new Level(layer, instance, addresses);
+    }
+
+    /** Ranks of one network have equally many addresses there. */
+    private void checkCount(Element list, String network) {
+        int count = list.items().size();
+        FirstList first = addressCounts.computeIfAbsent(network, key -> new FirstList(list, count));
+        if (first.count != count) {
+            list.fault(
+                    "has "
+                            + count
+                            + " addresses, but "
+                            + first.at.path()
+                            + " of the same network has "
+                            + first.count);
+        }
+    }
+
+    private static List<String> addresses(Element list) {
+        if (!list.isArray()) {
+            list.fault("is " + list.describe() + ": give an array of addresses");
+        }
+        List<Element> items = list.items();
+        if (items.size() > MOST_ADDRESSES) {
+            list.fault("has " + items.size() + " addresses: HCCL takes " + MOST_ADDRESSES);
+        }
+        List<String> addresses = new ArrayList<>();
+        Map<String, Element> ports = new HashMap<>();
+        for (Element item : items) {
+            if (item.isObject()) {
+                address(item).ifPresent(addresses::add);
+                readPorts(item, ports);
+                item.field("plane_id")
+                        .ifPresent(
+                                plane -> {
+                                    plane.text();
+                                    checkLength(plane, LONGEST_NAME);
+                                });
+            } else {
+                item.fault("is " + item.describe() + ": give an object");
+            }
+        }
+        return addresses;
+    }
+
+    private static Optional<String> address(Element at) {
+        Optional<String> type = at.text("addr_type", "EID, IPV4 or IPV6");
+        Optional<String> address = at.text("addr", "the address");
+        if (type.isEmpty() || address.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<AddressType> known = AddressType.named(type.get());
+        if (known.isEmpty()) {
+            Element field = at.field("addr_type").orElseThrow();
+            field.fault("is " + field.describe() + ": write EID, IPV4 or IPV6");
+            return Optional.empty();
+        }
+        if (!known.get().fits(address.get())) {
+            Element field = at.field("addr").orElseThrow();
+            field.fault("is " + field.describe() + ": give " + known.get());
+            return Optional.empty();
+        }
+        return address;
+    }
+
+    /** A port of a device has one address in a layer. */
+    private static void readPorts(Element at, Map<String, Element> seen) {
+        Optional<Element> list = at.required("ports", "the ports that have the address");
+        if (list.isEmpty()) {
+            return;
+        }
+        List<Element> ports = list.get().items();
+        Set<String> own = new HashSet<>();
+        if (ports.isEmpty() || ports.size() > MOST_PORTS) {
+            list.get()
+                    .fault(
+                            "is "
+                                    + list.get().describe()
+                                    + ": give an array of 1 to "
+                                    + MOST_PORTS
+                                    + " ports");
+        }
+        for (Element port : ports) {
+            Optional<String> name = port.text();
+            checkLength(port, LONGEST_PORT);
+            if (name.isPresent() && own.add(name.get())) {
+                Devices.checkUnique(seen, name.get(), port);
+            }
+        }
+    }
+
+    private static void checkLength(Element at, int most) {
+        if (at.scalar().orElse("").length() > most) {
+            at.fault("has more than " + most + " characters");
+        }
+    }
+}

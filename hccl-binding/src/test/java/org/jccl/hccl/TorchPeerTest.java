@@ -86,6 +86,8 @@ final class TorchPeerTest {
 
     private static void asRank(int rank, int port) {
         try (TcpStore store = TcpStore.connect("127.0.0.1", port, TIMEOUT)) {
+            // PyTorch's rank 0 waits for as many.
+            store.joinWorkers();
             Store world = new PrefixStore("0/", new PrefixStore("default_pg", store));
             Store second = new PrefixStore("1/", world);
             assertThat(sum(config("world", rank, new PrefixStore("npu/", world)), rank + 1))

@@ -15,7 +15,8 @@ import org.jccl.internal.checks.Given;
  *     does not name nodes
  * @param localRank rank among those of the node, from 0
  * @param device physical number of the device on its node
- * @param deviceIps addresses of the device's network; empty when the table gives none
+ * @param deviceIps addresses of the device's network; empty when the table gives none; in HCCL 2.0
+ *     those of all layers of networks, from the innermost, also EIDs
  * @param superDevice number of the device in its super pod, when the table gives it
  * @param superPod the super pod of the node, when the table gives it
  */

@@ -136,7 +136,8 @@ public final class RankTable {
     }
 
     /**
-     * The same ranks and devices in another form. What only the old form has is left out.
+     * The same ranks and devices in another form. What only the old form has is left out, as are
+     * the addresses of HCCL 2.0, which belong to layers and ports.
      *
      * @param other a {@linkplain RankTableFormat#isWritable() writable} format
      * @return a new table, or this one when it has that form already

@@ -124,32 +124,41 @@ final class ScclConnector {
         TpuQueue queue = runtime.queue(device, 0);
         if (queue instanceof ThreadQueue thread) {
             byte[][] id = new byte[1][];
-            long mark = thread.submit(() -> id[0] = createId(chips, queue));
+            long mark =
+                    thread.submit(
+                            () -> {
+                                setUpLinks(chips, queue.handle());
+                                id[0] = createId(queue.handle());
+                            });
             queue.await(mark);
             return id[0];
         }
+        // Not between begin and end: it may never come back, and others use the queue.
+        setUpLinks(chips, queue.handle());
         queue.begin();
         try {
-            return createId(chips, queue);
+            return createId(queue.handle());
         } finally {
             queue.end();
         }
     }
 
-    private byte[] createId(int[] chips, TpuQueue queue) {
+    private void setUpLinks(int[] chips, long handle) {
         if (config.parent().isEmpty()) {
-            setUpTopology(queue.handle());
+            setUpTopology(handle);
             checkRing(chips);
         }
+    }
+
+    private byte[] createId(long handle) {
         try (Memory id = new Memory(UniqueId.BYTES)) {
             id.clear();
             long address = Pointer.nativeValue(id);
             // Libraries without this function can have an older form of scclGetUniqueId too.
             if (libraries.scclFunction("scclDestoryHandle").isPresent()) {
-                ScclErrors.check(Sccl.scclGetUniqueId(queue.handle(), address), "scclGetUniqueId");
+                ScclErrors.check(Sccl.scclGetUniqueId(handle, address), "scclGetUniqueId");
             } else {
-                TpuErrors.checkDnn(
-                        Tpudnn.tpudnnGetUniqueId(queue.handle(), address), "tpudnnGetUniqueId");
+                TpuErrors.checkDnn(Tpudnn.tpudnnGetUniqueId(handle, address), "tpudnnGetUniqueId");
             }
             return id.getByteArray(0, UniqueId.BYTES);
         }

@@ -42,7 +42,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     /** Lets others in again; never fails. */
     abstract void end();
 
-    /** The handle that SCCL's calls on this queue take; between begin and end. */
+    /** The handle that SCCL's calls on this queue take. */
     abstract long handle();
 
     /** Has what was called with the handle begin, now that it is complete; before the end. */

@@ -3,11 +3,11 @@ package org.jccl.sccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.util.Arrays;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.NativeException;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 
 /**
@@ -18,8 +18,9 @@ import org.jccl.spi.DeviceRuntime;
  * between a call and its flush is recorded by that thread, when it has flushed: the watchdog asks
  * too, and must not wait for a call that may not come back.
  *
- * <p>Locks: {@link #calls} around all that is enqueued, recorded or destroyed; inside it, for no
- * native call, this object's monitor.
+ * <p>Locks: {@link #polling} while marks are asked for; inside it, never waited for there, {@link
+ * #calls} around all that is enqueued, recorded or destroyed; inside both, for no native call, this
+ * object's monitor. So a mark is seen to pass also while a call blocks.
  */
 final class StreamQueue extends TpuQueue {
 
@@ -28,9 +29,6 @@ final class StreamQueue extends TpuQueue {
 
     private static final int NOT_READY = 1;
 
-    /** For another thread's call, longer than one takes that does not block. */
-    private static final long MOST_WAIT_NANOS = 1_000_000;
-
     final long stream;
 
     private final long handle;
@@ -38,7 +36,10 @@ final class StreamQueue extends TpuQueue {
     /** Whether others enqueue on it too, unseen. */
     private final boolean shared;
 
-    private final ReentrantLock calls = new ReentrantLock();
+    /** Fair: a thread that enqueues without a pause, and waits for the device, leaves others in. */
+    private final ReentrantLock calls = new ReentrantLock(true);
+
+    private final Object polling = new Object();
 
     /** Where functions put what they create; used by who holds the calls. */
     private final Memory result = new Memory(Long.BYTES);
@@ -48,16 +49,24 @@ final class StreamQueue extends TpuQueue {
     /** Native events of the marks that have not passed, at their number modulo the length. */
     private long[] events = new long[64];
 
-    /** Number of the newest mark; guarded by the monitor, as the next and the events. */
+    /** Number of the newest mark; guarded by the monitor, as all up to the native events. */
     private long last;
 
-    /** Number of the newest mark whose event was recorded, or is now. */
+    /** Number of the newest mark whose event is recorded, or is being recorded. */
+    private long begun;
+
+    /** Number of the newest mark whose event is recorded. */
     private long recorded;
 
-    /** Written by who holds the calls. */
+    /** Events that have passed, to be destroyed by who holds the calls. */
+    private long[] dead = new long[64];
+
+    private int deadCount;
+
+    /** Written by who polls. */
     private volatile long passed;
 
-    /** Up to where the device was asked for failures; of who holds the calls. */
+    /** Up to where the device was asked for failures; of who polls. */
     private long checked;
 
     private volatile Failure failure;
@@ -114,7 +123,7 @@ final class StreamQueue extends TpuQueue {
     void end() {
         calls.unlock();
         try {
-            recordMarks();
+            settle();
         } catch (JcclException e) {
             // Not this caller's: who asks for the mark tries again, and is told.
         }
@@ -140,60 +149,95 @@ final class StreamQueue extends TpuQueue {
         long mark;
         synchronized (this) {
             // One that is not recorded yet will be behind what there is now.
-            if (last == recorded && (enqueued || shared)) {
+            if (last == begun && (enqueued || shared)) {
                 // First, so that what another thread enqueues meanwhile is not forgotten.
                 enqueued = false;
                 add();
             }
             mark = last;
         }
-        recordMarks();
+        settle();
         return mark;
     }
 
     /**
-     * Records the events of the marks that have none, unless another thread is inside, which then
-     * does so at its end. Whoever has let go of the calls comes here after that.
+     * Records the events of the marks that have none, and destroys those that have passed, unless
+     * another thread is inside, which then does so at its end. Whoever has let go of the calls
+     * comes here after that.
      */
-    private void recordMarks() {
-        while (isMarkWanted() && calls.tryLock()) {
+    private void settle() {
+        while (isUnsettled() && calls.tryLock()) {
             try {
                 recordWanted();
+                destroyDead();
             } finally {
                 calls.unlock();
             }
         }
     }
 
-    private synchronized boolean isMarkWanted() {
-        return recorded < last;
+    private synchronized boolean isUnsettled() {
+        return begun < last || deadCount > 0;
     }
 
     /** By who holds the calls. */
     private void recordWanted() {
-        while (true) {
-            long mark;
-            synchronized (this) {
-                if (recorded == last) {
-                    return;
-                }
-                // Before the event is: what is enqueued by others from now on needs another mark.
-                recorded++;
-                mark = recorded;
-            }
+        for (long mark = beginRecord(); mark > 0; mark = beginRecord()) {
             long event = 0;
             try {
                 event = record();
             } finally {
-                synchronized (this) {
-                    if (event == 0) {
-                        recorded--;
-                    } else {
-                        events[slot(mark, events.length)] = event;
-                    }
-                }
+                endRecord(mark, event);
             }
         }
+    }
+
+    /** The mark whose event is to be recorded now, or 0. */
+    private synchronized long beginRecord() {
+        if (begun == last) {
+            return 0;
+        }
+        // Before the event is: what is enqueued by others from now on needs another mark.
+        begun++;
+        return begun;
+    }
+
+    private synchronized void endRecord(long mark, long event) {
+        if (event == 0) {
+            begun--;
+        } else {
+            events[slot(mark, events.length)] = event;
+            recorded = mark;
+        }
+    }
+
+    /** By who holds the calls. */
+    private void destroyDead() {
+        for (long event = takeDead(); event != 0; event = takeDead()) {
+            try {
+                TpuErrors.checkRuntime(Tpurt.tpuEventDestroy(event, stream), "tpuEventDestroy");
+            } catch (NativeException e) {
+                CleanUp.failed("tpu:" + device, e);
+            }
+        }
+    }
+
+    private synchronized long takeDead() {
+        if (deadCount == 0) {
+            return 0;
+        }
+        deadCount--;
+        return dead[deadCount];
+    }
+
+    /** Takes note that the oldest mark has passed. */
+    private synchronized void bury(long event) {
+        if (deadCount == dead.length) {
+            dead = Arrays.copyOf(dead, 2 * deadCount);
+        }
+        dead[deadCount] = event;
+        deadCount++;
+        passed++;
     }
 
     private long record() {
@@ -231,42 +275,27 @@ final class StreamQueue extends TpuQueue {
         return true;
     }
 
-    /** While another thread is inside for long, what has passed since is not known. */
     private boolean pass(long mark) {
-        if (!beginSoon()) {
-            return passed >= mark;
-        }
-        try {
-            TpuRuntime.enter(device);
-            recordWanted();
+        TpuRuntime.enter(device);
+        settle();
+        synchronized (polling) {
             for (long event = next(); event != 0; event = next()) {
                 int code = Tpurt.tpuEventQuery(event);
                 if (code == PENDING || code == NOT_READY) {
                     break;
                 }
                 TpuErrors.checkRuntime(code, "tpuEventQuery");
-                if (isNewest(passed + 1)) {
-                    noteFailure(event);
+                if (isNewest(passed + 1) && !noteFailure(event)) {
+                    break;
                 }
-                TpuErrors.checkRuntime(Tpurt.tpuEventDestroy(event, stream), "tpuEventDestroy");
-                passed++;
+                bury(event);
             }
-            return passed >= mark;
-        } finally {
-            end();
         }
+        settle();
+        return passed >= mark;
     }
 
-    private boolean beginSoon() {
-        try {
-            return calls.tryLock() || calls.tryLock(MOST_WAIT_NANOS, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return calls.tryLock();
-        }
-    }
-
-    /** The event of the oldest mark that has not passed, or 0; by who holds the calls. */
+    /** The event of the oldest mark that has not passed, or 0; by who polls. */
     private synchronized long next() {
         return passed < recorded ? events[slot(passed + 1, events.length)] : 0;
     }
@@ -277,10 +306,24 @@ final class StreamQueue extends TpuQueue {
 
     /**
      * Asks whether operations failed on the device, which a query does not tell. Only once nothing
-     * is left to wait for: this call has no deadline.
+     * is left to wait for, and while nobody enqueues: this call has no deadline.
+     *
+     * @return false when somebody is inside, so that it has to be asked again
      */
-    private void noteFailure(long event) {
-        int code = Tpurt.tpuEventSynchronize(event);
+    private boolean noteFailure(long event) {
+        if (!calls.tryLock()) {
+            return false;
+        }
+        int code;
+        try {
+            if (!isNewest(passed + 1)) {
+                // One that is newer will be asked, and tells of all since the last answer.
+                return true;
+            }
+            code = Tpurt.tpuEventSynchronize(event);
+        } finally {
+            calls.unlock();
+        }
         if (code != 0) {
             failure =
                     new Failure(
@@ -294,6 +337,7 @@ final class StreamQueue extends TpuQueue {
                             passed + 1);
         }
         checked = passed + 1;
+        return true;
     }
 
     /** A shared stream gets a mark to be asked for, and is asked for it until it has passed. */
@@ -396,6 +440,7 @@ final class StreamQueue extends TpuQueue {
             return false;
         }
         add();
+        begun = last;
         recorded = last;
         events[slot(last, events.length)] = event;
         return true;

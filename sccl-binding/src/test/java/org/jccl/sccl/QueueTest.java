@@ -94,6 +94,30 @@ final class QueueTest {
                 });
     }
 
+    /** A thread that enqueues without a pause is inside nearly always. */
+    @Test
+    void aPlaceIsSeenToPassWhileACallLasts() throws Exception {
+        World.run(
+                1,
+                (group, device) -> {
+                    TpuRuntime.enter(device.index());
+                    StreamQueue queue = StreamQueue.create(device.index(), module());
+                    queue.begin();
+                    queue.push();
+                    queue.end();
+                    long mark = queue.mark();
+                    queue.begin();
+                    queue.push();
+                    inAnotherThread(
+                            () -> {
+                                queue.await(mark);
+                                return null;
+                            });
+                    queue.end();
+                    queue.await(queue.mark());
+                });
+    }
+
     /** The first caller's events are passed by the time that the second one's are. */
     @Test
     void eventsForTimingKeepTheOrderOfPlaces() throws Exception {

@@ -46,6 +46,26 @@ void memory(const Context&) {
     EXPECT(ACL_ERROR_RT_INVALID_HANDLE, aclrtSynchronizeStream(stream));
 }
 
+/** Page-locked memory is read and written when the stream comes to it. */
+void pageLockedCopy(const Context&) {
+    use(0);
+    aclrtStream stream = newStream();
+    float* x = onDevice(ones(1));
+    void* locked = nullptr;
+    EXPECT(ACL_ERROR_INVALID_PARAM, aclrtMallocHost(&locked, 0));
+    EXPECT(ACL_ERROR_INVALID_PARAM, aclrtFreeHost(nullptr));
+    OK(aclrtMallocHost(&locked, 64));
+    auto* host = static_cast<volatile float*>(locked);
+    *host = 7;
+    OK(mockAclBusy(200000, stream));
+    OK(aclrtMemcpyAsync(locked, 4, x, 4, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+    CHECK(*host == 7);
+    OK(aclrtSynchronizeStream(stream));
+    CHECK(*host == 1);
+    OK(aclrtFreeHost(locked));
+    EXPECT(ACL_ERROR_RT_PARAM_INVALID, aclrtFreeHost(locked));
+}
+
 void freeWithoutWaiting(const Context&) {
     use(0);
     aclrtStream stream = newStream();
@@ -359,6 +379,7 @@ int main(int count, char** args) {
     std::vector<Case> cases{
         {"device of a thread", 1, {}, deviceOfThread},
         {"memory", 1, {}, memory},
+    {"page-locked copy", 1, {}, pageLockedCopy},
         {"free without waiting", 1, {}, freeWithoutWaiting, SIGABRT},
         {"events", 1, {}, events},
         {"old event recorded twice", 1, {}, recordedTwice, SIGABRT},

@@ -16,6 +16,8 @@ cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetLastError();
 cudaError_t cudaMalloc(void**, size_t);
 cudaError_t cudaFree(void*);
+cudaError_t cudaHostAlloc(void**, size_t, unsigned);
+cudaError_t cudaFreeHost(void*);
 cudaError_t cudaMemcpy(void*, const void*, size_t, cudaMemcpyKind);
 cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaStreamCreate(cudaStream_t*);
@@ -147,6 +149,37 @@ void stagedCopy(const Context&) {
     host = 0;
     OK(cudaMemcpyAsync(&host, memory, sizeof host, cudaMemcpyDeviceToHost, stream));
     CHECK(host == 7);
+}
+
+/** Page-locked memory is left to the stream, in both directions. */
+void pageLockedCopy(const Context&) {
+    cudaStream_t stream = newStream();
+    float* memory = onDevice(1);
+    void* locked = nullptr;
+    EXPECT(cudaErrorInvalidValue, cudaHostAlloc(&locked, 64, 0x100));
+    OK(cudaHostAlloc(&locked, 64, 0));
+    auto* host = static_cast<volatile float*>(locked);
+    *host = 7;
+    keepBusy(200000, stream);
+    OK(cudaMemcpyAsync(memory, locked, sizeof(float), cudaMemcpyHostToDevice, stream));
+    *host = 8;
+    OK(cudaStreamSynchronize(stream));
+    keepBusy(200000, stream);
+    OK(cudaMemcpyAsync(locked, memory, sizeof(float), cudaMemcpyDeviceToHost, stream));
+    *host = 9;
+    OK(cudaStreamSynchronize(stream));
+    CHECK(*host == 8);
+    EXPECT(cudaErrorInvalidValue, cudaFreeHost(memory));
+    OK(cudaFreeHost(locked));
+    EXPECT(cudaErrorInvalidValue, cudaFreeHost(locked));
+    OK(cudaFreeHost(nullptr));
+}
+
+void useOfFreedHostMemory(const Context&) {
+    void* locked = nullptr;
+    OK(cudaHostAlloc(&locked, 64, 0));
+    OK(cudaFreeHost(locked));
+    *static_cast<volatile float*>(locked) = 1.0f;
 }
 
 void useAfterFree(const Context&) {
@@ -385,8 +418,10 @@ const std::vector<Case> cases{
     {"runtime arguments", 1, {}, runtimeArguments},
     {"new memory is poisoned", 1, {}, newMemoryIsPoisoned},
     {"staged copy", 1, {}, stagedCopy},
+    {"page-locked copy", 1, {}, pageLockedCopy},
     {"use after free", 1, {}, useAfterFree, SIGABRT},
     {"out of range", 1, {}, outOfRange, SIGABRT},
+    {"use of freed host memory", 1, {}, useOfFreedHostMemory, SIGSEGV},
     {"host touches device memory", 1, {}, hostTouches, SIGSEGV},
     {"host function", 1, {}, hostFunction},
     {"injected runtime error", 1, {"MOCK_RUNTIME_FAIL_AT=2:719"}, injected},

@@ -1,7 +1,10 @@
 #include "copy.h"
 
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <sys/mman.h>
 #include <vector>
 
 namespace mock {
@@ -35,7 +38,49 @@ void move(void* to, const void* from, size_t bytes) {
     std::memmove(place(to, bytes, "copy to"), place(from, bytes, "copy from"), bytes);
 }
 
+/** Page-locked host memory by its first address. */
+std::mutex lockedMutex;
+std::map<uintptr_t, size_t>& locked() {
+    static auto* blocks = new std::map<uintptr_t, size_t>;
+    return *blocks;
+}
+
 }  // namespace
+
+bool isPageLocked(const void* address, size_t bytes) {
+    auto begin = reinterpret_cast<uintptr_t>(address);
+    std::lock_guard<std::mutex> lock(lockedMutex);
+    auto block = locked().upper_bound(begin);
+    if (block == locked().begin()) return false;
+    --block;
+    return begin + bytes <= block->first + block->second;
+}
+
+Status allocateHost(void** address, size_t bytes) {
+    if (address == nullptr || bytes == 0) return Status::InvalidValue;
+    *address = nullptr;
+    Status safe = unsafeCall();
+    if (safe != Status::Ok) return safe;
+    void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return Status::OutOfMemory;
+    std::memset(block, 0xff, bytes);
+    std::lock_guard<std::mutex> lock(lockedMutex);
+    locked()[reinterpret_cast<uintptr_t>(block)] = bytes;
+    *address = block;
+    return Status::Ok;
+}
+
+Status releaseHost(void* address) {
+    Status safe = unsafeCall();
+    if (safe != Status::Ok || address == nullptr) return safe;
+    std::lock_guard<std::mutex> lock(lockedMutex);
+    auto block = locked().find(reinterpret_cast<uintptr_t>(address));
+    if (block == locked().end()) return Status::InvalidValue;
+    // The address is not given to anybody else: a stale pointer meets nothing.
+    mmap(address, block->second, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    locked().erase(block);
+    return Status::Ok;
+}
 
 char* workerView(const void* address, size_t bytes, const char* user) {
     Device* owner = deviceOf(address);
@@ -48,6 +93,8 @@ Status copy(void* to, const void* from, size_t bytes, Direction direction, Strea
     if (allowed == Status::Ok) allowed = check(to, from, bytes, direction);
     if (allowed != Status::Ok || bytes == 0) return allowed;
     bool captured = stream.capture.load() != nullptr;
+    bool pageLocked = onDevice(to) != onDevice(from) && isPageLocked(onDevice(to) ? from : to, bytes);
+    if (pageLocked && !synchronous) return submit(stream, [=] { move(to, from, bytes); });
     if (!onDevice(from) && onDevice(to) && !synchronous && !captured) {
         // The source may be reused at once: its bytes are staged before the call returns.
         auto bytesAt = static_cast<const char*>(from);

@@ -15,6 +15,12 @@ Status copyNow(void* to, const void* from, size_t bytes, Direction direction);
 /** Host memory is read or written when the stream comes to it; `position` may be null. */
 Status copyInOrder(void* to, const void* from, size_t bytes, Direction direction, Stream& stream, Position* position);
 
+/** Page-locked: `copy` leaves such memory to the stream, in both directions. */
+Status allocateHost(void** address, size_t bytes);
+/** What still copies from or to it ends the process. */
+Status releaseHost(void* address);
+bool isPageLocked(const void* address, size_t bytes);
+
 Status allocate(void** address, size_t bytes);
 /** Waits for the device first. */
 Status release(void* address);

@@ -35,6 +35,8 @@ MOCK_API aclError mockAclBusy(uint64_t microseconds, aclrtStream stream);
 
 MOCK_API aclError aclrtMalloc(void** address, size_t bytes, aclrtMemMallocPolicy policy);
 MOCK_API aclError aclrtFree(void* address);
+MOCK_API aclError aclrtMallocHost(void** address, size_t bytes);
+MOCK_API aclError aclrtFreeHost(void* address);
 MOCK_API aclError aclrtMemcpy(void* to, size_t destMax, const void* from, size_t count, aclrtMemcpyKind kind);
 MOCK_API aclError aclrtMemcpyAsync(void* to, size_t destMax, const void* from, size_t count, aclrtMemcpyKind kind,
                                    aclrtStream stream);

@@ -43,6 +43,22 @@ MOCK_API aclError aclrtFree(void* address) {
     });
 }
 
+MOCK_API aclError aclrtMallocHost(void** address, size_t bytes) {
+    return withDevice("aclrtMallocHost", [&]() -> aclError {
+        if (address == nullptr || bytes == 0) {
+            return fail(ACL_ERROR_INVALID_PARAM, "aclrtMallocHost: no place for the address, or no size");
+        }
+        return translate(allocateHost(address, bytes), "aclrtMallocHost");
+    });
+}
+
+MOCK_API aclError aclrtFreeHost(void* address) {
+    return withDevice("aclrtFreeHost", [&]() -> aclError {
+        if (address == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtFreeHost: null address");
+        return translate(releaseHost(address), "aclrtFreeHost");
+    });
+}
+
 MOCK_API aclError aclrtMemcpy(void* to, size_t destMax, const void* from, size_t count, aclrtMemcpyKind kind) {
     return withDevice("aclrtMemcpy", [&]() -> aclError {
         aclError checked = checkCopy("aclrtMemcpy", destMax, count, kind);
@@ -58,7 +74,9 @@ MOCK_API aclError aclrtMemcpyAsync(void* to, size_t destMax, const void* from, s
         if (checked != ACL_SUCCESS) return checked;
         Position position;
         Status status = copyInOrder(to, from, count, direction(kind), stream, &position);
-        if (status == Status::Ok && (deviceOf(to) == nullptr || deviceOf(from) == nullptr)) position.await();
+        bool pageable = (deviceOf(to) == nullptr && !isPageLocked(to, count)) ||
+                        (deviceOf(from) == nullptr && !isPageLocked(from, count));
+        if (status == Status::Ok && pageable) position.await();
         return translate(status, "aclrtMemcpyAsync");
     });
 }

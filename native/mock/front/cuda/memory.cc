@@ -19,6 +19,15 @@ MOCK_API cudaError_t cudaFree(void* address) {
     return guarded([&] { return release(address); });
 }
 
+MOCK_API cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned flags) {
+    constexpr unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    return guarded([&] { return (flags & ~known) != 0 ? Status::InvalidValue : allocateHost(address, bytes); });
+}
+
+MOCK_API cudaError_t cudaFreeHost(void* address) {
+    return guarded([&] { return releaseHost(address); });
+}
+
 MOCK_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     return onStream(nullptr, [&](Stream& stream) { return copy(to, from, bytes, direction(kind), stream, true); });
 }

@@ -68,6 +68,8 @@ void aclFunctions() {
     FUNCTION(aclrtEventElapsedTime);
     FUNCTION(aclrtMalloc);
     FUNCTION(aclrtFree);
+    FUNCTION(aclrtMallocHost);
+    FUNCTION(aclrtFreeHost);
     FUNCTION(aclrtMemcpy);
     FUNCTION(aclrtMemcpyAsync);
 }

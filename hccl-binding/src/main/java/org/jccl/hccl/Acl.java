@@ -75,6 +75,10 @@ final class Acl {
 
     static native int aclrtFree(long address);
 
+    static native int aclrtMallocHost(long address, long bytes);
+
+    static native int aclrtFreeHost(long address);
+
     static native int aclrtMemcpy(long to, long room, long from, long bytes, int kind);
 
     static native int aclrtMemcpyAsync(

@@ -1,5 +1,7 @@
 package org.jccl.hccl;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
 import org.jccl.spi.DeviceRuntime;
 
 /**
@@ -14,6 +16,9 @@ final class CannRuntime implements DeviceRuntime {
     private final ThreadScratch scratch = new ThreadScratch();
     private final CurrentDevice current = new CurrentDevice();
     private final Events events;
+
+    /** Sizes of page-locked host memory by address. */
+    private final ConcurrentSkipListMap<Long, Long> pageLocked = new ConcurrentSkipListMap<>();
 
     CannRuntime(HcclLibraries libraries) {
         this.libraries = libraries;
@@ -124,22 +129,50 @@ final class CannRuntime implements DeviceRuntime {
         CannErrors.check(Acl.aclrtFree(address), "aclrtFree");
     }
 
+    @Override
+    public long allocateHost(long bytes) {
+        int code = Acl.aclrtMallocHost(scratch.address(), bytes);
+        if (CannErrors.isOutOfMemory(code)) {
+            return 0;
+        }
+        CannErrors.check(code, "aclrtMallocHost");
+        long address = scratch.getLong();
+        pageLocked.put(address, bytes);
+        return address;
+    }
+
+    @Override
+    public void freeHost(long address) {
+        pageLocked.remove(address);
+        CannErrors.check(Acl.aclrtFreeHost(address), "aclrtFreeHost");
+    }
+
+    private boolean isPageLocked(long address, long bytes) {
+        Map.Entry<Long, Long> block = pageLocked.floorEntry(address);
+        return block != null && address + bytes <= block.getKey() + block.getValue();
+    }
+
     /**
      * {@inheritDoc}
      *
-     * <p>Copies from and to the host block: older CANN takes page-locked host memory only for
-     * others.
+     * <p>Copies from and to the host block, but for memory of {@link #allocateHost}: older CANN
+     * takes no other host memory in copies that do not.
      */
     @Override
     public void copy(long to, long from, long bytes, Copy direction, long stream) {
-        if (direction == Copy.DEVICE_TO_DEVICE) {
+        int kind =
+                switch (direction) {
+                    case HOST_TO_DEVICE -> Acl.HOST_TO_DEVICE;
+                    case DEVICE_TO_HOST -> Acl.DEVICE_TO_HOST;
+                    case DEVICE_TO_DEVICE -> Acl.DEVICE_TO_DEVICE;
+                };
+        if (direction == Copy.DEVICE_TO_DEVICE
+                || isPageLocked(direction == Copy.HOST_TO_DEVICE ? from : to, bytes)) {
             CannErrors.check(
-                    Acl.aclrtMemcpyAsync(to, bytes, from, bytes, Acl.DEVICE_TO_DEVICE, stream),
-                    "aclrtMemcpyAsync");
+                    Acl.aclrtMemcpyAsync(to, bytes, from, bytes, kind, stream), "aclrtMemcpyAsync");
             return;
         }
         synchronizeStream(stream);
-        int kind = direction == Copy.HOST_TO_DEVICE ? Acl.HOST_TO_DEVICE : Acl.DEVICE_TO_HOST;
         CannErrors.check(Acl.aclrtMemcpy(to, bytes, from, bytes, kind), "aclrtMemcpy");
     }
 }

@@ -58,6 +58,8 @@ final class HcclLibraries {
                     "aclrtEventElapsedTime",
                     "aclrtMalloc",
                     "aclrtFree",
+                    "aclrtMallocHost",
+                    "aclrtFreeHost",
                     "aclrtMemcpy",
                     "aclrtMemcpyAsync");
 

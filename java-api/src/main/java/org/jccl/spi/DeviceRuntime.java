@@ -147,6 +147,26 @@ public interface DeviceRuntime {
      */
     void free(long address);
 
+    /**
+     * Allocates page-locked host memory, which the device copies from and to beside the host.
+     *
+     * @param bytes size, not 0
+     * @return the address, aligned to 64 bytes; 0 where there is none to be had, and ordinary
+     *     memory must do
+     */
+    default long allocateHost(long bytes) {
+        return 0;
+    }
+
+    /**
+     * Frees page-locked host memory.
+     *
+     * @param address from {@link #allocateHost}, not 0
+     */
+    default void freeHost(long address) {
+        throw new UnsupportedOperationException("this device has no page-locked host memory");
+    }
+
     /** Direction of a copy. */
     enum Copy {
         /** From host memory to the device. */
@@ -158,7 +178,8 @@ public interface DeviceRuntime {
     }
 
     /**
-     * Enqueues a copy. Host memory must stay as it is until the copy is done.
+     * Enqueues a copy. Host memory must stay as it is until the copy is done. Where it is not
+     * page-locked, the call may wait for the copy.
      *
      * @param to target address
      * @param from source address

@@ -169,6 +169,24 @@ final class CudaRuntime implements DeviceRuntime {
         CudaErrors.check(cudart.cudaFree(scratch.get().to.at(address)), "cudaFree");
     }
 
+    /** {@inheritDoc} It serves all devices of the process. */
+    @Override
+    public long allocateHost(long bytes) {
+        Address memory = new Address();
+        int code = cudart.cudaHostAlloc(memory, bytes, cudart.cudaHostAllocPortable);
+        if (code == cudart.cudaErrorMemoryAllocation) {
+            cudart.cudaGetLastError();
+            return 0;
+        }
+        CudaErrors.check(code, "cudaHostAlloc");
+        return memory.address();
+    }
+
+    @Override
+    public void freeHost(long address) {
+        CudaErrors.check(cudart.cudaFreeHost(scratch.get().to.at(address)), "cudaFreeHost");
+    }
+
     @Override
     public void copy(long to, long from, long bytes, Copy direction, long stream) {
         Scratch mine = scratch.get();

@@ -14,7 +14,9 @@ public interface ProcessGroupBuilder {
     Duration DEFAULT_TIMEOUT = Duration.ofMinutes(10);
 
     /**
-     * The backend or backends.
+     * The backend or backends, each for one type of device. Some that work on host memory take
+     * tensors of devices too, as {@code cuda:gloo}: they are copied through host memory, and {@link
+     * Work#await()} blocks until the result is on the device.
      *
      * @param names one name, or pairs {@code device:name} with commas between; in any case
      * @return this builder

@@ -21,10 +21,10 @@ import java.util.concurrent.CompletableFuture;
 public interface Work {
 
     /**
-     * Orders what follows after this work. On host backends it blocks until the work is complete; a
-     * work that has not started yet runs on the calling thread. On device backends it makes the
-     * calling thread's current stream wait for the work, and the host goes on; only a barrier
-     * blocks the host there too.
+     * Orders what follows after this work. On backends that work on the host, with tensors of
+     * devices too, it blocks until the work is complete; a work that has not started yet runs on
+     * the calling thread. On device backends it makes the calling thread's current stream wait for
+     * the work, and the host goes on; only a barrier blocks the host there too.
      *
      * @throws JcclException when the work failed; {@link JcclException.Category#FATAL_GROUP} in
      *     most cases

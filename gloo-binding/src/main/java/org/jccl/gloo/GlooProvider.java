@@ -37,6 +37,11 @@ public final class GlooProvider implements BackendProvider {
     }
 
     @Override
+    public boolean stagesDevices() {
+        return true;
+    }
+
+    @Override
     public boolean supports(Interop interop) {
         return true;
     }

@@ -43,6 +43,18 @@ public interface BackendProvider {
     }
 
     /**
+     * Whether the engine may bring it tensors of any device that another binding drives, by copying
+     * them through host memory. The communicator is then created for the CPU and sees host memory
+     * only. Its operations must all compare what ranks call, or get stuck, as a collective is cut
+     * into several; and a send in {@link HostCommunicator.Mode#NONBLOCKING} must not wait.
+     *
+     * @return by default false; true only where communicators are {@link HostCommunicator}s
+     */
+    default boolean stagesDevices() {
+        return false;
+    }
+
+    /**
      * Loads the vendor library at the first call and remembers the outcome.
      *
      * @return version and path, or what was tried and why it failed; never throws

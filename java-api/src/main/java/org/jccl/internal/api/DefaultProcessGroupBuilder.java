@@ -176,6 +176,17 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             + " can not share a group with ranks of "
                             + interop);
         }
+        if (interop != Interop.NONE && backend.isStaged()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "backend "
+                            + backend.provider().name()
+                            + " takes tensors on "
+                            + backend.device().type()
+                            + " through host memory, in pieces that ranks of "
+                            + interop
+                            + " do not know; leave that device type out");
+        }
     }
 
     /** The other ranks, and the part of the store that belongs to this world alone. */

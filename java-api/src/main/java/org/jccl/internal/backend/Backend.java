@@ -19,8 +19,18 @@ public record Backend(BackendProvider provider, Device device, Optional<BackendO
         return provider.foreignDeviceTypes().contains(device.type());
     }
 
+    /** Whether the library takes host memory only, and tensors are copied through it. */
+    public boolean isStaged() {
+        return !provider.deviceTypes().contains(device.type()) && !isForeign();
+    }
+
+    /** Whether the library works on the host, although the tensors are not there. */
+    public boolean worksOnHost() {
+        return device.isCpu() || isForeign() || isStaged();
+    }
+
     /** Where its keys are; a library may stand behind two types of devices. */
     public String storeName() {
-        return isForeign() ? provider.name() + "-" + device.type() : provider.name();
+        return isForeign() || isStaged() ? provider.name() + "-" + device.type() : provider.name();
     }
 }

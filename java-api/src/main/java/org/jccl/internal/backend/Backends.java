@@ -47,12 +47,12 @@ public final class Backends {
         List<Backend> chosen = new ArrayList<>();
         if (names.isEmpty()) {
             BackendProvider best = best(present, device);
-            addFor(chosen, best, device, Optional.empty(), options);
+            addFor(present, chosen, best, device, Optional.empty(), options);
         } else if (!names.get().contains(":")) {
             if (names.get().isBlank() || names.get().contains(",")) {
                 throw malformed(names.get());
             }
-            addFor(chosen, named(present, names.get()), device, Optional.empty(), options);
+            addFor(present, chosen, named(present, names.get()), device, Optional.empty(), options);
         } else {
             for (String pair : names.get().split(",")) {
                 String[] parts = pair.trim().split(":");
@@ -66,7 +66,7 @@ public final class Backends {
                             "device type " + type + " is given twice in '" + names.get() + "'");
                 }
                 BackendProvider provider = named(present, parts[1]);
-                addFor(chosen, provider, device, Optional.of(type), options);
+                addFor(present, chosen, provider, device, Optional.of(type), options);
             }
         }
         device.ifPresent(given -> requireTaken(given, chosen));
@@ -99,6 +99,7 @@ public final class Backends {
     }
 
     private static void addFor(
+            List<BackendProvider> present,
             List<Backend> chosen,
             BackendProvider provider,
             Optional<Device> device,
@@ -108,17 +109,21 @@ public final class Backends {
                 wantedType.orElseGet(
                         () ->
                                 device.map(Device::type)
-                                        .filter(takes(provider)::contains)
+                                        .filter(takes(present, provider)::contains)
                                         .orElse(provider.deviceTypes().iterator().next()));
-        if (!takes(provider).contains(type)) {
+        if (!takes(present, provider).contains(type)) {
             throw new UsageException(
                     FailureContext.NONE,
                     "backend "
                             + provider.name()
                             + " takes tensors on "
-                            + takes(provider)
+                            + takes(present, provider)
                             + ", not on "
-                            + type);
+                            + type
+                            + (provider.stagesDevices()
+                                    ? "; other devices need the binding that drives them on the"
+                                            + " class path"
+                                    : ""));
         }
         provider.requireAvailable();
         Device place =
@@ -127,9 +132,12 @@ public final class Backends {
     }
 
     /** Types of devices whose tensors it takes, in the order of the alphabet. */
-    private static Set<String> takes(BackendProvider provider) {
+    private static Set<String> takes(List<BackendProvider> present, BackendProvider provider) {
         Set<String> types = new TreeSet<>(provider.deviceTypes());
         types.addAll(provider.foreignDeviceTypes());
+        if (provider.stagesDevices()) {
+            present.forEach(other -> types.addAll(other.deviceTypes()));
+        }
         return types;
     }
 

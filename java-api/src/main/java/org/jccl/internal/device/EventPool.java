@@ -7,29 +7,29 @@ import org.jccl.spi.DeviceRuntime;
  * Native events of one device, reused: creating one costs more than recording it, and destroying
  * one can hang when the device does.
  */
-final class EventPool {
+public final class EventPool {
 
     private final DeviceRuntime runtime;
     private long[] free = new long[16];
     private int count;
 
-    EventPool(DeviceRuntime runtime) {
+    public EventPool(DeviceRuntime runtime) {
         this.runtime = runtime;
     }
 
     /** The device must be current. */
-    synchronized long take() {
+    public synchronized long take() {
         return count > 0 ? free[--count] : runtime.createEvent(false);
     }
 
-    synchronized void giveBack(long event) {
+    public synchronized void giveBack(long event) {
         if (count == free.length) {
             free = Arrays.copyOf(free, 2 * count);
         }
         free[count++] = event;
     }
 
-    synchronized void destroyAll() {
+    public synchronized void destroyAll() {
         while (count > 0) {
             runtime.destroyEvent(free[--count]);
         }

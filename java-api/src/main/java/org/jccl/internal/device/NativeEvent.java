@@ -78,6 +78,17 @@ public final class NativeEvent implements Event {
         recorded = true;
     }
 
+    /**
+     * Refuses to go on from what a failed group has left.
+     *
+     * @throws org.jccl.JcclException the failure of a group that the event was ordered after
+     */
+    public void requireWell() {
+        if (recorded) {
+            StreamOrders.requireWell(dependencies);
+        }
+    }
+
     @Override
     public boolean query() {
         requireOpen();

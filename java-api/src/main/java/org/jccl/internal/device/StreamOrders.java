@@ -200,6 +200,17 @@ public final class StreamOrders {
         return true;
     }
 
+    /**
+     * Looks at an event without waiting for it.
+     *
+     * @param event what it waits for
+     * @throws JcclException the failure, if there is one already, of a group that it was ordered
+     *     after
+     */
+    static void requireWell(Dependencies event) {
+        throwFailure(event);
+    }
+
     private static void throwFailure(Dependencies event) {
         synchronized (event) {
             JcclException failure = event.tellFailure(true);

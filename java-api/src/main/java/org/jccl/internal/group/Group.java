@@ -35,6 +35,7 @@ import org.jccl.internal.host.DevicePlace;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.TensorPlace;
 import org.jccl.internal.operation.FlightRecorder;
+import org.jccl.internal.staged.StagedPlace;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
@@ -200,7 +201,7 @@ public final class Group {
             long deadline) {
         try {
             for (Backend backend : backends) {
-                if (backend.isForeign()) {
+                if (backend.isForeign() || backend.isStaged()) {
                     DeviceRuntimes.of(backend.device()); // the library may ask which one is current
                 }
                 Optional<Store> backendStore =
@@ -220,7 +221,7 @@ public final class Group {
                                                 meeting,
                                                 timeout,
                                                 left(deadline),
-                                                backend.device(),
+                                                backend.isStaged() ? Device.CPU : backend.device(),
                                                 torch.map(TorchKeys::interop).orElse(Interop.NONE),
                                                 backend.options(),
                                                 parentCommunicator,
@@ -335,7 +336,7 @@ public final class Group {
                         worldRanks.get(context.rank()),
                         backend.provider().name(),
                         worldRanks.toString(),
-                        backend.device().isCpu() || backend.isForeign()
+                        backend.worksOnHost()
                                 ? FlightRecorder.State.STARTED
                                 : FlightRecorder.State.SCHEDULED,
                         timeout.toMillis()));
@@ -354,9 +355,7 @@ public final class Group {
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
         if (communicator instanceof HostCommunicator host) {
-            TensorPlace place =
-                    backend.device().isCpu() ? TensorPlace.HOST : new DevicePlace(backend.device());
-            return new HostEngine(host, context, timeout, detector, place);
+            return new HostEngine(host, context, timeout, detector, place(backend));
         }
         return new StreamEngine(
                 (StreamCommunicator) communicator,
@@ -366,6 +365,15 @@ public final class Group {
                 DeviceRuntimes.of(backend.device()),
                 backend.device(),
                 backend.options().map(BackendOptions::highPriorityStream).orElse(false));
+    }
+
+    private TensorPlace place(Backend backend) {
+        if (backend.device().isCpu()) {
+            return TensorPlace.HOST;
+        }
+        return backend.isStaged()
+                ? new StagedPlace(backend.device(), context, size)
+                : new DevicePlace(backend.device());
     }
 
     /**

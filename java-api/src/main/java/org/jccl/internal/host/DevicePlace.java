@@ -5,9 +5,12 @@ import org.jccl.FailureContext;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.memory.DeviceMemory;
 import org.jccl.internal.memory.ScratchMemory;
+import org.jccl.internal.operation.Operation;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.HostCommunicator;
 
 /**
  * The memory of a device, for a library that takes it but works on the host and knows no streams.
@@ -30,7 +33,7 @@ public final class DevicePlace implements TensorPlace {
     }
 
     @Override
-    public void awaitCaller() {
+    public void orderAfterCaller(Operation operation) {
         Stream caller = Stream.current(device);
         if (caller.isCapturing()) {
             throw new UsageException(
@@ -47,7 +50,11 @@ public final class DevicePlace implements TensorPlace {
     }
 
     @Override
-    public ScratchMemory scratch() {
+    public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
+        return new PartsCarrier(communicator, scratch());
+    }
+
+    ScratchMemory scratch() {
         return new Scratch();
     }
 

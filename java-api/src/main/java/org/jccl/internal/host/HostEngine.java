@@ -14,7 +14,6 @@ import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
-import org.jccl.internal.operation.Staging;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
@@ -36,7 +35,7 @@ public final class HostEngine extends Engine {
     private final HostCommunicator communicator;
     private final boolean startsCollectives;
     private final TensorPlace place;
-    private final Staging staging;
+    private final Carrier carrier;
 
     /** The right to call collectives, of one thread at a time. */
     private final ReentrantLock turn = new ReentrantLock();
@@ -71,7 +70,7 @@ public final class HostEngine extends Engine {
         this.communicator = communicator;
         this.startsCollectives = communicator.capabilities().nonBlockingCollectives();
         this.place = place;
-        this.staging = new Staging(place.scratch());
+        this.carrier = place.carrier(communicator, failure);
     }
 
     @Override
@@ -82,8 +81,9 @@ public final class HostEngine extends Engine {
     @Override
     public Work submit(Operation operation) {
         requireKnown(operation);
+        requireUsable(operation);
         HostWork work = (HostWork) operation;
-        place.awaitCaller(work, context);
+        place.orderAfterCaller(work, context);
         if (work.kind.isCollective()) {
             enqueue(work);
         } else {
@@ -94,7 +94,7 @@ public final class HostEngine extends Engine {
 
     @Override
     public boolean flattensLists() {
-        return true;
+        return place.flattensLists();
     }
 
     @Override
@@ -153,7 +153,7 @@ public final class HostEngine extends Engine {
                 if (head == null) {
                     return;
                 }
-                if (staging.needs(head) || started.isFull()) {
+                if (carrier.carries(head) || started.isFull()) {
                     break;
                 }
                 queue.remove();
@@ -165,6 +165,7 @@ public final class HostEngine extends Engine {
 
     /** The worker's life: wait for works, take the turn, run them. */
     private void work() {
+        prepareOwnThread();
         while (true) {
             synchronized (running) {
                 while (queue.isEmpty()) {
@@ -180,6 +181,14 @@ public final class HostEngine extends Engine {
                 }
             }
             drain();
+        }
+    }
+
+    private void prepareOwnThread() {
+        try {
+            place.prepareOwnThread();
+        } catch (JcclException e) {
+            fail(e.at(context));
         }
     }
 
@@ -219,9 +228,8 @@ public final class HostEngine extends Engine {
         JcclException cause = null;
         try {
             place.enter();
-            boolean staged = staging.needs(work);
-            if (staged) {
-                callStaged(work);
+            if (carrier.carries(work)) {
+                carrier.run(work);
             } else {
                 Mode mode = startsCollectives ? Mode.NONBLOCKING : Mode.BLOCKING;
                 long request = work.call(communicator, mode);
@@ -237,12 +245,6 @@ public final class HostEngine extends Engine {
         finish(work, -1, cause);
     }
 
-    private void callStaged(Operation operation) {
-        staging.before(operation);
-        operation.call(communicator, Mode.BLOCKING);
-        staging.after(operation);
-    }
-
     private void startMessage(HostWork work) {
         synchronized (running) {
             // At once: in between, closing would see nothing that runs, and free the communicator.
@@ -251,7 +253,10 @@ public final class HostEngine extends Engine {
         }
         try {
             place.enter();
-            long request = work.call(communicator, Mode.NONBLOCKING);
+            long request =
+                    carrier.carries(work)
+                            ? carrier.start(work)
+                            : work.call(communicator, Mode.NONBLOCKING);
             if (request != HostCommunicator.COMPLETE) {
                 work.started(request);
                 return;
@@ -318,7 +323,10 @@ public final class HostEngine extends Engine {
         int source = -1;
         JcclException cause = null;
         try {
-            source = communicator.await(work.request());
+            source =
+                    carrier.carries(work)
+                            ? carrier.await(work.request())
+                            : communicator.await(work.request());
             if (work.kind == OperationKind.BARRIER) {
                 startedBefore(work).forEach(this::await);
             }
@@ -369,7 +377,11 @@ public final class HostEngine extends Engine {
     }
 
     private boolean isReady(HostWork work) {
-        return communicator.test(work.request())
+        boolean ended =
+                carrier.carries(work)
+                        ? carrier.test(work.request())
+                        : communicator.test(work.request());
+        return ended
                 && (work.kind != OperationKind.BARRIER
                         || startedBefore(work).stream().allMatch(HostWork::isCompleted));
     }
@@ -380,7 +392,8 @@ public final class HostEngine extends Engine {
             return runElsewhere(operation);
         }
         requireKnown(operation);
-        place.awaitCaller(operation, context);
+        requireUsable(operation);
+        place.orderAfterCaller(operation, context);
         boolean collective = operation.kind.isCollective();
         if (collective) {
             beginCollective(operation);
@@ -389,8 +402,11 @@ public final class HostEngine extends Engine {
         }
         try {
             place.enter();
-            if (staging.needs(operation)) {
-                callStaged(operation);
+            if (carrier.carries(operation)) {
+                if (!collective) {
+                    return carrier.await(carrier.start(operation));
+                }
+                carrier.run(operation);
             } else if (operation.kind == OperationKind.RECV) {
                 long request = operation.call(communicator, Mode.NONBLOCKING);
                 return request == HostCommunicator.COMPLETE
@@ -458,6 +474,11 @@ public final class HostEngine extends Engine {
     }
 
     @Override
+    public void prepareWatching() {
+        prepareOwnThread();
+    }
+
+    @Override
     public void completeUnawaited() {
         if (!place.tryEnter(e -> fail(e.at(context)))) {
             return;
@@ -496,7 +517,7 @@ public final class HostEngine extends Engine {
     private void free() {
         try {
             if (!communicator.abandonsOperations()) {
-                staging.close();
+                carrier.close();
             }
         } finally {
             freeCommunicator();

@@ -3,9 +3,10 @@ package org.jccl.internal.host;
 import java.util.function.Consumer;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.memory.HostMemory;
-import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.internal.operation.Operation;
+import org.jccl.spi.HostCommunicator;
 
 /** Where a library that works on the host finds the tensors of its group. */
 public interface TensorPlace {
@@ -14,32 +15,49 @@ public interface TensorPlace {
     TensorPlace HOST =
             new TensorPlace() {
                 @Override
-                public void awaitCaller() {}
+                public void orderAfterCaller(Operation operation) {}
 
                 @Override
                 public void enter() {}
 
                 @Override
-                public ScratchMemory scratch() {
-                    return HostMemory.get().scratch();
+                public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
+                    return new PartsCarrier(communicator, HostMemory.get().scratch());
                 }
             };
 
-    /** Blocks until what the calling thread has enqueued before is done. */
-    void awaitCaller();
+    /**
+     * Has an operation come after what the calling thread has enqueued, by waiting for it or by
+     * noting what whoever runs the operation is to wait for.
+     */
+    void orderAfterCaller(Operation operation);
 
     /** Prepares the calling thread for calls into the library. */
     void enter();
 
-    /** Memory to stage parts in; whoever calls it need not have entered. */
-    ScratchMemory scratch();
+    /** Prepares a thread that is not the program's, before it enters for the first time. */
+    default void prepareOwnThread() {}
+
+    /** Whether several tensors are better copied together than each taken where it is. */
+    default boolean flattensLists() {
+        return true;
+    }
 
     /**
-     * The same for an operation that is about to be issued; a failure leaves the group as it was.
+     * Made once, for the engine that owns this place.
+     *
+     * @param communicator the engine's
+     * @param failure the engine's; once it is set, nobody waits any longer
      */
-    default void awaitCaller(Operation operation, FailureContext group) {
+    Carrier carrier(HostCommunicator communicator, GroupFailure failure);
+
+    /**
+     * As {@link #orderAfterCaller(Operation)}, for an operation that is about to be issued; a
+     * failure leaves the group as it was.
+     */
+    default void orderAfterCaller(Operation operation, FailureContext group) {
         try {
-            awaitCaller();
+            orderAfterCaller(operation);
         } catch (JcclException e) {
             operation.releaseMemory();
             throw e.at(operation.context(group));

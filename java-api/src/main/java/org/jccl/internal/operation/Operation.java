@@ -3,6 +3,7 @@ package org.jccl.internal.operation;
 import java.util.Arrays;
 import java.util.function.Consumer;
 import org.jccl.DataType;
+import org.jccl.Event;
 import org.jccl.FailureContext;
 import org.jccl.ReduceOp;
 import org.jccl.internal.memory.Memory;
@@ -54,6 +55,9 @@ public class Operation {
     /** Addresses of scattered output parts to be staged, or null. */
     public long[] outputParts;
 
+    /** Recorded on the caller's stream when it was issued, or null where nobody waits for it. */
+    public Event mark;
+
     private Memory first;
     private Memory second;
     private Memory[] more;
@@ -91,6 +95,7 @@ public class Operation {
         outputCounts = null;
         inputParts = null;
         outputParts = null;
+        mark = null;
         sequence = -1;
         entry = null;
         awaited = false;
@@ -122,6 +127,7 @@ public class Operation {
         other.output = output;
         other.inputParts = inputParts;
         other.outputParts = outputParts;
+        other.mark = mark;
         other.first = first;
         other.second = second;
         other.more = more;

@@ -73,6 +73,7 @@ class DevicePlaceTest {
                                 (proxy, method, arguments) ->
                                         switch (method.getName()) {
                                             case "name" -> "test";
+                                            case "deviceTypes" -> Set.of(DEVICE.type());
                                             case "foreignDeviceTypes" -> Set.of();
                                             case "create" -> library.communicator();
                                             default -> null;

@@ -17,10 +17,12 @@ import org.jccl.NativeException;
 import org.jccl.ReduceOp;
 import org.jccl.Work;
 import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.internal.memory.Memory;
 import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.internal.operation.Operation;
+import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -39,7 +41,7 @@ class TensorPlaceTest {
     private final TensorPlace place =
             new TensorPlace() {
                 @Override
-                public void awaitCaller() {
+                public void orderAfterCaller(Operation operation) {
                     callsAtArrival = library.calls();
                     waited = Thread.currentThread();
                     if (streamFailure != null) {
@@ -56,7 +58,11 @@ class TensorPlaceTest {
                 }
 
                 @Override
-                public ScratchMemory scratch() {
+                public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
+                    return new PartsCarrier(communicator, scratch());
+                }
+
+                private ScratchMemory scratch() {
                     ScratchMemory host = HostMemory.get().scratch();
                     return new ScratchMemory() {
                         @Override

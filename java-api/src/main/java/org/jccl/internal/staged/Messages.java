@@ -1,0 +1,188 @@
+package org.jccl.internal.staged;
+
+import java.util.ArrayDeque;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jccl.FailureContext;
+import org.jccl.internal.device.EventPool;
+import org.jccl.internal.operation.Operation;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.DeviceRuntime.Copy;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.OperationKind;
+
+/**
+ * The messages of a group that are on their way. They go in one piece each: of what comes from any
+ * rank, two receives could not tell whose pieces they get.
+ */
+final class Messages {
+
+    final HostCommunicator communicator;
+    final StagedPlace place;
+    private final DeviceRuntime runtime;
+    private final Patience patience;
+    private final PinnedMemory memory;
+    private final EventPool events;
+
+    /** Used by the thread of the sends only. */
+    private final CopyStream down;
+
+    /** Guarded by itself: whoever asks for a receive has it go up. */
+    private final CopyStream up;
+
+    private final Map<Long, Message> underway = new ConcurrentHashMap<>();
+    private final AtomicLong requests = new AtomicLong(HostCommunicator.COMPLETE);
+
+    /** Behind the copies of messages, while there are such. */
+    private final Map<Message, Long> copies = new ConcurrentHashMap<>();
+
+    // Guarded by the queue.
+    private final ArrayDeque<Send> queue = new ArrayDeque<>();
+    private boolean hasThread;
+    private boolean closed;
+
+    Messages(
+            StagedPlace place,
+            HostCommunicator communicator,
+            PinnedMemory memory,
+            EventPool events,
+            Patience patience) {
+        this.place = place;
+        this.communicator = communicator;
+        this.memory = memory;
+        this.events = events;
+        this.patience = patience;
+        this.runtime = place.runtime();
+        this.down = new CopyStream(runtime, Copy.DEVICE_TO_HOST);
+        this.up = new CopyStream(runtime, Copy.HOST_TO_DEVICE);
+    }
+
+    /** Starts one; the device must be current. */
+    long start(Operation operation) {
+        long request = requests.incrementAndGet();
+        if (operation.kind == OperationKind.RECV) {
+            underway.put(request, new Receive(this, operation));
+            return request;
+        }
+        Send send = new Send(this, operation);
+        underway.put(request, send);
+        synchronized (queue) {
+            queue.add(send);
+            if (!hasThread) {
+                hasThread = true;
+                FailureContext group = place.group();
+                Thread sender =
+                        new Thread(
+                                this::handOver, "jccl-send-" + group.group() + "-" + group.rank());
+                sender.setDaemon(true);
+                sender.start();
+            }
+            queue.notifyAll();
+        }
+        return request;
+    }
+
+    boolean test(long request) {
+        return underway.get(request).test();
+    }
+
+    int await(long request) {
+        return underway.remove(request).await();
+    }
+
+    /** The life of the thread of the sends: one after the other, in the order of the calls. */
+    private void handOver() {
+        CleanUp.run("thread of sends", place::prepareOwnThread);
+        while (true) {
+            Send send;
+            synchronized (queue) {
+                while (queue.isEmpty()) {
+                    if (closed) {
+                        return;
+                    }
+                    try {
+                        queue.wait();
+                    } catch (InterruptedException e) {
+                        // Nobody has a reason to interrupt this thread; closing ends it.
+                        continue;
+                    }
+                }
+                send = queue.remove();
+            }
+            send.handOver();
+        }
+    }
+
+    PinnedMemory.Piece roomFor(Operation operation) {
+        return memory.take(Math.max(1, operation.count * operation.type.size()));
+    }
+
+    void awaitCaller(Operation operation) {
+        place.awaitCaller(operation, patience);
+    }
+
+    void copyDown(Message message) {
+        copy(down, Parts.read(message.operation, place.group().rank(), place.size()), message);
+    }
+
+    void copyUp(Message message) {
+        synchronized (up) {
+            copy(up, Parts.written(message.operation, place.group().rank(), place.size()), message);
+        }
+    }
+
+    private void copy(CopyStream stream, Parts parts, Message message) {
+        Operation operation = message.operation;
+        long event = events.take();
+        copies.put(message, event);
+        stream.copy(
+                parts, 0, operation.count, message.memory.address(), operation.type.size(), event);
+    }
+
+    /** Whether what a message has copied last is where it belongs. */
+    boolean copiesAreDone(Message message) {
+        Long event = copies.get(message);
+        if (event != null) {
+            if (!CopyStream.isDone(runtime, event)) {
+                return false;
+            }
+            copies.remove(message);
+            events.giveBack(event);
+        }
+        return true;
+    }
+
+    void awaitCopies(Message message) {
+        patience.awaitCopies(() -> copiesAreDone(message));
+    }
+
+    /** Takes the host memory of a message back that is where it belongs. */
+    void giveBack(Message message) {
+        memory.giveBack(message.memory);
+    }
+
+    /** The same for one that failed, unless a copy or the library still uses it. */
+    void giveBackAfterFailure(Message message) {
+        try {
+            awaitCopies(message);
+        } catch (RuntimeException e) {
+            CleanUp.failed("copies of " + message.operation.describe(), e);
+            message.operation.keepMemory();
+            return;
+        }
+        if (!communicator.abandonsOperations()) {
+            memory.giveBack(message.memory);
+        }
+    }
+
+    void close() {
+        synchronized (queue) {
+            closed = true;
+            queue.notifyAll();
+        }
+        down.close();
+        up.close();
+    }
+}

@@ -1,0 +1,109 @@
+package org.jccl.internal.staged;
+
+import org.jccl.internal.operation.Operation;
+
+/**
+ * What one side of an operation has in the device's memory: parts of one size or of several, beside
+ * each other or apart.
+ *
+ * @param base address of the first part, unless they lie apart
+ * @param apart address of each part, or null
+ * @param number how many parts
+ * @param count elements of each part, unless they differ
+ * @param counts elements of each part, or null
+ */
+record Parts(long base, long[] apart, int number, long count, long[] counts) {
+
+    /** Nothing is read, or nothing is written. */
+    static final Parts NONE = new Parts(0, null, 0, 0, null);
+
+    private static Parts one(long address, long count) {
+        return new Parts(address, null, 1, count, null);
+    }
+
+    /** What a rank reads. */
+    static Parts read(Operation operation, int rank, int size) {
+        return switch (operation.kind) {
+            case BROADCAST ->
+                    operation.peer == rank ? one(operation.output, operation.count) : NONE;
+            case ALL_REDUCE, REDUCE, ALL_GATHER, GATHER, SEND ->
+                    one(operation.input, operation.count);
+            case ALL_GATHER_V -> one(operation.input, operation.outputCounts[rank]);
+            case SCATTER -> operation.peer == rank ? inputs(operation, size) : NONE;
+            case REDUCE_SCATTER, REDUCE_SCATTER_V, ALL_TO_ALL, ALL_TO_ALL_V ->
+                    inputs(operation, size);
+            case RECV, BARRIER -> NONE;
+        };
+    }
+
+    /** What a rank writes. */
+    static Parts written(Operation operation, int rank, int size) {
+        return switch (operation.kind) {
+            case BROADCAST ->
+                    operation.peer == rank ? NONE : one(operation.output, operation.count);
+            case REDUCE -> operation.peer == rank ? one(operation.output, operation.count) : NONE;
+            case ALL_REDUCE, SCATTER, REDUCE_SCATTER, RECV ->
+                    one(operation.output, operation.count);
+            case REDUCE_SCATTER_V -> one(operation.output, operation.inputCounts[rank]);
+            case GATHER -> operation.peer == rank ? outputs(operation, size) : NONE;
+            case ALL_GATHER, ALL_GATHER_V, ALL_TO_ALL, ALL_TO_ALL_V -> outputs(operation, size);
+            case SEND, BARRIER -> NONE;
+        };
+    }
+
+    private static Parts inputs(Operation operation, int size) {
+        return new Parts(
+                operation.input,
+                operation.inputParts,
+                size,
+                operation.count,
+                operation.inputCounts);
+    }
+
+    private static Parts outputs(Operation operation, int size) {
+        return new Parts(
+                operation.output,
+                operation.outputParts,
+                size,
+                operation.count,
+                operation.outputCounts);
+    }
+
+    long count(int part) {
+        return counts == null ? count : counts[part];
+    }
+
+    /** Elements of one part that are inside a window. */
+    static long within(long count, long from, long length) {
+        return Math.max(0, Math.min(count - from, length));
+    }
+
+    /** The same of all parts together. */
+    long within(long from, long length) {
+        long all = 0;
+        for (int part = 0; part < number; part++) {
+            all += within(count(part), from, length);
+        }
+        return all;
+    }
+
+    /** Copies elements between the device and the host. */
+    interface Copier {
+        void copy(long onDevice, long onHost, long bytes);
+    }
+
+    /** Copies what is inside a window, which on the host is one part after the other. */
+    void copy(long from, long length, long host, int elementSize, Copier copier) {
+        long next = host;
+        long beside = base;
+        for (int part = 0; part < number; part++) {
+            long begin = apart == null ? beside : apart[part];
+            long bytes = within(count(part), from, length) * elementSize;
+            if (bytes > 0) {
+                copier.copy(begin + from * elementSize, next, bytes);
+            }
+            next += bytes;
+            beside += count(part) * elementSize;
+        }
+    }
+}

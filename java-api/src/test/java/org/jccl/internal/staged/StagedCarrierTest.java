@@ -1,0 +1,185 @@
+package org.jccl.internal.staged;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.NativeException;
+import org.jccl.ReduceOp;
+import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.host.HostEngine;
+import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.internal.host.TensorPlace;
+import org.jccl.internal.memory.Memory;
+import org.jccl.internal.operation.Operation;
+import org.jccl.spi.Capabilities;
+import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.OperationKind;
+import org.junit.jupiter.api.Test;
+
+/**
+ * In which order copies and calls come, and what becomes of memory that something may still use.
+ */
+class StagedCarrierTest {
+
+    private static final FailureContext GROUP = FailureContext.ofGroup("g", 0);
+
+    /** Of uint8. */
+    private static final long WINDOW = Windows.BYTES;
+
+    /** What the device and the library were told, in this order. */
+    private final List<String> told = new ArrayList<>();
+
+    /** Whether copies end. */
+    private boolean copies = true;
+
+    private RuntimeException copyFailure;
+    private RuntimeException refusal;
+
+    private final DeviceRuntime runtime =
+            (DeviceRuntime)
+                    Proxy.newProxyInstance(
+                            DeviceRuntime.class.getClassLoader(),
+                            new Class<?>[] {DeviceRuntime.class},
+                            (proxy, method, arguments) ->
+                                    switch (method.getName()) {
+                                        case "createStream", "createEvent" -> 7L;
+                                        case "allocateHost" -> 0L;
+                                        case "queryEvent" -> copies;
+                                        case "synchronizeEvent" -> {
+                                            if (copyFailure != null) {
+                                                throw copyFailure;
+                                            }
+                                            yield null;
+                                        }
+                                        case "deviceCount" -> 1;
+                                        case "copy" -> {
+                                            told.add(
+                                                    arguments[3]
+                                                                    == DeviceRuntime.Copy
+                                                                            .DEVICE_TO_HOST
+                                                            ? "down"
+                                                            : "up");
+                                            yield null;
+                                        }
+                                        default -> null;
+                                    });
+
+    private final HostCommunicator library =
+            (HostCommunicator)
+                    Proxy.newProxyInstance(
+                            HostCommunicator.class.getClassLoader(),
+                            new Class<?>[] {HostCommunicator.class},
+                            (proxy, method, arguments) ->
+                                    switch (method.getName()) {
+                                        case "capabilities" -> Capabilities.ALL;
+                                        case "abandonsOperations" -> false;
+                                        case "allReduce", "barrier" -> {
+                                            told.add(method.getName());
+                                            if (refusal != null) {
+                                                throw refusal;
+                                            }
+                                            yield HostCommunicator.COMPLETE;
+                                        }
+                                        default -> null;
+                                    });
+
+    private final HostEngine engine =
+            new HostEngine(
+                    new ScriptedCommunicator().communicator(),
+                    GROUP,
+                    Duration.ofSeconds(60),
+                    new DesyncDetector(Optional.empty(), 0, 2),
+                    TensorPlace.HOST);
+
+    private final StagedCarrier carrier =
+            new StagedCarrier(
+                    new StagedPlace(new Device("staged", 0), runtime, GROUP, 2),
+                    library,
+                    engine.failure,
+                    TimeUnit.MILLISECONDS.toNanos(50));
+
+    private static Operation sum(long count, Memory memory) {
+        Operation operation = new Operation();
+        operation.clear();
+        operation.kind = OperationKind.ALL_REDUCE;
+        operation.type = DataType.UINT8;
+        operation.op = ReduceOp.SUM;
+        operation.count = count;
+        operation.input = 1L << 40;
+        operation.output = 1L << 40;
+        assertThat(operation.hold(memory)).isTrue();
+        return operation;
+    }
+
+    @Test
+    void theNextWindowComesDownBeforeTheLibraryIsCalled() {
+        carrier.run(sum(4 * WINDOW, Memory.borrowed(null)));
+        assertThat(told)
+                .containsExactly(
+                        "down",
+                        "down",
+                        "allReduce",
+                        "up",
+                        "down",
+                        "allReduce",
+                        "up",
+                        "down",
+                        "allReduce",
+                        "up",
+                        "allReduce",
+                        "up",
+                        "barrier");
+    }
+
+    @Test
+    void whatIsSmallIsOneCall() {
+        carrier.run(sum(WINDOW - 1, Memory.borrowed(null)));
+        assertThat(told).containsExactly("down", "allReduce", "up");
+    }
+
+    @Test
+    void whatFailedGoesNowhere() {
+        refusal = new NativeException(FailureContext.NONE, "library", 5, "no");
+        assertThatThrownBy(() -> carrier.run(sum(3 * WINDOW, Memory.borrowed(null))))
+                .isSameAs(refusal);
+        assertThat(told).containsExactly("down", "down", "allReduce");
+        refusal = null;
+        carrier.run(sum(1, Memory.borrowed(null)));
+    }
+
+    /** A device that is asked only says that the copy is over. */
+    @Test
+    void aCopyThatFailedIsNotSent() {
+        copyFailure = new NativeException(FailureContext.NONE, "device", 7, "copy failed");
+        assertThatThrownBy(() -> carrier.run(sum(10, Memory.borrowed(null)))).isSameAs(copyFailure);
+        assertThat(told).containsExactly("down");
+    }
+
+    @Test
+    void memoryStaysWhereACopyDoesNotEnd() {
+        copies = false;
+        engine.fail(new GroupAbortedException(FailureContext.NONE, "test"));
+        AtomicBoolean freed = new AtomicBoolean();
+        Memory memory = Memory.owned(() -> freed.set(true), "test");
+        Operation operation = sum(10, memory);
+        assertThatThrownBy(() -> carrier.run(operation))
+                .isInstanceOf(GroupAbortedException.class)
+                .hasMessageContaining("the device does not finish its copies");
+        operation.releaseMemory();
+        memory.close();
+        assertThat(freed).isFalse();
+        assertThat(told).containsExactly("down");
+    }
+}

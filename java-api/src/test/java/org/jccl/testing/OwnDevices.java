@@ -22,6 +22,10 @@ import org.jccl.spi.BoundedCall;
 public final class OwnDevices {
 
     private static final int MOST_RANKS = 5;
+
+    /** Those before are for tests that name their devices, which may run beside. */
+    private static final int FIRST = 20;
+
     private static final int MOST_GROUPS = 100;
     private static final Duration IDLE_PATIENCE = Duration.ofMillis(200);
     private static final Duration FREE_PATIENCE = Duration.ofSeconds(50);
@@ -98,7 +102,7 @@ public final class OwnDevices {
     private int next;
 
     private OwnDevices(String type, int devices) {
-        for (int first = 0; first + MOST_RANKS <= devices; first += MOST_RANKS) {
+        for (int first = FIRST; first + MOST_RANKS <= devices; first += MOST_RANKS) {
             slots.add(new Slot(type, first));
         }
     }

@@ -15,7 +15,6 @@ import org.jccl.bootstrap.Rendezvous;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TagFilter;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
@@ -175,17 +174,18 @@ public final class SmokeSuite {
                         OptionalInt.empty(),
                         PATIENCE,
                         System.getenv());
-        LauncherDiscoveryRequest request =
+        LauncherDiscoveryRequestBuilder request =
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(selectClass(Suite.class))
-                        .filters(TagFilter.excludeTags(without))
                         .configurationParameter("junit.jupiter.execution.timeout.default", "60 s")
                         .configurationParameter(
                                 "junit.jupiter.execution.timeout.thread.mode.default",
-                                "SEPARATE_THREAD")
-                        .build();
+                                "SEPARATE_THREAD");
+        if (without.length > 0) {
+            request.filters(TagFilter.excludeTags(without));
+        }
         Results results = new Results(System.out);
-        LauncherFactory.create().execute(request, results);
+        LauncherFactory.create().execute(request.build(), results);
         System.out.println(
                 results.passed
                         + " passed, "

@@ -1,6 +1,9 @@
 package org.jccl.nccl;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.cuda.cudart.cudaHostFn_t;
 import org.bytedeco.cuda.cudart.dim3;
 import org.bytedeco.cuda.global.cudart;
@@ -59,13 +62,20 @@ final class Gpu {
     /** Holds a stream until it is opened. */
     static final class Gate implements AutoCloseable {
 
+        private static final Map<Long, CountDownLatch> GATES = new ConcurrentHashMap<>();
+        private static final AtomicLong LAST = new AtomicLong();
+        // JavaCPP has ten callbacks a class and gives them back no earlier than a garbage
+        // collection: all gates share one, and its argument tells them apart.
+        private static final Callback CALLBACK = new Callback();
+
         private final CountDownLatch opened = new CountDownLatch(1);
-        private final Callback callback = new Callback(opened);
 
         static Gate on(Stream stream) {
             Gate gate = new Gate();
+            long id = LAST.incrementAndGet();
+            GATES.put(id, gate.opened);
             CudaErrors.check(
-                    cudart.cudaLaunchHostFunc(handle(stream), gate.callback, null),
+                    cudart.cudaLaunchHostFunc(handle(stream), CALLBACK, new Argument(id)),
                     "cudaLaunchHostFunc");
             return gate;
         }
@@ -78,22 +88,22 @@ final class Gpu {
         public void close() {
             open();
         }
-    }
 
-    private static final class Callback extends cudaHostFn_t {
-
-        private final CountDownLatch opened;
-
-        Callback(CountDownLatch opened) {
-            this.opened = opened;
+        private static final class Callback extends cudaHostFn_t {
+            @Override
+            public void call(Pointer argument) {
+                try {
+                    GATES.remove(argument.address()).await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException("nobody interrupts a stream", e);
+                }
+            }
         }
 
-        @Override
-        public void call(Pointer argument) {
-            try {
-                opened.await();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException("nobody interrupts a stream", e);
+        /** A number where C wants a void pointer. */
+        private static final class Argument extends Pointer {
+            Argument(long value) {
+                address = value;
             }
         }
     }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the hardware test of this folder; needs no Java and no network:  run.sh [REPORT_FOLDER]
 # Writes report.md, report.json and the steps' logs; device/device.sh says what is special to the devices.
-# SMOKE_SECONDS is the time for all steps (540), SMOKE_RANKS the number of ranks: by default one a device, at most 8,
-# and two where there is one device that they can share. SMOKE_DEVICES and SMOKE_LARGEST (256M, of the bandwidth) are for
-# tests of this test on mocks.
+# SMOKE_SECONDS is the time for all steps (540; each step's limit grows with it), SMOKE_RANKS the number of ranks: by
+# default one a device, at most 8, and two where there is one device that they can share. SMOKE_DEVICES and SMOKE_LARGEST
+# (256M, of the bandwidth) are for tests of this test on mocks.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 report=${1:-$PWD/smoke-report}
@@ -14,7 +14,8 @@ rm -f "$report/bandwidth.csv"
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
 python=$(command -v python3 || true)
-end=$((SECONDS + ${SMOKE_SECONDS:-540}))
+seconds=${SMOKE_SECONDS:-540}
+end=$((SECONDS + seconds))
 
 # Names LIBRARY and BACKEND and the functions that are called below.
 # shellcheck source=/dev/null
@@ -37,7 +38,7 @@ several+=("${java[@]}")
 
 # A wedged driver stops any program, so each has a limit; what no time is left for is reported as not started.
 step() { # NAME SECONDS COMMAND...
-    local name=$1 limit=$2 start=$SECONDS code=0
+    local name=$1 limit=$(($2 * seconds / 540)) start=$SECONDS code=0
     shift 2
     echo "== $name"
     ((limit > end - SECONDS)) && limit=$((end - SECONDS))

@@ -1,13 +1,23 @@
 #include "exchange.h"
 
+#include <chrono>
 #include <cstring>
 #include <sched.h>
 
 namespace mock {
 
+namespace {
+
+// Where others want the processor, a single yield can take the whole of their time slice.
+constexpr auto yieldingAtMost = std::chrono::microseconds(200);
+
+}  // namespace
+
 bool Exchange::run() {
     Segment& segment = *communicator_.segment_;
     Seat& own = segment.seat(communicator_.rank);
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point lastMove = Clock::now();
     int idle = 0;
     for (;;) {
         uint32_t seen = own.bell.load();
@@ -16,7 +26,8 @@ bool Exchange::run() {
         if (!disagrees_ && sends_.empty() && receives_.empty()) return true;
         if (moved) {
             idle = 0;
-        } else if (++idle < 50) {
+            lastMove = Clock::now();
+        } else if (++idle < 50 && Clock::now() - lastMove < yieldingAtMost) {
             sched_yield();
         } else {
             segment.sleep(communicator_.rank, seen);

@@ -14,6 +14,8 @@ constexpr size_t queueLimit = 1024;
 // A worker that has just been busy naps instead of sleeping: the caller then enqueues without a system call.
 constexpr int napsBeforeSleep = 40;
 constexpr auto nap = 50us;
+// Where others want the processor, a single yield can take the whole of their time slice.
+constexpr auto yieldingAtMost = 200us;
 }  // namespace
 
 thread_local bool inHostFunction = false;
@@ -61,7 +63,8 @@ void Stream::pushWait(Position position) {
 Position Stream::tail() { return {this, issued_.load(std::memory_order_acquire)}; }
 
 void Stream::await(uint64_t sequence) {
-    for (int i = 0; i < 20; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 20 && std::chrono::steady_clock::now() - start < yieldingAtMost; ++i) {
         if (isReached(sequence)) return;
         sched_yield();
     }

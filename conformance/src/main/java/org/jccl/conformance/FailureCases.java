@@ -294,6 +294,9 @@ abstract class FailureCases extends Cases {
                             rank.expect(sum, new long[] {2}, "sum");
                         } else {
                             rank.group().abort();
+                            // Told of it here, or the stream tells the next group that uses it.
+                            assertThatThrownBy(work::synchronize)
+                                    .isInstanceOf(GroupAbortedException.class);
                         }
                     }
                 });

@@ -16,6 +16,9 @@ import org.opentest4j.TestAbortedException;
  */
 final class ProcessRanks implements Ranks {
 
+    /** A rank that takes no part in smaller worlds is through with them long before the others. */
+    private static final Duration UNTIL_OTHERS_COME = Duration.ofMinutes(5);
+
     private final ConformanceBackend backend;
     private final int rank;
     private final int processes;
@@ -56,7 +59,9 @@ final class ProcessRanks implements Ranks {
         }
         // A short timeout is for what the case is about, not for ranks that are late from the last.
         shared.set("ready/" + rank, new byte[0]);
-        shared.await(IntStream.range(0, size).mapToObj(each -> "ready/" + each).toList(), TIMEOUT);
+        shared.await(
+                IntStream.range(0, size).mapToObj(each -> "ready/" + each).toList(),
+                UNTIL_OTHERS_COME);
         try (ProcessGroup group = backend.join(shared, rank, size, timeout);
                 FailureWatch watch = new FailureWatch(shared, group)) {
             try {

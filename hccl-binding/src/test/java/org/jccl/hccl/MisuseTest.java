@@ -2,9 +2,6 @@ package org.jccl.hccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.jccl.BackendOptions;
-import org.jccl.Device;
-import org.jccl.spi.BackendProvider;
 import org.jccl.testing.Misuse;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -13,19 +10,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 final class MisuseTest {
 
-    private static final String LOW =
-            "works on addresses and configurations of engines, which have checked them";
-
     @Test
     void nothingPublicTakesWrongArgumentsBadly() {
-        Misuse misuse =
-                new Misuse()
-                        .with(Device.class, rank -> Device.CPU, rank -> new Device("abacus", 7))
-                        .with(BackendOptions.class, rank -> HcclOptions.defaults())
-                        .with(HcclOptions.class, rank -> HcclOptions.defaults())
-                        .with(BackendProvider.class, rank -> new HcclProvider())
-                        .with(HcclProvider.class, rank -> new HcclProvider())
-                        .without("HcclProvider.create", LOW);
+        Misuse misuse = Misuse.ofBinding(new HcclProvider(), HcclOptions.defaults());
         assertThat(misuse.faults(HcclProvider.class)).isEmpty();
     }
 }

@@ -30,7 +30,10 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
 import org.jccl.JcclException;
+import org.jccl.spi.BackendProvider;
 
 /**
  * Calls with wrong arguments, made from what a module exports by reflection: a method that is added
@@ -158,6 +161,26 @@ public final class Misuse {
         value(OptionalLong.class, OptionalLong.empty(), null, OptionalLong.of(-1));
         value(Path.class, Path.of("no/such/file"), null, Path.of(""), Path.of("/"));
         value(Runnable.class, (Runnable) () -> {}, (Object) null);
+    }
+
+    /**
+     * A registry for what is public in a device's binding: a provider and its options.
+     *
+     * @param provider without state
+     * @param options good ones
+     * @return the registry
+     */
+    public static Misuse ofBinding(BackendProvider provider, BackendOptions options) {
+        return new Misuse()
+                .with(Device.class, rank -> Device.CPU, rank -> new Device("abacus", 7))
+                .with(BackendOptions.class, rank -> options)
+                .with(options.getClass(), rank -> options)
+                .with(BackendProvider.class, rank -> provider)
+                .with(provider.getClass(), rank -> provider)
+                .without(
+                        provider.getClass().getSimpleName() + ".create",
+                        "works on addresses and configurations of engines, which have checked"
+                                + " them");
     }
 
     private void value(Class<?> type, Object... values) {

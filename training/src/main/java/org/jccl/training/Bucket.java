@@ -6,10 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.Work;
 
 /**
@@ -38,16 +40,37 @@ final class Bucket implements AutoCloseable {
     private Work work;
 
     /** Makes the memory, and gives each gradient its view of it. */
-    Bucket(List<Gradient> gradients, Device device, DataType wireType) {
+    Bucket(List<Gradient> gradients, Device device, DataType wireType, BucketMemory allocator) {
         this.gradients = gradients;
         DataType type = gradients.get(0).type;
         long count = gradients.stream().mapToLong(gradient -> gradient.count).sum();
-        memory = Tensor.allocate(device, type, count + (device.isCpu() ? 1 : 0));
+        memory = allocated(allocator, device, type, count + (device.isCpu() ? 1 : 0));
         flag = device.isCpu() ? memory.slice(count, 1) : null;
         flagBytes = ByteBuffer.allocateDirect(type.size()).order(ByteOrder.nativeOrder());
         flagCopy = Tensor.of(flagBytes, type);
         wire = wireType == null ? null : new Wire(memory, wireType);
         missing = gradients.size();
+    }
+
+    private static Tensor allocated(
+            BucketMemory allocator, Device device, DataType type, long count) {
+        Tensor memory = allocator.allocate(device, type, count);
+        if (memory == null
+                || memory.dataType() != type
+                || memory.count() != count
+                || !memory.device().equals(device)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "bucketMemory was asked for "
+                            + type
+                            + " x "
+                            + count
+                            + " on "
+                            + device
+                            + " and gave "
+                            + memory);
+        }
+        return memory;
     }
 
     /** Lets the gradients lie here from now on, also with what they hold. */

@@ -147,6 +147,26 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
+     * Compares a model between all ranks, and then copies the root's to all, as {@link
+     * #broadcastParameters} does. All ranks call it.
+     *
+     * @param group whose ranks these are
+     * @param model parameters, and whatever else belongs to it; in on the root, out elsewhere
+     * @param root rank of that group
+     * @throws DifferentModelsException when names, types or shapes differ, or their order; all
+     *     ranks throw it and name the first that differs, and nothing was copied
+     * @throws UsageException when an argument is wrong, as {@link ProcessGroup#broadcast(List,
+     *     int)} says
+     * @throws JcclException when it fails
+     */
+    public static void broadcastModel(ProcessGroup group, List<NamedTensor> model, int root) {
+        if (group == null) {
+            throw new UsageException(FailureContext.NONE, "group is null");
+        }
+        ParameterBroadcast.runCompared(group, model, root);
+    }
+
+    /**
      * Number of gradients.
      *
      * @return at least one
@@ -172,6 +192,25 @@ public final class GradientReducer implements AutoCloseable {
         try {
             requireOpen();
             return gradient.view;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Whether any rank had a gradient in the last step that {@link #finish} ended. Where gradients
+     * may be {@linkplain GradientReducerBuilder#unusedGradients unused}, the average of one that no
+     * rank had means nothing.
+     *
+     * @param index of the gradient, in the order of registration
+     * @return true where gradients may not be unused; the same on all ranks
+     * @throws UsageException when there is no such gradient
+     */
+    public boolean wasUsed(int index) {
+        Gradient gradient = gradient(index);
+        lock.lock();
+        try {
+            return gradient.usedAnywhere;
         } finally {
             lock.unlock();
         }
@@ -551,7 +590,8 @@ public final class GradientReducer implements AutoCloseable {
                                 new Bucket(
                                         members.stream().map(gradients::get).toList(),
                                         device,
-                                        options.wireType))
+                                        options.wireType,
+                                        options.bucketMemory))
                 .toList();
     }
 

@@ -35,6 +35,7 @@ public final class GradientReducerBuilder {
     private boolean rebuildBuckets = true;
     DataType wireType;
     Runnable onRebuild;
+    BucketMemory bucketMemory = Tensor::allocate;
 
     GradientReducerBuilder(ProcessGroup group) {
         this.group = group;
@@ -227,6 +228,21 @@ public final class GradientReducerBuilder {
         return this;
     }
 
+    /**
+     * Where buckets get their memory, at the beginning and when they are made anew.
+     *
+     * @param allocator by default {@link Tensor#allocate}; may differ between ranks
+     * @return this builder
+     * @throws UsageException when it is null
+     */
+    public GradientReducerBuilder bucketMemory(BucketMemory allocator) {
+        if (allocator == null) {
+            throw usage("allocator is null");
+        }
+        bucketMemory = allocator;
+        return this;
+    }
+
     boolean rebuilds(List<Gradient> registered) {
         return rebuildBuckets
                 && !unused
@@ -239,7 +255,8 @@ public final class GradientReducerBuilder {
      *
      * @return the reducer, to be closed
      * @throws UsageException when no gradient was registered, one overlaps another or is on another
-     *     device, or the wire type does not fit
+     *     device, the wire type does not fit, or {@link #bucketMemory} gave another tensor than it
+     *     was asked for
      * @throws DifferentModelsException when ranks registered different gradients or options; all
      *     ranks throw it, and name the first that differs
      * @throws JcclException when the ranks can not be compared
@@ -276,6 +293,7 @@ public final class GradientReducerBuilder {
         copy.rebuildBuckets = rebuildBuckets;
         copy.wireType = wireType;
         copy.onRebuild = onRebuild;
+        copy.bucketMemory = bucketMemory;
         return copy;
     }
 

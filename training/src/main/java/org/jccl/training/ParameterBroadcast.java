@@ -35,6 +35,32 @@ final class ParameterBroadcast {
         group.broadcast(together, root).await();
     }
 
+    static void runCompared(ProcessGroup group, List<NamedTensor> model, int root) {
+        List<Tensor> tensors =
+                model == null ? null : model.stream().map(ParameterBroadcast::tensor).toList();
+        checked(group, tensors);
+        ModelCheck.requireSame(
+                group,
+                tensors.get(0).device(),
+                model.stream().map(ParameterBroadcast::line).toList(),
+                "all ranks must have the same model, with its tensors in the same order");
+        run(group, tensors, root);
+    }
+
+    private static Tensor tensor(NamedTensor named) {
+        return named == null ? null : named.tensor();
+    }
+
+    private static String line(NamedTensor named) {
+        return "'"
+                + named.name().replace('\n', ' ')
+                + "' ("
+                + named.tensor().dataType()
+                + " "
+                + named.shape()
+                + ")";
+    }
+
     private static List<Tensor> checked(ProcessGroup group, List<Tensor> given) {
         FailureContext context = FailureContext.ofGroup(group.name(), group.rank());
         if (given == null || given.isEmpty()) {

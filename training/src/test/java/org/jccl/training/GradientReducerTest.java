@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -216,6 +218,70 @@ final class GradientReducerTest {
         return builder;
     }
 
+    @Test
+    void bucketsMayLieInMemoryOfTheProgram() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    List<Tensor> given = new ArrayList<>();
+                    BucketMemory allocator =
+                            (device, type, count) -> {
+                                given.add(TestRanks.filled((int) count, 9));
+                                return given.get(given.size() - 1);
+                            };
+                    int[] rebuilt = {0};
+                    try (GradientReducer reducer =
+                            inBuckets(group)
+                                    .bucketMemory(allocator)
+                                    .onRebuild(() -> rebuilt[0]++)
+                                    .build()) {
+                        for (int step = 0; step < 3; step++) {
+                            for (int i = 0; i < 4; i++) {
+                                fill(reducer.bucketView(i), value(group.rank(), i, step));
+                                reducer.ready(i);
+                            }
+                            reducer.finish();
+                            for (int i = 0; i < 4; i++) {
+                                Tensor view = reducer.bucketView(i);
+                                expect(view, average(2, i, step), "gradient " + i);
+                                assertThat(given)
+                                        .as("memory of gradient " + i)
+                                        .anyMatch(memory -> contains(memory, view));
+                            }
+                        }
+                    }
+                    assertThat(rebuilt[0]).isEqualTo(1);
+                });
+    }
+
+    private static boolean contains(Tensor memory, Tensor part) {
+        return memory.address() <= part.address()
+                && part.address() + part.byteSize() <= memory.address() + memory.byteSize();
+    }
+
+    @Test
+    void memoryThatIsNotWhatABucketAskedForIsRefused() {
+        TestRanks.onCpu(
+                1,
+                group -> {
+                    List<BucketMemory> wrong =
+                            List.of(
+                                    (device, type, count) -> null,
+                                    (device, type, count) -> TestRanks.filled((int) count - 1, 0),
+                                    (device, type, count) ->
+                                            Tensor.of(
+                                                    ByteBuffer.allocateDirect(8 * (int) count)
+                                                            .order(ByteOrder.nativeOrder()),
+                                                    DataType.FLOAT64));
+                    for (BucketMemory allocator : wrong) {
+                        refused(
+                                "bucketMemory was asked for float32",
+                                () -> inBuckets(group).bucketMemory(allocator).build());
+                    }
+                    refused("allocator is null", () -> inBuckets(group).bucketMemory(null));
+                });
+    }
+
     /** The rank that has everything must learn it too, and nobody hangs. */
     @Test
     void allRanksNameTheGradientThatNeverComes() {
@@ -310,6 +376,9 @@ final class GradientReducerTest {
                             expect(gradients.get(0), 8, "of both ranks");
                             expect(gradients.get(1), 4, "of one rank");
                             expect(gradients.get(2), 8, "of no rank");
+                            assertThat(List.of(0, 1, 2))
+                                    .map(reducer::wasUsed)
+                                    .containsExactly(true, true, false);
                         }
                         step(reducer, gradients, group, 0);
                     }
@@ -561,6 +630,42 @@ final class GradientReducerTest {
                     refused(
                             "group is null",
                             () -> GradientReducer.broadcastParameters(null, List.of(), 0));
+                });
+    }
+
+    @Test
+    void modelsAreComparedBeforeTheyAreCopied() {
+        TestRanks.onCpu(
+                3,
+                group -> {
+                    Tensor weight = TestRanks.filled(6, group.rank());
+                    Tensor counter = Tensor.copyOf(new long[] {group.rank()});
+                    NamedTensor counted = NamedTensor.of("counter", counter);
+                    long columns = group.rank() == 2 ? 3 : 2;
+                    List<NamedTensor> different =
+                            List.of(
+                                    counted,
+                                    NamedTensor.of("weight", weight, 6 / columns, columns));
+                    assertThatThrownBy(() -> GradientReducer.broadcastModel(group, different, 1))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining(
+                                    "rank 0 has 'weight' (float32 [3, 2]), rank 2 has 'weight'"
+                                            + " (float32 [2, 3])");
+                    expect(weight, group.rank(), "as it was");
+                    List<NamedTensor> same =
+                            List.of(counted, NamedTensor.of("weight", weight, 3, 2));
+                    GradientReducer.broadcastModel(group, same, 1);
+                    expect(weight, 1, "of rank 1");
+                    assertThat(counter.copyTo(new long[1])).containsExactly(1);
+                    counter.close();
+                    refused("empty", () -> GradientReducer.broadcastModel(group, List.of(), 0));
+                    refused("null", () -> GradientReducer.broadcastModel(group, null, 0));
+                    refused("null", () -> GradientReducer.broadcastModel(null, same, 0));
+                    refused(
+                            "parameters.get(0) is null",
+                            () ->
+                                    GradientReducer.broadcastModel(
+                                            group, Collections.singletonList(null), 0));
                 });
     }
 }

@@ -1,0 +1,464 @@
+package org.jccl.pytorch;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.Stream;
+import org.jccl.UsageException;
+import org.jccl.training.DifferentModelsException;
+import org.jccl.training.GradientReducer;
+import org.jccl.training.GradientReducerBuilder;
+import org.jccl.training.MissingGradientException;
+import org.jccl.training.NamedTensor;
+
+/**
+ * Trains a module on all ranks of a group, each with its own part of the data, as the class of that
+ * name in PyTorch: ranks begin with rank 0's parameters and buffers, and gradients are averaged
+ * while the backward pass runs.
+ *
+ * <pre>{@code
+ * try (DistributedDataParallel ddp = DistributedDataParallel.of(world, module)) {
+ *     SGD optimizer = new SGD(module.parameters(), new SGDOptions(0.1));
+ *     for (each batch) {
+ *         optimizer.zero_grad();
+ *         Tensor loss = cross_entropy_loss(module.forward(images), labels);
+ *         ddp.backward(loss);
+ *         optimizer.step();
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>The module is used as without it. Its gradients lie in the buckets of a {@link
+ * GradientReducer}, whose rules hold: all ranks call the same methods in the same order, and others
+ * use the group at the same places on all ranks only. Which parameters are trained is decided at
+ * the beginning. Gradients must be dense, and {@code torch.autograd.grad} for parameters is not for
+ * modules that are used here.
+ *
+ * <p>A backward pass may run in any thread, or on CUDA in PyTorch's own; other methods are for the
+ * thread that runs the loop, while no backward pass runs. After a failure inside a backward pass
+ * all methods but {@link #close} throw what failed.
+ */
+public final class DistributedDataParallel implements AutoCloseable {
+
+    /**
+     * A gradient that PyTorch is adding up. It is complete when something else happens in the same
+     * thread.
+     */
+    private record Pending(Thread thread, int index, Stream stream) {}
+
+    private final ProcessGroup group;
+    private final List<NamedTensor> model = new ArrayList<>();
+    private final List<Parameter> parameters = new ArrayList<>();
+    private final Map<String, Tensor> untrained = new LinkedHashMap<>();
+    private final Device device;
+    private final GradientReducer reducer;
+
+    private final ReentrantLock lock = new ReentrantLock();
+
+    // Guarded by the lock.
+    private final TreeMap<Long, Tensor> buckets = new TreeMap<>();
+    private final List<Pending> pending = new ArrayList<>();
+    private int accumulating;
+    private Throwable failure;
+    private boolean closed;
+
+    private DistributedDataParallel(
+            ProcessGroup group,
+            Map<String, Tensor> tensors,
+            Consumer<GradientReducerBuilder> options) {
+        this.group = group;
+        GradientReducerBuilder builder = GradientReducer.builder(group);
+        tensors.forEach(
+                (name, tensor) -> {
+                    org.jccl.Tensor memory = TorchTensors.of("parameter '" + name + "'", tensor);
+                    model.add(NamedTensor.of(name, memory, TorchTensors.shape(tensor)));
+                    if (tensor.requires_grad()) {
+                        parameters.add(new Parameter(name, tensor, memory.dataType()));
+                        builder.gradient(name, memory.dataType(), memory.count());
+                    } else {
+                        untrained.put(name, tensor);
+                    }
+                });
+        device = commonDevice();
+        options.accept(builder);
+        builder.device(device).bucketMemory(this::allocateBucket).onRebuild(this::placeGradients);
+        locked(() -> GradientReducer.broadcastModel(group, model, 0));
+        reducer = builder.build();
+        placeGradients();
+        for (int i = 0; i < parameters.size(); i++) {
+            int index = i;
+            parameters.get(i).hook(() -> arriving(index));
+        }
+    }
+
+    /**
+     * Prepares a module for training. All ranks call it.
+     *
+     * @param group whose ranks train; stays the caller's
+     * @param module stays the caller's; parameters that require a gradient are trained, others and
+     *     buffers are only copied from rank 0
+     * @return what averages its gradients, to be closed
+     * @throws DifferentModelsException when names, types or shapes of the module's tensors differ
+     *     between ranks; all ranks throw it and name the first that differs
+     * @throws UsageException when an argument is null or closed, nothing is trained, or a parameter
+     *     is such that {@link TorchTensors#of} refuses it
+     * @throws JcclException when an operation failed
+     */
+    public static DistributedDataParallel of(ProcessGroup group, Module module) {
+        return of(group, module, options -> {});
+    }
+
+    /**
+     * Prepares a module for training, with options. All ranks call it.
+     *
+     * @param group whose ranks train; stays the caller's
+     * @param module as in {@link #of(ProcessGroup, Module)}
+     * @param options sets the reducer's, for instance {@code reducer ->
+     *     reducer.unusedGradients(true)}; the same on all ranks. Memory, device and what is done
+     *     when buckets are made anew are not for it
+     * @return what averages the gradients, to be closed
+     * @throws DifferentModelsException as {@link #of(ProcessGroup, Module)}, or when options differ
+     * @throws UsageException as {@link #of(ProcessGroup, Module)}, and as the options' methods
+     * @throws JcclException when an operation failed
+     */
+    public static DistributedDataParallel of(
+            ProcessGroup group, Module module, Consumer<GradientReducerBuilder> options) {
+        return make(group, ModelTensors.of(module), options);
+    }
+
+    /**
+     * The same for a model that is no {@link Module}. All ranks call it.
+     *
+     * @param group whose ranks train; stays the caller's
+     * @param tensors parameters and whatever else belongs to the model by name, in the same order
+     *     on all ranks; those that require a gradient are trained
+     * @param options as in {@link #of(ProcessGroup, Module, Consumer)}
+     * @return what averages the gradients, to be closed
+     * @throws DifferentModelsException as {@link #of(ProcessGroup, Module, Consumer)}
+     * @throws UsageException as {@link #of(ProcessGroup, Module, Consumer)}, and when a tensor is
+     *     there twice
+     * @throws JcclException when an operation failed
+     */
+    public static DistributedDataParallel of(
+            ProcessGroup group,
+            Map<String, Tensor> tensors,
+            Consumer<GradientReducerBuilder> options) {
+        return make(group, ModelTensors.of(tensors), options);
+    }
+
+    private static DistributedDataParallel make(
+            ProcessGroup group,
+            Map<String, Tensor> tensors,
+            Consumer<GradientReducerBuilder> options) {
+        if (group == null || options == null) {
+            throw TorchTensors.usage((group == null ? "group" : "options") + " is null");
+        }
+        return new DistributedDataParallel(group, tensors, options);
+    }
+
+    private Device commonDevice() {
+        Device first = model.isEmpty() ? Device.CPU : model.get(0).tensor().device();
+        for (NamedTensor named : model) {
+            if (!named.tensor().device().equals(first)) {
+                throw usage(
+                        "'"
+                                + named.name()
+                                + "' is on "
+                                + named.tensor().device()
+                                + ", others are on "
+                                + first
+                                + "; a module must be on one device");
+            }
+        }
+        return first;
+    }
+
+    /** As a tensor of PyTorch's, which lives as long as a gradient in it. */
+    private org.jccl.Tensor allocateBucket(Device where, DataType type, long count) {
+        Tensor like =
+                parameters.stream().filter(p -> p.type == type).findFirst().orElseThrow().tensor;
+        // One element more: also what has no elements lies inside.
+        Tensor bucket = TorchTensors.keep(like.new_zeros(count + 1).set_requires_grad(false));
+        try (Tensor part = bucket.narrow(0, 0, count)) {
+            org.jccl.Tensor memory = TorchTensors.of("a bucket", part);
+            buckets.put(memory.address(), bucket);
+            return memory;
+        }
+    }
+
+    /** Tells each parameter where its gradient lies now. */
+    private void placeGradients() {
+        Set<Long> used = new HashSet<>();
+        for (int i = 0; i < parameters.size(); i++) {
+            org.jccl.Tensor view = reducer.bucketView(i);
+            Map.Entry<Long, Tensor> bucket = buckets.floorEntry(view.address());
+            long offset = (view.address() - bucket.getKey()) / view.dataType().size();
+            parameters.get(i).setPlace(bucket.getValue(), offset);
+            used.add(bucket.getKey());
+        }
+        buckets.entrySet()
+                .removeIf(
+                        entry -> {
+                            boolean old = !used.contains(entry.getKey());
+                            if (old) {
+                                entry.getValue().close();
+                            }
+                            return old;
+                        });
+    }
+
+    /** A gradient has been computed, and PyTorch is about to add it up in this thread. */
+    private void arriving(int index) {
+        locked(
+                () -> {
+                    try {
+                        requireUsable();
+                        complete(Thread.currentThread());
+                        Stream stream = device.isCpu() ? null : Stream.current(device);
+                        pending.add(new Pending(Thread.currentThread(), index, stream));
+                    } catch (RuntimeException | Error e) {
+                        failure = e;
+                        throw e; // PyTorch ends the backward pass
+                    }
+                });
+    }
+
+    /** Hands over the gradients that are complete: those of a thread, or all for null. */
+    private void complete(Thread thread) {
+        for (int i = 0; i < pending.size(); i++) {
+            if (thread == null || pending.get(i).thread == thread) {
+                handOver(pending.remove(i--));
+            }
+        }
+    }
+
+    private void handOver(Pending gradient) {
+        if (gradient.stream != null) {
+            TorchStreams.currentWaitsFor(gradient.stream);
+        }
+        Parameter parameter = parameters.get(gradient.index);
+        if (parameter.moveGradient()) {
+            parameter.arrived = accumulating == 0;
+            reducer.ready(gradient.index);
+        }
+    }
+
+    /**
+     * Runs the backward pass of a loss and {@link #finish}.
+     *
+     * @param loss of this rank's batch, one number
+     * @throws UsageException when the loss is null, closed or undefined, a parameter got a gradient
+     *     twice since the last {@code finish}, or this is closed
+     * @throws MissingGradientException as {@link #finish}
+     * @throws JcclException when an operation failed, also inside the backward pass
+     * @throws RuntimeException what PyTorch throws
+     */
+    public void backward(Tensor loss) {
+        TorchTensors.requireDefined("loss", loss);
+        locked(this::requireUsable);
+        try {
+            loss.backward();
+        } catch (RuntimeException e) {
+            locked(this::throwFailure); // PyTorch makes text of it
+            throw e;
+        }
+        finish();
+    }
+
+    /**
+     * Ends a step after a backward pass that the program ran by itself: all gradients are averages
+     * on return, on CUDA in the order of PyTorch's current stream. Within {@link #noSync} gradients
+     * are only accumulated.
+     *
+     * @throws MissingGradientException when parameters got no gradient and may not be unused, as
+     *     {@link GradientReducer#finish}
+     * @throws UsageException when a parameter was made trainable since the beginning, or this is
+     *     closed
+     * @throws JcclException when an operation failed
+     */
+    public void finish() {
+        locked(
+                () -> {
+                    requireUsable();
+                    complete(null);
+                    if (accumulating == 0) {
+                        average();
+                    }
+                });
+    }
+
+    private void average() {
+        requireSameTrained();
+        try {
+            for (Parameter parameter : parameters) {
+                if (!parameter.arrived) {
+                    parameter.clearPlaceWithoutGradient();
+                }
+            }
+            reducer.finish();
+            for (int i = 0; i < parameters.size(); i++) {
+                if (!parameters.get(i).arrived && reducer.wasUsed(i)) {
+                    parameters.get(i).putGradient();
+                }
+            }
+        } finally {
+            parameters.forEach(parameter -> parameter.arrived = false);
+        }
+    }
+
+    private void requireSameTrained() {
+        untrained.forEach(
+                (name, tensor) -> {
+                    if (tensor.requires_grad()) {
+                        throw usage(
+                                "parameter '"
+                                        + name
+                                        + "' requires a gradient now, and did not when this was"
+                                        + " made; close it and make a new one");
+                    }
+                });
+    }
+
+    /**
+     * Stops averaging until the result is closed, as {@link GradientReducer#noSync}: gradients of
+     * several backward passes add up, and the first pass after it averages them.
+     *
+     * @return to be closed before the last of the batches; scopes can be nested
+     * @throws UsageException within a step, or when this is closed
+     */
+    public GradientReducer.NoSync noSync() {
+        GradientReducer.NoSync[] scope = new GradientReducer.NoSync[1];
+        locked(
+                () -> {
+                    requireUsable();
+                    complete(null);
+                    scope[0] = reducer.noSync();
+                    accumulating++;
+                });
+        return () ->
+                locked(
+                        () -> {
+                            if (scope[0] != null && !closed) {
+                                complete(null);
+                                accumulating--;
+                                scope[0].close();
+                                scope[0] = null;
+                            }
+                        });
+    }
+
+    /**
+     * For ranks with different numbers of batches, as {@link GradientReducer#join}: takes part in
+     * the others' steps until all ranks have joined, and then takes the model of a rank that made
+     * the most. Blocks. Each rank calls it when it has no more batches.
+     *
+     * @throws UsageException when {@code unevenInputs} was not among the options, within a step, or
+     *     when this is closed
+     * @throws MissingGradientException as {@link #finish}
+     * @throws JcclException when an operation failed
+     */
+    public void join() {
+        locked(
+                () -> {
+                    requireUsable();
+                    complete(null);
+                    broadcastFrom(reducer.join());
+                });
+    }
+
+    /**
+     * Copies a rank's parameters and buffers to all ranks, for instance before an evaluation: the
+     * statistics of a batch normalization differ between ranks. All ranks call it.
+     *
+     * @param root rank of the group
+     * @throws UsageException when there is no such rank, or this is closed
+     * @throws JcclException when an operation failed
+     */
+    public void broadcast(int root) {
+        locked(
+                () -> {
+                    requireUsable();
+                    broadcastFrom(root);
+                });
+    }
+
+    private void broadcastFrom(int root) {
+        List<org.jccl.Tensor> tensors = model.stream().map(NamedTensor::tensor).toList();
+        GradientReducer.broadcastParameters(group, tensors, root);
+    }
+
+    /** Runs it under the lock, and on CUDA with PyTorch's current stream as JCCL's. */
+    private void locked(Runnable action) {
+        lock.lock();
+        Stream.Scope scope = null;
+        try {
+            scope = device.isCpu() ? null : TorchStreams.current(device).use();
+            action.run();
+        } finally {
+            if (scope != null) {
+                scope.close();
+            }
+            lock.unlock();
+        }
+    }
+
+    private void requireUsable() {
+        if (closed) {
+            throw usage("this DistributedDataParallel is closed");
+        }
+        throwFailure();
+    }
+
+    private void throwFailure() {
+        if (failure instanceof RuntimeException e) {
+            throw e;
+        }
+        if (failure instanceof Error e) {
+            throw e;
+        }
+    }
+
+    private UsageException usage(String message) {
+        return new UsageException(FailureContext.ofGroup(group.name(), group.rank()), message);
+    }
+
+    /**
+     * Removes the hooks. The module and its gradients stay as they are. Idempotent.
+     *
+     * @throws JcclException as {@link GradientReducer#close}
+     */
+    @Override
+    public void close() {
+        locked(
+                () -> {
+                    if (closed) {
+                        return;
+                    }
+                    closed = true;
+                    pending.clear();
+                    parameters.forEach(Parameter::close);
+                    reducer.close();
+                    buckets.values().forEach(Tensor::close);
+                    buckets.clear();
+                });
+    }
+
+    /** For instance {@code 161 gradients in 5 buckets on cpu}. */
+    @Override
+    public String toString() {
+        return reducer.toString();
+    }
+}

@@ -1,0 +1,145 @@
+package org.jccl.pytorch;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.bytedeco.pytorch.Storage;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorBase;
+import org.bytedeco.pytorch.VoidTensorHook;
+import org.bytedeco.pytorch.global.torch.Layout;
+import org.jccl.DataType;
+
+/**
+ * A parameter that is trained: its hook, and the place of its gradient in a bucket. Guarded by the
+ * lock of its {@link DistributedDataParallel}.
+ */
+final class Parameter implements AutoCloseable {
+
+    /** PyTorch holds hooks weakly: one that Java has collected would be called all the same. */
+    private static final Set<VoidTensorHook> INSTALLED = ConcurrentHashMap.newKeySet();
+
+    private static final class Hook extends VoidTensorHook {
+        private final Runnable action;
+
+        Hook(Runnable action) {
+            this.action = action;
+        }
+
+        @Override
+        public void call(TensorBase gradient) {
+            gradient.close(); // PyTorch takes over a gradient that nobody else holds, without a
+            // copy
+            action.run();
+        }
+    }
+
+    final String name;
+    final Tensor tensor;
+    final DataType type;
+    private final long[] shape;
+    private final long[] strides;
+    private Tensor place;
+    private VoidTensorHook hook;
+    private int hookNumber;
+
+    /** Whether the gradient of this step is in its place. */
+    boolean arrived;
+
+    Parameter(String name, Tensor tensor, DataType type) {
+        if (!tensor.is_leaf()) {
+            throw TorchTensors.usage(
+                    "parameter '"
+                            + name
+                            + "' is no leaf of the graph: it is computed from other tensors, and"
+                            + " PyTorch keeps no gradient of it");
+        }
+        this.name = name;
+        this.tensor = tensor;
+        this.type = type;
+        this.shape = TorchTensors.shape(tensor);
+        this.strides = TorchTensors.strides(tensor);
+    }
+
+    /**
+     * Has an action called in each backward pass when the gradient has been computed, right before
+     * PyTorch adds it to {@code grad}, in the same thread.
+     */
+    void hook(Runnable action) {
+        hook = TorchTensors.keep(new Hook(action));
+        INSTALLED.add(hook);
+        hookNumber = tensor.register_hook(hook);
+    }
+
+    /** Sets where the gradient is to lie. What was in the old place is in the new one by now. */
+    void setPlace(Tensor bucket, long offset) {
+        Tensor old = place;
+        try (Storage storage = bucket.storage()) {
+            // No view, or the zero_grad() of optimizers would refuse it.
+            place = TorchTensors.keep(bucket.new_empty(0));
+            place.set_(storage, offset, shape, strides);
+        }
+        if (old != null) {
+            try (Tensor gradient = tensor.grad()) {
+                if (isSame(gradient, old)) {
+                    tensor.mutable_grad().put(place);
+                }
+            }
+            old.close();
+        }
+    }
+
+    private static boolean isSame(Tensor gradient, Tensor place) {
+        return gradient.defined() && TorchTensors.address(gradient) == TorchTensors.address(place);
+    }
+
+    /** Moves the gradient to its place unless it is there; false when there is none. */
+    boolean moveGradient() {
+        try (Tensor gradient = tensor.grad()) {
+            if (!gradient.defined()) {
+                return false;
+            }
+            if (!isSame(gradient, place)) {
+                if (gradient.layout().intern() != Layout.Strided) {
+                    throw TorchTensors.usage(
+                            "the gradient of '"
+                                    + name
+                                    + "' has the layout "
+                                    + gradient.layout().intern()
+                                    + "; only dense ones can be averaged");
+                }
+                try (Tensor values = gradient.detach()) {
+                    place.copy_(values);
+                }
+                putGradient();
+            }
+            return true;
+        }
+    }
+
+    /** Makes what lies in the place the gradient. */
+    void putGradient() {
+        tensor.mutable_grad().put(place);
+    }
+
+    /** For a gradient that the program has cleared. */
+    void clearPlaceWithoutGradient() {
+        try (Tensor gradient = tensor.grad()) {
+            if (!gradient.defined()) {
+                place.zero_();
+            }
+        }
+    }
+
+    /** Removes the hook; the gradient stays as it is. */
+    @Override
+    public void close() {
+        if (hook != null) {
+            tensor.remove_hook(hookNumber);
+            INSTALLED.remove(hook);
+            hook.close();
+        }
+        if (place != null) {
+            place.close();
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package org.jccl.pytorch;
+
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.stream.LongStream;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.Storage;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.Layout;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/** Makes PyTorch's tensors known to process groups, without a copy. */
+public final class TorchTensors {
+
+    private static final Map<ScalarType, DataType> TYPES =
+            new EnumMap<>(
+                    Map.ofEntries(
+                            Map.entry(ScalarType.Byte, DataType.UINT8),
+                            Map.entry(ScalarType.Char, DataType.INT8),
+                            Map.entry(ScalarType.Short, DataType.INT16),
+                            Map.entry(ScalarType.Int, DataType.INT32),
+                            Map.entry(ScalarType.Long, DataType.INT64),
+                            Map.entry(ScalarType.Half, DataType.FLOAT16),
+                            Map.entry(ScalarType.BFloat16, DataType.BFLOAT16),
+                            Map.entry(ScalarType.Float, DataType.FLOAT32),
+                            Map.entry(ScalarType.Double, DataType.FLOAT64),
+                            Map.entry(ScalarType.Bool, DataType.BOOL),
+                            Map.entry(ScalarType.Float8_e4m3fn, DataType.FLOAT8_E4M3),
+                            Map.entry(ScalarType.Float8_e5m2, DataType.FLOAT8_E5M2)));
+
+    private TorchTensors() {}
+
+    /**
+     * A tensor over the memory of PyTorch's. What a process group writes there PyTorch sees, and
+     * the other way round; autograd takes no notice of it.
+     *
+     * <p>The memory stays as long as the result, or an operation on it, is reachable, also when the
+     * argument is closed or its {@code PointerScope} ends. It must not be given other memory
+     * meanwhile, as by {@code resize_} or {@code set_}.
+     *
+     * @param tensor dense and contiguous, on the CPU or a CUDA device, of a type that JCCL has
+     * @return its elements in their order in memory; on CUDA, operations are ordered after the
+     *     calling thread's current stream, which {@link TorchStreams} takes from PyTorch
+     * @throws UsageException when the tensor is null, closed or undefined, not dense or not
+     *     contiguous, has a type or a device that JCCL does not know, is conjugated or negated
+     *     lazily, or has less memory than elements
+     */
+    public static org.jccl.Tensor of(Tensor tensor) {
+        return of("the tensor", tensor);
+    }
+
+    /** The same, for messages that name the tensor. */
+    static org.jccl.Tensor of(String name, Tensor tensor) {
+        requireDefined(name, tensor);
+        Layout layout = tensor.layout().intern();
+        if (layout != Layout.Strided) {
+            throw usage(name + " has the layout " + layout + "; only dense ones can be sent");
+        }
+        DataType type = TYPES.get(tensor.scalar_type().intern());
+        if (type == null) {
+            throw usage(
+                    name
+                            + " is of type "
+                            + tensor.scalar_type().intern()
+                            + ", which JCCL does not have; it has "
+                            + TYPES.keySet());
+        }
+        Device device = device(name, tensor);
+        if (!tensor.is_contiguous()) {
+            throw usage(
+                    name
+                            + " is not contiguous: it has shape "
+                            + Arrays.toString(shape(tensor))
+                            + " and strides "
+                            + Arrays.toString(strides(tensor))
+                            + "; use a contiguous() copy");
+        }
+        if (tensor.is_conj() || tensor.is_neg()) {
+            throw usage(name + " is conjugated or negated lazily; use resolve_conj, resolve_neg");
+        }
+        long count = tensor.numel();
+        requireMemory(name, tensor, count * type.size());
+        return org.jccl.Tensor.of(address(tensor), count, type, device, keep(new Tensor(tensor)));
+    }
+
+    static long address(Tensor tensor) {
+        try (Pointer memory = tensor.data_ptr()) {
+            return memory == null ? 0 : memory.address();
+        }
+    }
+
+    static void requireDefined(String name, Tensor tensor) {
+        if (tensor == null) {
+            throw usage(name + " is null");
+        }
+        if (tensor.isNull()) {
+            throw usage(name + " is closed, or its PointerScope has ended");
+        }
+        if (!tensor.defined()) {
+            throw usage(name + " is undefined");
+        }
+    }
+
+    private static Device device(String name, Tensor tensor) {
+        try (org.bytedeco.pytorch.Device device = tensor.device()) {
+            if (device.is_cpu()) {
+                return Device.CPU;
+            }
+            if (device.is_cuda()) {
+                return new Device("cuda", device.index());
+            }
+            throw usage(
+                    name
+                            + " is on "
+                            + device.str().getString()
+                            + "; only tensors on the CPU and on CUDA devices can be sent");
+        }
+    }
+
+    /** PyTorch itself looks at neither: {@code data_ptr_float()} knows no size. */
+    private static void requireMemory(String name, Tensor tensor, long bytes) {
+        try (Storage storage = tensor.storage()) {
+            long offset = tensor.storage_offset() * tensor.element_size();
+            long there = storage.nbytes();
+            if (bytes > 0 && offset + bytes > there) {
+                throw usage(
+                        name
+                                + " has elements at bytes "
+                                + offset
+                                + " to "
+                                + (offset + bytes)
+                                + " of a storage of "
+                                + there);
+            }
+        }
+    }
+
+    static long[] shape(Tensor tensor) {
+        return LongStream.range(0, tensor.dim()).map(tensor::size).toArray();
+    }
+
+    static long[] strides(Tensor tensor) {
+        return LongStream.range(0, tensor.dim()).map(tensor::stride).toArray();
+    }
+
+    /** Takes a handle out of the caller's {@code PointerScope}, which would close it. */
+    static <P extends Pointer> P keep(P handle) {
+        return handle.retainReference();
+    }
+
+    static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, message);
+    }
+}

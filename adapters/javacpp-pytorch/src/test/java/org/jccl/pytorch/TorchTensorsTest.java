@@ -1,0 +1,152 @@
+package org.jccl.pytorch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.bytedeco.pytorch.global.torch.empty;
+import static org.bytedeco.pytorch.global.torch.ones;
+import static org.bytedeco.pytorch.global.torch.zeros;
+
+import java.util.Map;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class TorchTensorsTest {
+
+    @BeforeAll
+    static void load() {
+        TorchLibrary.load();
+    }
+
+    private static void refused(Tensor tensor, String words) {
+        assertThatThrownBy(() -> TorchTensors.of(tensor))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining(words);
+    }
+
+    @Test
+    void sharesMemory() {
+        Tensor tensor = zeros(2, 3);
+        org.jccl.Tensor same = TorchTensors.of(tensor);
+        assertThat(same.count()).isEqualTo(6);
+        assertThat(same.dataType()).isEqualTo(DataType.FLOAT32);
+        assertThat(same.device()).isEqualTo(Device.CPU);
+        same.copyFrom(new float[] {1, 2, 3, 4, 5, 6});
+        assertThat(tensor.sum().item_float()).isEqualTo(21);
+        tensor.mul_(zeros(1).add_(ones(1)).add_(ones(1)));
+        assertThat(same.copyTo(new float[6])).containsExactly(2, 4, 6, 8, 10, 12);
+    }
+
+    @Test
+    void beginsWhereAViewBegins() {
+        Tensor tensor = zeros(4, 3);
+        TorchTensors.of(tensor.narrow(0, 1, 2)).copyFrom(new float[] {1, 1, 1, 1, 1, 1});
+        assertThat(TorchTensors.of(tensor).copyTo(new float[12]))
+                .containsExactly(0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0);
+        assertThat(TorchTensors.of(zeros(3, 0)).count()).isZero();
+        assertThat(TorchTensors.of(zeros(3).sum()).count()).isEqualTo(1);
+    }
+
+    @Test
+    void hasEveryTypeThatBothHave() {
+        Map<ScalarType, DataType> types =
+                Map.ofEntries(
+                        Map.entry(ScalarType.Byte, DataType.UINT8),
+                        Map.entry(ScalarType.Char, DataType.INT8),
+                        Map.entry(ScalarType.Short, DataType.INT16),
+                        Map.entry(ScalarType.Int, DataType.INT32),
+                        Map.entry(ScalarType.Long, DataType.INT64),
+                        Map.entry(ScalarType.Half, DataType.FLOAT16),
+                        Map.entry(ScalarType.BFloat16, DataType.BFLOAT16),
+                        Map.entry(ScalarType.Float, DataType.FLOAT32),
+                        Map.entry(ScalarType.Double, DataType.FLOAT64),
+                        Map.entry(ScalarType.Bool, DataType.BOOL),
+                        Map.entry(ScalarType.Float8_e4m3fn, DataType.FLOAT8_E4M3),
+                        Map.entry(ScalarType.Float8_e5m2, DataType.FLOAT8_E5M2));
+        assertThat(types.values()).containsExactlyInAnyOrder(DataType.values());
+        types.forEach(
+                (theirs, ours) -> {
+                    Tensor tensor = zeros(5).to(theirs);
+                    org.jccl.Tensor same = TorchTensors.of(tensor);
+                    assertThat(same.dataType()).isEqualTo(ours);
+                    assertThat(same.byteSize()).isEqualTo(tensor.nbytes());
+                });
+        refused(zeros(5).to(ScalarType.ComplexFloat), "is of type ComplexFloat");
+    }
+
+    @Test
+    void refusesWhatIsNoPlainMemory() {
+        refused(null, "is null");
+        refused(new Tensor(), "is undefined");
+        Tensor closed = zeros(2);
+        closed.close();
+        refused(closed, "is closed");
+        refused(
+                zeros(2, 3).t(),
+                "is not contiguous: it has shape [3, 2] and strides [1, 3]; use a contiguous() copy");
+        refused(zeros(2, 3).to_sparse(), "has the layout Sparse");
+        TensorOptions meta = new TensorOptions(new org.bytedeco.pytorch.Device("meta"));
+        refused(empty(new long[] {3}, meta, new MemoryFormatOptional()), "is on meta");
+        refused(zeros(3)._neg_view(), "negated lazily");
+    }
+
+    /** PyTorch hands such a tensor out without a word. */
+    @Test
+    void refusesMoreElementsThanThereIsMemory() {
+        Tensor tensor = zeros(100);
+        Tensor across = tensor.narrow(0, 5, 6);
+        Tensor inside = tensor.narrow(0, 5, 5);
+        tensor.storage().set_nbytes(40);
+        refused(tensor, "has elements at bytes 0 to 400 of a storage of 40");
+        refused(across, "has elements at bytes 20 to 44 of a storage of 40");
+        assertThat(TorchTensors.of(inside).count()).isEqualTo(5);
+        tensor.storage().set_nbytes(400);
+    }
+
+    /** What comes next in the memory would show if it were free. */
+    @Test
+    void keepsTheMemoryWhenPyTorchsHandleEnds() {
+        org.jccl.Tensor ofScope;
+        try (PointerScope scope = new PointerScope()) {
+            ofScope = TorchTensors.of(ones(1000));
+            assertThat(scope.toString()).isNotNull();
+        }
+        Tensor closed = ones(1000);
+        org.jccl.Tensor ofClosed = TorchTensors.of(closed);
+        closed.close();
+        for (int i = 0; i < 100; i++) {
+            zeros(1000).close();
+        }
+        float[] values = new float[1000];
+        assertThat(ofScope.copyTo(values)).containsOnly(1);
+        assertThat(ofClosed.copyTo(values)).containsOnly(1);
+    }
+
+    @Test
+    void groupsTakeThem() {
+        TorchRanks.run(
+                2,
+                group -> {
+                    Tensor tensor = ones(3).mul(ones(1).add_(ones(1)));
+                    group.allReduce(TorchTensors.of(tensor), ReduceOp.SUM).await();
+                    assertThat(tensor.sum().item_float()).isEqualTo(12);
+                });
+    }
+
+    @Test
+    void streamsAreOfCudaOnly() {
+        for (Device device : new Device[] {null, Device.CPU, new Device("npu", 0)}) {
+            assertThatThrownBy(() -> TorchStreams.current(device))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("no CUDA stream for device " + device);
+        }
+    }
+}

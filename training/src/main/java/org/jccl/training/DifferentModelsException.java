@@ -4,7 +4,8 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 
 /**
- * Ranks registered different gradients, or chose different options. The process group is as it was.
+ * Ranks have different parameters, registered different gradients, draw from different samples, or
+ * chose different options. The process group is as it was.
  */
 public final class DifferentModelsException extends JcclException {
 

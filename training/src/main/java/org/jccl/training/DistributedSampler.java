@@ -1,5 +1,6 @@
 package org.jccl.training;
 
+import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
@@ -130,6 +131,39 @@ public record DistributedSampler(
             mine[i] = order[(int) (((long) i * ranks + rank) % samples)];
         }
         return mine;
+    }
+
+    /**
+     * Asks all ranks whether they are about to draw from the same samples in the same epoch. Ranks
+     * that do not would take samples twice and others never, or make different numbers of batches,
+     * and nothing would tell them. Every rank calls it, at the same place; it blocks until all
+     * have.
+     *
+     * @param group whose ranks share the samples
+     * @param epoch that this rank is about to begin
+     * @throws UsageException when the group is null, or of another size or rank than this
+     * @throws DifferentModelsException when ranks have another number of samples, seed, option or
+     *     epoch; all ranks throw it
+     * @throws org.jccl.JcclException when the ranks can not be compared
+     */
+    public void requireSame(ProcessGroup group, int epoch) {
+        if (group == null) {
+            throw new UsageException(FailureContext.NONE, "group is null");
+        }
+        if (group.size() != ranks || group.rank() != rank) {
+            throw new UsageException(
+                    FailureContext.ofGroup(group.name(), group.rank()),
+                    "a sampler for rank " + rank + " of " + ranks + " is not for this group");
+        }
+        ModelCheck.requireSame(
+                group,
+                group.devices().get(0),
+                List.of(
+                        samples + " samples",
+                        shuffle ? "an order with seed " + seed : "the order of the data set",
+                        dropLast ? "the last samples left out" : "some samples twice",
+                        "epoch " + epoch),
+                "all ranks must draw from the same samples, and begin each epoch together");
     }
 
     /** Fisher and Yates, with SplitMix64: the same on every Java. */

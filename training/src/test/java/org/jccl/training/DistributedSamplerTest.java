@@ -97,4 +97,30 @@ final class DistributedSamplerTest {
                 .isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> DistributedSampler.of(null, 3)).isInstanceOf(UsageException.class);
     }
+
+    @Test
+    void ranksThatDrawFromOtherSamplesAreNamed() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    DistributedSampler same = DistributedSampler.of(group, 10);
+                    same.requireSame(group, 4);
+                    assertThatThrownBy(() -> same.requireSame(group, group.rank()))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("rank 0 has epoch 0, rank 1 has epoch 1");
+                    DistributedSampler other = DistributedSampler.of(group, 10 + group.rank());
+                    assertThatThrownBy(() -> other.requireSame(group, 0))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("rank 0 has 10 samples, rank 1 has 11 samples");
+                    assertThatThrownBy(() -> same.withSeed(group.rank()).requireSame(group, 0))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("seed 0, rank 1 has an order with seed 1");
+                    assertThatThrownBy(() -> sampler(10, 3, 1).requireSame(group, 0))
+                            .isInstanceOf(UsageException.class)
+                            .hasMessageContaining("rank 1 of 3");
+                    assertThatThrownBy(() -> same.requireSame(null, 0))
+                            .isInstanceOf(UsageException.class)
+                            .hasMessageContaining("group is null");
+                });
+    }
 }

@@ -1,0 +1,140 @@
+package org.jccl.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+
+/**
+ * The elements of a DJL array as a tensor: in the array's own memory where they lie there in one
+ * piece and in order, else a copy that is {@linkplain #writeBack written back}. DJL does not say
+ * which of the two it gives, so it is asked twice: two copies have two addresses.
+ */
+final class ArrayMemory {
+
+    private static final NDIndex ALL = new NDIndex("...");
+
+    private final NDArray array;
+    private final ByteBuffer copy;
+    private final Tensor tensor;
+
+    private ArrayMemory(NDArray array, Tensor tensor, ByteBuffer copy) {
+        this.array = array;
+        this.tensor = tensor;
+        this.copy = copy;
+    }
+
+    /**
+     * The elements of a parameter.
+     *
+     * @param scope the tensor can be used until it is closed
+     * @param where for messages, as is the name
+     */
+    static ArrayMemory of(NDManager scope, FailureContext where, String name, NDArray array) {
+        Supplier<NDArray> alias = () -> attached(scope, array.stopGradient());
+        return of(where, name, alias.get(), alias.get());
+    }
+
+    /** Nothing where no backward pass has made a gradient: DJL answers new zeros then. */
+    static Optional<ArrayMemory> ofGradient(
+            NDManager scope, FailureContext where, String name, NDArray parameter) {
+        Supplier<NDArray> alias = () -> attached(scope, parameter.getGradient());
+        NDArray one = alias.get();
+        NDArray other = alias.get();
+        ArrayMemory memory = of(where, "the gradient of " + name, one, other);
+        boolean there = memory.copy == null || isSameArray(one, other);
+        return there ? Optional.of(memory) : Optional.empty();
+    }
+
+    /** Whether a change of one is seen in the other; the elements are as before, to the bit. */
+    private static boolean isSameArray(NDArray one, NDArray other) {
+        try (NDArray zero = one.eq(0);
+                NDArray all = zero.all()) {
+            if (!all.getBoolean()) {
+                return true;
+            }
+        }
+        one.addi(1);
+        try (NDArray sum = other.sum()) {
+            return sum.toType(ai.djl.ndarray.types.DataType.FLOAT32, false).getFloat() != 0;
+        } finally {
+            one.subi(1);
+        }
+    }
+
+    private static NDArray attached(NDManager scope, NDArray array) {
+        array.attach(scope);
+        return array;
+    }
+
+    private static ArrayMemory of(FailureContext where, String name, NDArray array, NDArray same) {
+        DataType type = type(where, name, array);
+        if (array.getDevice().isGpu()) {
+            throw new UsageException(
+                    where,
+                    name
+                            + " is on "
+                            + array.getDevice()
+                            + ", whose memory DJL gives no address of; "
+                            + CPU_ONLY);
+        }
+        if (array.isSparse()) {
+            throw new UsageException(where, name + " is sparse; only dense arrays can be reduced");
+        }
+        long bytes = array.size() * type.size();
+        if (bytes > Integer.MAX_VALUE) {
+            throw new UsageException(
+                    where,
+                    name + " has " + bytes + " bytes; DJL gives the address of 2 GiB at most");
+        }
+        ByteBuffer elements = array.toByteBuffer(true);
+        Tensor tensor = Tensor.of(elements, type);
+        boolean copied = tensor.address() != Tensor.of(same.toByteBuffer(true), type).address();
+        return new ArrayMemory(array, tensor, copied ? elements : null);
+    }
+
+    /** What to do where arrays are somewhere else. */
+    static final String CPU_ONLY =
+            "train with Model.newInstance(name, Device.cpu()) and optDevices(new Device[]"
+                    + " {Device.cpu()}), or with a framework whose adapter reaches the memory of"
+                    + " that device";
+
+    /** The type of its elements, as groups know it; DJL can not make bfloat16 with PyTorch. */
+    static DataType type(FailureContext where, String name, NDArray array) {
+        return switch (array.getDataType()) {
+            case FLOAT32 -> DataType.FLOAT32;
+            case FLOAT64 -> DataType.FLOAT64;
+            case FLOAT16 -> DataType.FLOAT16;
+            case INT8 -> DataType.INT8;
+            case UINT8 -> DataType.UINT8;
+            case INT32 -> DataType.INT32;
+            case INT64 -> DataType.INT64;
+            case BOOLEAN -> DataType.BOOL;
+            default ->
+                    throw new UsageException(
+                            where,
+                            name + " is of " + array.getDataType() + ", which no group takes");
+        };
+    }
+
+    Tensor tensor() {
+        return tensor;
+    }
+
+    /** Puts what the tensor holds now into the array, where it is not there already. */
+    void writeBack() {
+        if (copy != null) {
+            try (NDArray values =
+                    array.getManager().create(copy, array.getShape(), array.getDataType())) {
+                // copyTo would give the array other memory, and leave what shares it as it was.
+                array.set(ALL, values);
+            }
+        }
+    }
+}

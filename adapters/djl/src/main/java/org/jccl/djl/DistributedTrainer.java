@@ -1,0 +1,272 @@
+package org.jccl.djl;
+
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.TrainingConfig;
+import ai.djl.util.Pair;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jccl.FailureContext;
+import org.jccl.ProcessGroup;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.training.GradientReducer;
+import org.jccl.training.GradientReducerBuilder;
+import org.jccl.training.MissingGradientException;
+import org.jccl.training.NamedTensor;
+
+/**
+ * DJL's trainer over the ranks of a group, as PyTorch's {@code DistributedDataParallel}: all ranks
+ * begin with the parameters of rank 0, and {@code step} averages the gradients before the optimizer
+ * uses them, so that parameters stay the same on all ranks, to the bit. {@code EasyTrain.fit} and
+ * loops of a program's own run unchanged.
+ *
+ * <pre>{@code
+ * try (Trainer trainer = new DistributedTrainer(model, config, world)) { // was model.newTrainer(config)
+ *     trainer.initialize(new Shape(32, 784));
+ *     EasyTrain.fit(trainer, epochs, dataset, null);
+ * }
+ * }</pre>
+ *
+ * <p>Every rank trains on one device, the CPU: of the memory of other devices DJL gives no address.
+ * Give each rank its own samples with {@link ShardedSampler}. The loss must be the mean over the
+ * samples, and batches be equal on all ranks, for the result to be that of one process with all of
+ * them. Losses and metrics are those of this rank's samples.
+ *
+ * <p>Parameters that are frozen take no part, on all ranks the same ones. Running means and
+ * variances, which each rank computes of its own samples, are those of rank 0 after each step.
+ *
+ * <p>Not safe for use by several threads. DJL collects gradients on one thread of a process, so
+ * ranks are processes. {@code initialize}, the first {@code newGradientCollector} and {@code step}
+ * wait for the other ranks.
+ */
+public final class DistributedTrainer extends Trainer {
+
+    private static final Set<Parameter.Type> STATISTICS =
+            EnumSet.of(Parameter.Type.RUNNING_MEAN, Parameter.Type.RUNNING_VAR);
+
+    private final ProcessGroup group;
+
+    /** Each once, though blocks may share it; in the order of the block, with its name there. */
+    private Map<Parameter, String> parameters;
+
+    /** Those whose gradients the reducer has. */
+    private List<Parameter> trained = List.of();
+
+    private GradientReducer reducer;
+
+    /**
+     * Makes a trainer as {@link Model#newTrainer} does. The group stays the caller's.
+     *
+     * @param model with a block
+     * @param config with one device, the CPU
+     * @param group of which each rank makes such a trainer
+     * @throws UsageException when an argument is null, or the config names another device
+     */
+    public DistributedTrainer(Model model, TrainingConfig config, ProcessGroup group) {
+        super(prepared(model, config, group), config);
+        this.group = group;
+    }
+
+    private static Model prepared(Model model, TrainingConfig config, ProcessGroup group) {
+        if (model == null || config == null || group == null) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    (model == null ? "model" : config == null ? "config" : "group") + " is null");
+        }
+        if (config.getDevices().length != 1 || config.getDevices()[0].isGpu()) {
+            throw new UsageException(
+                    FailureContext.ofGroup(group.name(), group.rank()),
+                    "a rank trains on the CPU only, not on "
+                            + Arrays.toString(config.getDevices())
+                            + ", whose memory DJL gives no address of; "
+                            + ArrayMemory.CPU_ONLY);
+        }
+        // What an engine does to a model before it makes a trainer is known to its newTrainer only.
+        DefaultTrainingConfig withoutListeners =
+                new DefaultTrainingConfig(config.getLossFunction())
+                        .optDevices(config.getDevices())
+                        .optOptimizer(config.getOptimizer());
+        config.getInitializers()
+                .forEach(pair -> withoutListeners.optInitializer(pair.getKey(), pair.getValue()));
+        model.newTrainer(withoutListeners).close();
+        return model;
+    }
+
+    /**
+     * Initializes the model, and gives all ranks the parameters of rank 0.
+     *
+     * @param shapes of the inputs
+     * @throws UsageException when a parameter is of a type that groups do not take, or not on the
+     *     CPU
+     * @throws org.jccl.training.DifferentModelsException when the models of the ranks differ; all
+     *     ranks throw it, and name the first parameter that does
+     * @throws org.jccl.JcclException when the parameters can not be broadcast
+     */
+    @Override
+    public void initialize(Shape... shapes) {
+        super.initialize(shapes);
+        begin();
+    }
+
+    /**
+     * As DJL's; a model that was loaded and never {@linkplain #initialize initialized} gets the
+     * parameters of rank 0 here, before the first batch.
+     */
+    @Override
+    public GradientCollector newGradientCollector() {
+        if (parameters == null) {
+            begin();
+        }
+        return super.newGradientCollector();
+    }
+
+    private void begin() {
+        Map<Parameter, String> all = new LinkedHashMap<>();
+        for (Pair<String, Parameter> pair : getModel().getBlock().getParameters()) {
+            all.putIfAbsent(pair.getValue(), pair.getKey());
+        }
+        try (NDManager scope = getManager().newSubManager()) {
+            List<ArrayMemory> memory = new ArrayList<>();
+            List<NamedTensor> tensors = new ArrayList<>();
+            for (Map.Entry<Parameter, String> each : all.entrySet()) {
+                NDArray array = each.getKey().getArray();
+                ArrayMemory elements = ArrayMemory.of(scope, where(), each.getValue(), array);
+                memory.add(elements);
+                tensors.add(
+                        NamedTensor.of(
+                                each.getValue(), elements.tensor(), array.getShape().getShape()));
+            }
+            GradientReducer.broadcastModel(group, tensors, 0);
+            memory.forEach(ArrayMemory::writeBack);
+        }
+        parameters = all;
+    }
+
+    /**
+     * Averages the gradients over the ranks, and updates the parameters, as DJL does, with the
+     * averages.
+     *
+     * @throws MissingGradientException when the backward pass of a rank made no gradient for a
+     *     parameter that is not frozen, or there was none; all ranks throw it, and name the
+     *     parameters and ranks
+     * @throws UsageException when a gradient is sparse, or no batch was begun before
+     * @throws org.jccl.training.DifferentModelsException when ranks have frozen different
+     *     parameters
+     * @throws org.jccl.JcclException when the gradients can not be averaged
+     */
+    @Override
+    public void step() {
+        if (parameters == null) {
+            throw new UsageException(
+                    where(), "step() before a batch was trained; call initialize(...) first");
+        }
+        register(parameters.keySet().stream().filter(Parameter::requiresGradient).toList());
+        if (reducer != null) {
+            try (NDManager scope = getManager().newSubManager()) {
+                average(scope);
+            }
+        }
+        super.step();
+        shareStatistics();
+    }
+
+    /** Makes a reducer for these, where there is none: parameters may be frozen at any time. */
+    private void register(List<Parameter> now) {
+        if (now.equals(trained)) {
+            return;
+        }
+        closeReducer();
+        trained = now;
+        if (now.isEmpty()) {
+            return;
+        }
+        GradientReducerBuilder builder = GradientReducer.builder(group);
+        for (Parameter parameter : now) {
+            NDArray array = parameter.getArray();
+            String name = parameters.get(parameter);
+            builder.gradient(name, ArrayMemory.type(where(), name, array), array.size());
+        }
+        reducer = builder.build();
+    }
+
+    /**
+     * Gradients live in DJL's memory, which may be another one in each step, so they are copied.
+     */
+    private void average(NDManager scope) {
+        List<Optional<ArrayMemory>> gradients = new ArrayList<>();
+        for (Parameter parameter : trained) {
+            String name = parameters.get(parameter);
+            gradients.add(ArrayMemory.ofGradient(scope, where(), name, parameter.getArray()));
+        }
+        for (int i = trained.size() - 1; i >= 0; i--) {
+            if (gradients.get(i).isPresent()) {
+                reducer.bucketView(i).copyFrom(gradients.get(i).get().tensor());
+                reducer.ready(i);
+            }
+        }
+        try {
+            reducer.finish();
+        } catch (MissingGradientException e) {
+            throw new MissingGradientException(
+                    where(),
+                    e.reason()
+                            + "; in DJL: run backward() before step(), and freeze(true) parameters"
+                            + " that the loss does not depend on",
+                    e);
+        }
+        for (int i = 0; i < trained.size(); i++) {
+            ArrayMemory gradient = gradients.get(i).orElseThrow();
+            gradient.tensor().copyFrom(reducer.bucketView(i));
+            gradient.writeBack();
+        }
+    }
+
+    private void shareStatistics() {
+        try (NDManager scope = getManager().newSubManager()) {
+            List<ArrayMemory> memory = new ArrayList<>();
+            parameters.forEach(
+                    (parameter, name) -> {
+                        if (STATISTICS.contains(parameter.getType())) {
+                            NDArray array = parameter.getArray();
+                            memory.add(ArrayMemory.of(scope, where(), name, array));
+                        }
+                    });
+            if (!memory.isEmpty()) {
+                List<Tensor> tensors = memory.stream().map(ArrayMemory::tensor).toList();
+                GradientReducer.broadcastParameters(group, tensors, 0);
+                memory.forEach(ArrayMemory::writeBack);
+            }
+        }
+    }
+
+    private FailureContext where() {
+        return FailureContext.ofGroup(group.name(), group.rank());
+    }
+
+    private void closeReducer() {
+        if (reducer != null) {
+            reducer.close();
+            reducer = null;
+        }
+    }
+
+    /** Ends training on this rank; the group stays open. */
+    @Override
+    public void close() {
+        closeReducer();
+        super.close();
+    }
+}

@@ -1,0 +1,2 @@
+/** Training by PyTorch's autograd on several ranks. A program to copy from. */
+package org.jccl.examples.pytorch;

@@ -1,6 +1,6 @@
 """Times a step of PyTorch's DistributedDataParallel on Gloo, as StepTime of the examples does ours.
 
-Prints the median of rank 0 in milliseconds. Starts its ranks itself.
+Prints the median step of each block in milliseconds, on rank 0. Starts its ranks itself.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import socket
 import statistics
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -36,24 +37,34 @@ def measure(rank, options, port):
     if options.mode != "alone":
         net = DistributedDataParallel(net, gradient_as_bucket_view=options.mode == "view")
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    times = []
-    for step in range(-(options.steps // 4 + 2), options.steps):
-        start = time.perf_counter()
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(net(x), y).backward()
-        optimizer.step()
-        if step >= 0:
+    for block in range(options.blocks):
+        turn = block * options.programs + options.number
+        if rank == 0:
+            while options.turns.read_text() != f"{turn}\n":
+                time.sleep(0.005)
+        dist.barrier()
+        times = []
+        for _ in range(options.steps):
+            start = time.perf_counter()
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
             times.append((time.perf_counter() - start) * 1e3)
-    if rank == 0:
-        print(f"median_ms {statistics.median(times):.3f}", flush=True)
-    dist.barrier()
+        dist.barrier()
+        if rank == 0:
+            print(f"block_ms {statistics.median(times):.3f}", flush=True)
+            options.turns.write_text(f"{turn + 1}\n")
     dist.destroy_process_group()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mode", choices=["ddp", "view", "alone"])
-    parser.add_argument("steps", type=int)
+    parser.add_argument("turns", type=Path, help="how many blocks programs have run")
+    parser.add_argument("number", type=int, help="of this program")
+    parser.add_argument("programs", type=int, help="that take turns")
+    parser.add_argument("blocks", type=int)
+    parser.add_argument("steps", type=int, help="of a block")
     parser.add_argument("batch", type=int)
     parser.add_argument("sizes", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, default=2)

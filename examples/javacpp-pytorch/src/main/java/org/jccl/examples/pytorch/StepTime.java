@@ -7,6 +7,9 @@ import static org.bytedeco.pytorch.global.torch.randn;
 import static org.bytedeco.pytorch.global.torch.relu;
 import static org.bytedeco.pytorch.global.torch.set_num_threads;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -61,69 +64,92 @@ public final class StepTime {
         }
     }
 
-    private StepTime() {}
-
     /**
-     * Runs one rank and prints the median of its steps on rank 0.
+     * Runs one rank. Rank 0 prints the median step of each block in milliseconds.
      *
-     * @param args {@code ddp}, {@code alone} or {@code marked}; the number of steps; the batch of
-     *     each rank; the sizes of the layers
+     * @param args {@code ddp}, {@code alone} or {@code marked}; a file with the number of blocks
+     *     that programs have run, which take turns; this program's number among them, and how many
+     *     there are; the number of blocks, and of steps in each; the batch of each rank; the sizes
+     *     of the layers
+     * @throws IOException when the file can not be read or written
+     * @throws InterruptedException never
      */
-    public static void main(String[] args) {
+    public static void main(String[] args) throws IOException, InterruptedException {
         TorchLibrary.load();
         set_num_threads(1);
         Mode mode = Mode.valueOf(args[0].toUpperCase(Locale.ROOT));
-        int steps = Integer.parseInt(args[1]);
-        int batch = Integer.parseInt(args[2]);
-        int[] sizes = Arrays.stream(args).skip(3).mapToInt(Integer::parseInt).toArray();
-        try (ProcessGroup world = ProcessGroup.init("gloo")) {
+        Path turns = Path.of(args[1]);
+        int[] numbers = Arrays.stream(args).skip(2).mapToInt(Integer::parseInt).toArray();
+        int[] sizes = Arrays.copyOfRange(numbers, 5, numbers.length);
+        try (ProcessGroup world = ProcessGroup.init("gloo");
+                ProcessGroup marks =
+                        world.newGroup(IntStream.range(0, world.size()).boxed().toList())
+                                .orElseThrow()) {
             manual_seed(world.rank());
             Perceptron net = new Perceptron(sizes);
-            Tensor x = randn(batch, sizes[0]);
-            Tensor y = randint(sizes[sizes.length - 1], new long[] {batch}).to(ScalarType.Long);
-            double[] millis = measure(world, net, mode, steps, x, y);
-            if (world.rank() == 0) {
-                System.out.printf(Locale.ROOT, "median_ms %.3f%n", median(millis));
+            try (DistributedDataParallel ddp =
+                    mode == Mode.ALONE ? null : DistributedDataParallel.of(world, net)) {
+                StepTime job = new StepTime(net, ddp, mode == Mode.MARKED ? marks : null);
+                for (int block = 0; block < numbers[2]; block++) {
+                    if (world.rank() == 0) {
+                        awaitTurn(turns, block * numbers[1] + numbers[0]);
+                    }
+                    world.barrier().await();
+                    double median = job.block(numbers[3], numbers[4], sizes);
+                    world.barrier().await();
+                    if (world.rank() == 0) {
+                        System.out.printf(Locale.ROOT, "block_ms %.3f%n", median);
+                        Files.writeString(turns, block * numbers[1] + numbers[0] + 1 + "\n");
+                    }
+                }
             }
         }
     }
 
-    private static double[] measure(
-            ProcessGroup world, Perceptron net, Mode mode, int steps, Tensor x, Tensor y) {
-        SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.01));
-        int warmUp = steps / 4 + 2;
-        List<Integer> all = IntStream.range(0, world.size()).boxed().toList();
+    private static void awaitTurn(Path turns, int number) throws IOException, InterruptedException {
+        while (!Files.readString(turns).equals(number + "\n")) {
+            Thread.sleep(5);
+        }
+    }
+
+    private final Perceptron net;
+    private final DistributedDataParallel ddp;
+    private final ProcessGroup marks;
+    private final SGD optimizer;
+
+    private StepTime(Perceptron net, DistributedDataParallel ddp, ProcessGroup marks) {
+        this.net = net;
+        this.ddp = ddp;
+        this.marks = marks;
+        this.optimizer = new SGD(net.parameters(), new SGDOptions(0.01));
+    }
+
+    private double block(int steps, int batch, int[] sizes) {
+        Tensor x = randn(batch, sizes[0]);
+        Tensor y = randint(sizes[sizes.length - 1], new long[] {batch}).to(ScalarType.Long);
         double[] millis = new double[steps];
-        try (ProcessGroup marks = world.newGroup(all).orElseThrow();
-                DistributedDataParallel ddp =
-                        mode == Mode.ALONE ? null : DistributedDataParallel.of(world, net)) {
-            for (int step = -warmUp; step < steps; step++) {
-                long start = System.nanoTime();
-                PointerScope memoryOfThisStep = new PointerScope();
-                optimizer.zero_grad();
-                Tensor loss = cross_entropy_loss(net.forward(x), y);
-                if (mode == Mode.DDP) {
-                    ddp.backward(loss);
-                } else {
-                    loss.backward();
-                }
-                if (mode == Mode.MARKED) {
-                    marks.barrier();
-                    ddp.finish();
-                }
-                optimizer.step();
-                memoryOfThisStep.close();
-                if (step >= 0) {
-                    millis[step] = (System.nanoTime() - start) / 1e6;
-                }
-            }
+        for (int step = 0; step < steps; step++) {
+            long start = System.nanoTime();
+            PointerScope memoryOfThisStep = new PointerScope();
+            optimizer.zero_grad();
+            backward(cross_entropy_loss(net.forward(x), y));
+            optimizer.step();
+            memoryOfThisStep.close();
+            millis[step] = (System.nanoTime() - start) / 1e6;
         }
-        return millis;
+        Arrays.sort(millis);
+        return (millis[steps / 2] + millis[(steps - 1) / 2]) / 2;
     }
 
-    private static double median(double[] values) {
-        double[] sorted = values.clone();
-        Arrays.sort(sorted);
-        return (sorted[sorted.length / 2] + sorted[(sorted.length - 1) / 2]) / 2;
+    private void backward(Tensor loss) {
+        if (marks != null) {
+            loss.backward();
+            marks.barrier();
+            ddp.finish();
+        } else if (ddp != null) {
+            ddp.backward(loss);
+        } else {
+            loss.backward();
+        }
     }
 }

@@ -13,11 +13,16 @@ final class Layer {
     final float[] weights;
     final float[] gradient;
 
-    Layer(int inputs, int outputs, SplittableRandom random) {
+    /** All weights are 0. */
+    Layer(int inputs, int outputs) {
         this.inputs = inputs;
         this.outputs = outputs;
         weights = new float[outputs * (inputs + 1)];
         gradient = new float[weights.length];
+    }
+
+    Layer(int inputs, int outputs, SplittableRandom random) {
+        this(inputs, outputs);
         // Keeps the variance of what goes through the layer; biases start at 0.
         double range = Math.sqrt(6.0 / (inputs + outputs));
         for (int row = 0; row < outputs; row++) {

@@ -49,10 +49,7 @@ final class Network {
 
         Arrays.fill(hidden.gradient, 0);
         for (int i = 0; i < batch.size(); i++) {
-            float[] byHidden = output.backward(byOutput[i]);
-            for (int j = 0; j < byHidden.length; j++) {
-                byHidden[j] *= 1 - activations[i][j] * activations[i][j];
-            }
+            float[] byHidden = beforeTanh(output.backward(byOutput[i]), activations[i]);
             hidden.addGradient(batch.images()[i], byHidden);
         }
         ready.accept(hidden);
@@ -74,14 +71,27 @@ final class Network {
     }
 
     private float[] hiddenActivations(float[] image) {
-        float[] values = hidden.forward(image);
+        return tanh(hidden.forward(image));
+    }
+
+    /** Changes the values in place. */
+    static float[] tanh(float[] values) {
         for (int i = 0; i < values.length; i++) {
             values[i] = (float) Math.tanh(values[i]);
         }
         return values;
     }
 
-    private static float[] softmax(float[] scores) {
+    /** Makes derivatives by tanh's results those by its arguments, in place. */
+    static float[] beforeTanh(float[] derivatives, float[] results) {
+        for (int i = 0; i < derivatives.length; i++) {
+            derivatives[i] *= 1 - results[i] * results[i];
+        }
+        return derivatives;
+    }
+
+    /** Changes the scores in place. */
+    static float[] softmax(float[] scores) {
         float largest = scores[0];
         for (float score : scores) {
             largest = Math.max(largest, score);
@@ -95,7 +105,7 @@ final class Network {
         return scores;
     }
 
-    private static void scale(float[] values, float factor) {
+    static void scale(float[] values, float factor) {
         for (int i = 0; i < values.length; i++) {
             values[i] *= factor;
         }

@@ -9,6 +9,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jccl.bootstrap.LaunchException;
 import org.jccl.bootstrap.ProcessLauncher;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The programs as users start them: one process a rank, over Gloo. */
 class LaunchedTest {
@@ -33,6 +35,23 @@ class LaunchedTest {
                 .filteredOn(
                         line -> line.matches("200 x .* floats .* us  \\d+\\.\\d\\d of one by one"))
                 .hasSize(9);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void layersThatRanksShareAreThoseOfOneRank(int ranks) {
+        assertThat(run(ranks, TensorParallel.class, "3")).endsWith("PASSED");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void layersInAPipelineAreThoseOfOneRank(int ranks) {
+        assertThat(run(ranks, Pipeline.class, "2"))
+                .containsExactly(
+                        ranks
+                                + " stages, 8 pieces a batch, weights are the same bits as one"
+                                + " rank's",
+                        "PASSED");
     }
 
     @Test

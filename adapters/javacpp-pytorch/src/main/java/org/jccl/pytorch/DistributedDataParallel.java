@@ -49,7 +49,7 @@ import org.jccl.training.NamedTensor;
  *
  * <p>A backward pass may run in any thread, or on CUDA in PyTorch's own; other methods are for the
  * thread that runs the loop, while no backward pass runs. After a failure inside a backward pass
- * all methods but {@link #close} throw what failed.
+ * all methods but {@link #close} throw what failed: other ranks may have got some of its gradients.
  */
 public final class DistributedDataParallel implements AutoCloseable {
 
@@ -60,7 +60,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     private record Pending(Thread thread, int index, Stream stream) {}
 
     private final ProcessGroup group;
-    private final List<NamedTensor> model = new ArrayList<>();
+    private final Map<String, Tensor> model;
     private final List<Parameter> parameters = new ArrayList<>();
     private final Map<String, Tensor> untrained = new LinkedHashMap<>();
     private final Device device;
@@ -80,27 +80,33 @@ public final class DistributedDataParallel implements AutoCloseable {
             Map<String, Tensor> tensors,
             Consumer<GradientReducerBuilder> options) {
         this.group = group;
+        this.model = tensors;
+        List<NamedTensor> named = namedModel();
         GradientReducerBuilder builder = GradientReducer.builder(group);
-        tensors.forEach(
-                (name, tensor) -> {
-                    org.jccl.Tensor memory = TorchTensors.of("parameter '" + name + "'", tensor);
-                    model.add(NamedTensor.of(name, memory, TorchTensors.shape(tensor)));
-                    if (tensor.requires_grad()) {
-                        parameters.add(new Parameter(name, tensor, memory.dataType()));
-                        builder.gradient(name, memory.dataType(), memory.count());
-                    } else {
-                        untrained.put(name, tensor);
-                    }
-                });
-        device = commonDevice();
+        for (NamedTensor each : named) {
+            Tensor tensor = model.get(each.name());
+            if (tensor.requires_grad()) {
+                DataType type = each.tensor().dataType();
+                parameters.add(new Parameter(each.name(), tensor, type));
+                builder.gradient(each.name(), type, each.tensor().count());
+            } else {
+                untrained.put(each.name(), tensor);
+            }
+        }
+        device = commonDevice(named);
         options.accept(builder);
         builder.device(device).bucketMemory(this::allocateBucket).onRebuild(this::placeGradients);
-        locked(() -> GradientReducer.broadcastModel(group, model, 0));
+        locked(() -> GradientReducer.broadcastModel(group, named, 0));
         reducer = builder.build();
         placeGradients();
-        for (int i = 0; i < parameters.size(); i++) {
-            int index = i;
-            parameters.get(i).hook(() -> arriving(index));
+        try {
+            for (int i = 0; i < parameters.size(); i++) {
+                int index = i;
+                parameters.get(i).hook(() -> arriving(index));
+            }
+        } catch (RuntimeException e) {
+            close();
+            throw e;
         }
     }
 
@@ -113,8 +119,8 @@ public final class DistributedDataParallel implements AutoCloseable {
      * @return what averages its gradients, to be closed
      * @throws DifferentModelsException when names, types or shapes of the module's tensors differ
      *     between ranks; all ranks throw it and name the first that differs
-     * @throws UsageException when an argument is null or closed, nothing is trained, or a parameter
-     *     is such that {@link TorchTensors#of} refuses it
+     * @throws UsageException when an argument is null or closed, nothing is trained, a parameter is
+     *     trained by another one of these, or is such that {@link TorchTensors#of} refuses it
      * @throws JcclException when an operation failed
      */
     public static DistributedDataParallel of(ProcessGroup group, Module module) {
@@ -169,15 +175,25 @@ public final class DistributedDataParallel implements AutoCloseable {
         return new DistributedDataParallel(group, tensors, options);
     }
 
-    private Device commonDevice() {
-        Device first = model.isEmpty() ? Device.CPU : model.get(0).tensor().device();
-        for (NamedTensor named : model) {
-            if (!named.tensor().device().equals(first)) {
+    private List<NamedTensor> namedModel() {
+        List<NamedTensor> named = new ArrayList<>();
+        model.forEach(
+                (name, tensor) -> {
+                    org.jccl.Tensor memory = TorchTensors.of("parameter '" + name + "'", tensor);
+                    named.add(NamedTensor.of(name, memory, TorchTensors.shape(tensor)));
+                });
+        return named;
+    }
+
+    private Device commonDevice(List<NamedTensor> named) {
+        Device first = named.isEmpty() ? Device.CPU : named.get(0).tensor().device();
+        for (NamedTensor each : named) {
+            if (!each.tensor().device().equals(first)) {
                 throw usage(
                         "'"
-                                + named.name()
+                                + each.name()
                                 + "' is on "
-                                + named.tensor().device()
+                                + each.tensor().device()
                                 + ", others are on "
                                 + first
                                 + "; a module must be on one device");
@@ -272,10 +288,20 @@ public final class DistributedDataParallel implements AutoCloseable {
         try {
             loss.backward();
         } catch (RuntimeException e) {
-            locked(this::throwFailure); // PyTorch makes text of it
+            locked(
+                    () -> {
+                        throwFailure(); // PyTorch makes text of it
+                        if (isInStep()) {
+                            failure = e; // some gradients are with the other ranks already
+                        }
+                    });
             throw e;
         }
         finish();
+    }
+
+    private boolean isInStep() {
+        return !pending.isEmpty() || parameters.stream().anyMatch(parameter -> parameter.arrived);
     }
 
     /**
@@ -396,7 +422,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     private void broadcastFrom(int root) {
-        List<org.jccl.Tensor> tensors = model.stream().map(NamedTensor::tensor).toList();
+        List<org.jccl.Tensor> tensors = namedModel().stream().map(NamedTensor::tensor).toList();
         GradientReducer.broadcastParameters(group, tensors, root);
     }
 

@@ -64,7 +64,7 @@ final class ModelTensors {
         return tensors;
     }
 
-    private static long identity(Tensor tensor) {
+    static long identity(Tensor tensor) {
         return tensor.unsafeGetTensorImpl().address();
     }
 }

@@ -1,6 +1,7 @@
 package org.jccl.pytorch;
 
-import java.util.Set;
+import java.util.Arrays;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.bytedeco.pytorch.Storage;
 import org.bytedeco.pytorch.Tensor;
@@ -15,8 +16,11 @@ import org.jccl.DataType;
  */
 final class Parameter implements AutoCloseable {
 
-    /** PyTorch holds hooks weakly: one that Java has collected would be called all the same. */
-    private static final Set<VoidTensorHook> INSTALLED = ConcurrentHashMap.newKeySet();
+    /**
+     * By the address of the tensor, which they keep. PyTorch holds hooks weakly: one that Java has
+     * collected would be called all the same.
+     */
+    private static final Map<Long, VoidTensorHook> INSTALLED = new ConcurrentHashMap<>();
 
     private static final class Hook extends VoidTensorHook {
         private final Runnable action;
@@ -65,8 +69,15 @@ final class Parameter implements AutoCloseable {
      * PyTorch adds it to {@code grad}, in the same thread.
      */
     void hook(Runnable action) {
-        hook = TorchTensors.keep(new Hook(action));
-        INSTALLED.add(hook);
+        VoidTensorHook made = TorchTensors.keep(new Hook(action));
+        if (INSTALLED.putIfAbsent(ModelTensors.identity(tensor), made) != null) {
+            made.close();
+            throw TorchTensors.usage(
+                    "parameter '"
+                            + name
+                            + "' is trained by another DistributedDataParallel; close that first");
+        }
+        hook = made;
         hookNumber = tensor.register_hook(hook);
     }
 
@@ -89,7 +100,9 @@ final class Parameter implements AutoCloseable {
     }
 
     private static boolean isSame(Tensor gradient, Tensor place) {
-        return gradient.defined() && TorchTensors.address(gradient) == TorchTensors.address(place);
+        return gradient.defined()
+                && gradient.has_storage()
+                && TorchTensors.address(gradient) == TorchTensors.address(place);
     }
 
     /** Moves the gradient to its place unless it is there; false when there is none. */
@@ -99,14 +112,7 @@ final class Parameter implements AutoCloseable {
                 return false;
             }
             if (!isSame(gradient, place)) {
-                if (gradient.layout().intern() != Layout.Strided) {
-                    throw TorchTensors.usage(
-                            "the gradient of '"
-                                    + name
-                                    + "' has the layout "
-                                    + gradient.layout().intern()
-                                    + "; only dense ones can be averaged");
-                }
+                requireSameKind(gradient);
                 try (Tensor values = gradient.detach()) {
                     place.copy_(values);
                 }
@@ -114,6 +120,36 @@ final class Parameter implements AutoCloseable {
             }
             return true;
         }
+    }
+
+    /** Copying would convert it without a word. */
+    private void requireSameKind(Tensor gradient) {
+        boolean same =
+                gradient.layout().intern() == Layout.Strided
+                        && gradient.scalar_type().intern() == place.scalar_type().intern()
+                        && gradient.device().equals(place.device())
+                        && Arrays.equals(TorchTensors.shape(gradient), shape);
+        if (!same) {
+            throw TorchTensors.usage(
+                    "the gradient of '"
+                            + name
+                            + "' is "
+                            + describe(gradient)
+                            + ", the parameter was "
+                            + describe(place)
+                            + " when training began; gradients must be dense, and parameters must"
+                            + " stay as they are");
+        }
+    }
+
+    private static String describe(Tensor tensor) {
+        return tensor.layout().intern()
+                + " "
+                + tensor.scalar_type().intern()
+                + " "
+                + Arrays.toString(TorchTensors.shape(tensor))
+                + " on "
+                + tensor.device().str().getString();
     }
 
     /** Makes what lies in the place the gradient. */
@@ -135,7 +171,7 @@ final class Parameter implements AutoCloseable {
     public void close() {
         if (hook != null) {
             tensor.remove_hook(hookNumber);
-            INSTALLED.remove(hook);
+            INSTALLED.remove(ModelTensors.identity(tensor));
             hook.close();
         }
         if (place != null) {

@@ -40,8 +40,8 @@ public final class TorchTensors {
      * the other way round; autograd takes no notice of it.
      *
      * <p>The memory stays as long as the result, or an operation on it, is reachable, also when the
-     * argument is closed or its {@code PointerScope} ends. It must not be given other memory
-     * meanwhile, as by {@code resize_} or {@code set_}.
+     * argument is closed or its {@code PointerScope} ends. What resizes its storage, as {@code
+     * resize_} may, frees it all the same; do not do that while the result is used.
      *
      * @param tensor dense and contiguous, on the CPU or a CUDA device, of a type that JCCL has
      * @return its elements in their order in memory; on CUDA, operations are ordered after the
@@ -85,7 +85,8 @@ public final class TorchTensors {
         }
         long count = tensor.numel();
         requireMemory(name, tensor, count * type.size());
-        return org.jccl.Tensor.of(address(tensor), count, type, device, keep(new Tensor(tensor)));
+        // Another tensor over the same storage, which stays when this one is given another.
+        return org.jccl.Tensor.of(address(tensor), count, type, device, keep(tensor.detach()));
     }
 
     static long address(Tensor tensor) {

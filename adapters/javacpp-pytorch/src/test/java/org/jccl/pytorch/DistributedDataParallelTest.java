@@ -3,6 +3,7 @@ package org.jccl.pytorch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
+import static org.bytedeco.pytorch.global.torch.embedding;
 import static org.bytedeco.pytorch.global.torch.ones;
 import static org.bytedeco.pytorch.global.torch.zeros;
 
@@ -19,6 +20,8 @@ import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorBase;
+import org.bytedeco.pytorch.VoidTensorHook;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
@@ -461,6 +464,91 @@ class DistributedDataParallelTest {
                                 .hasMessageContaining("became ready twice");
                     }
                     net.forward(ones(1, 3)).sum().backward(); // the hooks are gone
+                });
+    }
+
+    /** Another rank may have its gradients already, so there is no going on. */
+    @Test
+    void whatFailsInPyTorchEndsTheStep() {
+        TorchRanks.run(
+                1,
+                group -> {
+                    LinearImpl net = new LinearImpl(3, 2);
+                    VoidTensorHook broken =
+                            new VoidTensorHook() {
+                                @Override
+                                public void call(TensorBase gradient) {
+                                    gradient.close();
+                                    throw new IllegalStateException("broken hook");
+                                }
+                            };
+                    try (DistributedDataParallel ddp =
+                            DistributedDataParallel.of(group, net, SMALL_BUCKETS)) {
+                        Tensor x = ones(1, 3).set_requires_grad(true);
+                        Tensor before = x.mul(scalar(1));
+                        before.register_hook(broken); // called after those of the layer
+                        Tensor loss = net.forward(before).sum();
+                        for (int i = 0; i < 2; i++) {
+                            assertThatThrownBy(() -> ddp.backward(loss))
+                                    .isInstanceOf(RuntimeException.class)
+                                    .hasMessageContaining("broken hook");
+                        }
+                    }
+                    assertThat(broken.isNull()).isFalse();
+                });
+    }
+
+    @Test
+    void aParameterHasOneDistributedDataParallelAtATime() {
+        TorchRanks.run(
+                1,
+                group -> {
+                    LinearImpl net = new LinearImpl(3, 2);
+                    try (DistributedDataParallel ddp = DistributedDataParallel.of(group, net)) {
+                        refused(
+                                "parameter 'weight' is trained by another",
+                                () -> DistributedDataParallel.of(group, net));
+                        ddp.backward(net.forward(ones(1, 3)).sum());
+                    }
+                    DistributedDataParallel.of(group, net).close();
+                });
+    }
+
+    @Test
+    void aParameterThatIsConvertedMeanwhileIsNamed() {
+        TorchRanks.run(
+                1,
+                group -> {
+                    LinearImpl net = new LinearImpl(3, 2);
+                    try (DistributedDataParallel ddp = DistributedDataParallel.of(group, net)) {
+                        ddp.backward(net.forward(ones(1, 3)).sum());
+                        net.zero_grad(true);
+                        net.to(ScalarType.Double, false);
+                        refused(
+                                "' is Strided Double [2",
+                                () ->
+                                        ddp.backward(
+                                                net.forward(ones(1, 3).to(ScalarType.Double))
+                                                        .sum()));
+                    }
+                });
+    }
+
+    @Test
+    void sparseGradientsAreNamed() {
+        TorchRanks.run(
+                1,
+                group -> {
+                    Tensor table = ones(3, 2);
+                    table.set_requires_grad(true);
+                    try (DistributedDataParallel ddp = given(group, Map.of("table", table))) {
+                        Tensor places = zeros(2).to(ScalarType.Long);
+                        refused(
+                                "the gradient of 'table' is Sparse Float [3, 2] on cpu",
+                                () ->
+                                        ddp.backward(
+                                                embedding(table, places, -1, false, true).sum()));
+                    }
                 });
     }
 

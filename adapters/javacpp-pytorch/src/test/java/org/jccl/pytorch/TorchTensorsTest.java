@@ -122,12 +122,16 @@ class TorchTensorsTest {
         Tensor closed = ones(1000);
         org.jccl.Tensor ofClosed = TorchTensors.of(closed);
         closed.close();
+        Tensor exchanged = ones(1000);
+        org.jccl.Tensor ofExchanged = TorchTensors.of(exchanged);
+        exchanged.set_(zeros(5));
         for (int i = 0; i < 100; i++) {
             zeros(1000).close();
         }
         float[] values = new float[1000];
         assertThat(ofScope.copyTo(values)).containsOnly(1);
         assertThat(ofClosed.copyTo(values)).containsOnly(1);
+        assertThat(ofExchanged.copyTo(values)).containsOnly(1);
     }
 
     @Test

@@ -17,18 +17,31 @@ import java.util.zip.GZIPInputStream;
  * @param images one array of {@link #PIXELS} values from 0 to 1 an image
  * @param labels the digits, 0 to 9
  */
-record Digits(float[][] images, int[] labels) {
+public record Digits(float[][] images, int[] labels) {
 
-    static final int PIXELS = 64;
-    static final int CLASSES = 10;
+    /** Pixels of an image, row by row. */
+    public static final int PIXELS = 64;
+
+    /** Different digits. */
+    public static final int CLASSES = 10;
 
     private static final float BRIGHTEST = 16;
     private static final int TEST_EVERY = 5;
 
-    /** A fifth of the images is kept for testing. */
-    record Split(Digits train, Digits test) {}
+    /**
+     * A fifth of the images is kept for testing.
+     *
+     * @param train to learn from
+     * @param test the others
+     */
+    public record Split(Digits train, Digits test) {}
 
-    static Split load() {
+    /**
+     * Reads the images, which are in the jar.
+     *
+     * @return all of them
+     */
+    public static Split load() {
         List<String> train = new ArrayList<>();
         List<String> test = new ArrayList<>();
         try (BufferedReader lines =
@@ -62,12 +75,24 @@ record Digits(float[][] images, int[] labels) {
         return new Digits(images, labels);
     }
 
-    int size() {
+    /**
+     * Number of images.
+     *
+     * @return more than 0
+     */
+    public int size() {
         return labels.length;
     }
 
-    /** The images at some places of an order. */
-    Digits select(int[] order, int from, int to) {
+    /**
+     * The images at some places of an order.
+     *
+     * @param order numbers of images
+     * @param from first place
+     * @param to place after the last one
+     * @return those images, which are shared and not copied
+     */
+    public Digits select(int[] order, int from, int to) {
         float[][] someImages = new float[to - from][];
         int[] someLabels = new int[to - from];
         for (int i = from; i < to; i++) {

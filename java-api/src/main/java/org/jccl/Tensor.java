@@ -97,6 +97,12 @@ public interface Tensor extends AutoCloseable {
      * Borrows memory by address. The caller answers for address, count and device being right; this
      * is the only factory that can not check them.
      *
+     * <p>A {@code java.lang.foreign.MemorySegment} of at most 2 GiB is better given as {@code
+     * of(segment.asByteBuffer().order(ByteOrder.nativeOrder()), dataType)}, which refuses segments
+     * on the heap and read-only ones. A larger one goes by {@code segment.address()}, with the
+     * segment as owner, and only where {@code segment.isNative()}: the address of a segment on the
+     * heap is none. An arena must not be closed while a tensor of its memory is in use.
+     *
      * @param address first byte, on {@code device}; may be 0 only when {@code count} is 0
      * @param count number of elements
      * @param dataType element type

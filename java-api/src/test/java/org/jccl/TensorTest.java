@@ -2,6 +2,7 @@ package org.jccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -211,5 +212,31 @@ class TensorTest {
         refused(() -> tensor.copyTo(new int[1]), "int32 x 1 on cpu is closed");
         refused(() -> tensor.copyFrom(new int[1]), "closed");
         assertThat(tensor.count()).isEqualTo(1);
+    }
+
+    /**
+     * By reflection, as these classes are younger than the Java that the tests are compiled for.
+     */
+    @Test
+    void sharesTheMemoryOfForeignSegments() throws ReflectiveOperationException {
+        assumeTrue(Runtime.version().feature() >= 22, "needs Java 22");
+        Class<?> arenas = Class.forName("java.lang.foreign.Arena");
+        Class<?> segments = Class.forName("java.lang.foreign.MemorySegment");
+        Object arena = arenas.getMethod("ofAuto").invoke(null);
+        Object segment =
+                arenas.getMethod("allocate", long.class, long.class).invoke(arena, 12L, 4L);
+        ByteBuffer bytes = (ByteBuffer) segments.getMethod("asByteBuffer").invoke(segment);
+        Tensor checked = Tensor.of(ordered(bytes), DataType.FLOAT32);
+        long address = (long) segments.getMethod("address").invoke(segment);
+        Tensor byAddress = Tensor.of(address, 3, DataType.FLOAT32, Device.CPU, segment);
+        checked.copyFrom(new float[] {1, 2, 3});
+        assertThat(byAddress.copyTo(new float[3])).containsExactly(1, 2, 3);
+        assertThat(checked.address()).isEqualTo(address);
+        Object onHeap = segments.getMethod("ofArray", byte[].class).invoke(null, new byte[12]);
+        ByteBuffer heap = (ByteBuffer) segments.getMethod("asByteBuffer").invoke(onHeap);
+        refused(() -> Tensor.of(ordered(heap), DataType.FLOAT32), "allocateDirect");
+        Object fixed = segments.getMethod("asReadOnly").invoke(segment);
+        ByteBuffer readOnly = (ByteBuffer) segments.getMethod("asByteBuffer").invoke(fixed);
+        refused(() -> Tensor.of(ordered(readOnly), DataType.FLOAT32), "read-only");
     }
 }

@@ -40,6 +40,7 @@ class PackageCyclesTest {
                 .contains(
                         "org.jccl",
                         "org.jccl.cli.bench",
+                        "org.jccl.djl",
                         "org.jccl.gloo",
                         "org.jccl.hccl",
                         "org.jccl.mpi",

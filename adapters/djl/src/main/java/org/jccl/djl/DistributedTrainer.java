@@ -134,10 +134,7 @@ public final class DistributedTrainer extends Trainer {
     }
 
     private void begin() {
-        Map<Parameter, String> all = new LinkedHashMap<>();
-        for (Pair<String, Parameter> pair : getModel().getBlock().getParameters()) {
-            all.putIfAbsent(pair.getValue(), pair.getKey());
-        }
+        Map<Parameter, String> all = named();
         try (NDManager scope = getManager().newSubManager()) {
             List<ArrayMemory> memory = new ArrayList<>();
             List<NamedTensor> tensors = new ArrayList<>();
@@ -155,6 +152,14 @@ public final class DistributedTrainer extends Trainer {
         parameters = all;
     }
 
+    private Map<Parameter, String> named() {
+        Map<Parameter, String> all = new LinkedHashMap<>();
+        for (Pair<String, Parameter> pair : getModel().getBlock().getParameters()) {
+            all.putIfAbsent(pair.getValue(), pair.getKey());
+        }
+        return all;
+    }
+
     /**
      * Averages the gradients over the ranks, and updates the parameters, as DJL does, with the
      * averages.
@@ -162,7 +167,8 @@ public final class DistributedTrainer extends Trainer {
      * @throws MissingGradientException when the backward pass of a rank made no gradient for a
      *     parameter that is not frozen, or there was none; all ranks throw it, and name the
      *     parameters and ranks
-     * @throws UsageException when a gradient is sparse, or no batch was begun before
+     * @throws UsageException when a gradient is sparse, no batch was begun before, or the model has
+     *     other parameters than it had then
      * @throws org.jccl.training.DifferentModelsException when ranks have frozen different
      *     parameters
      * @throws org.jccl.JcclException when the gradients can not be averaged
@@ -172,6 +178,11 @@ public final class DistributedTrainer extends Trainer {
         if (parameters == null) {
             throw new UsageException(
                     where(), "step() before a batch was trained; call initialize(...) first");
+        }
+        if (!named().keySet().equals(parameters.keySet())) {
+            throw new UsageException(
+                    where(),
+                    "the model has other parameters than all ranks had; call initialize(...) again");
         }
         register(parameters.keySet().stream().filter(Parameter::requiresGradient).toList());
         if (reducer != null) {
@@ -189,7 +200,7 @@ public final class DistributedTrainer extends Trainer {
             return;
         }
         closeReducer();
-        trained = now;
+        trained = List.of(); // ranks that do not agree are refused in the next step, too
         if (now.isEmpty()) {
             return;
         }
@@ -200,6 +211,7 @@ public final class DistributedTrainer extends Trainer {
             builder.gradient(name, ArrayMemory.type(where(), name, array), array.size());
         }
         reducer = builder.build();
+        trained = now;
     }
 
     /**

@@ -66,6 +66,7 @@ final class RankMain {
                     Map.entry("missing", RankMain::missing),
                     Map.entry("different-shapes", RankMain::differentShapes),
                     Map.entry("different-frozen", RankMain::differentFrozen),
+                    Map.entry("changed", RankMain::changed),
                     Map.entry("unsupported-type", RankMain::unsupportedType),
                     Map.entry("sampler", RankMain::sampler));
 
@@ -238,18 +239,26 @@ final class RankMain {
         }
     }
 
-    private static void differentFrozen(ProcessGroup world) {
-        refused(
-                () ->
-                        train(
-                                world,
-                                RankMain::network,
-                                block ->
-                                        block.getParameters()
-                                                .get(world.rank())
-                                                .getValue()
-                                                .freeze(true)),
-                "different-frozen");
+    /** Also in the next step: ranks must not go on, each by itself. */
+    private static void differentFrozen(ProcessGroup world) throws Exception {
+        try (Model model = model(network());
+                Trainer trainer = new DistributedTrainer(model, config(), world)) {
+            trainer.initialize(new Shape(1, FEATURES));
+            model.getBlock().getParameters().get(world.rank()).getValue().freeze(true);
+            ArrayDataset data = data(trainer.getManager(), together(world));
+            refused(() -> EasyTrain.fit(trainer, 1, data, null), "different-frozen");
+            refused(() -> EasyTrain.fit(trainer, 1, data, null), "different-frozen");
+        }
+    }
+
+    private static void changed(ProcessGroup world) {
+        try (Model model = model(network());
+                Trainer trainer = new DistributedTrainer(model, config(), world)) {
+            refused(trainer::step, "changed");
+            trainer.initialize(new Shape(1, FEATURES));
+            model.setBlock(network());
+            refused(trainer::step, "changed");
+        }
     }
 
     private static void unsupportedType(ProcessGroup world) throws Exception {

@@ -159,7 +159,7 @@ public final class Misuse {
         value(Object.class, new float[2], null, "text", new float[0], new Object[] {null});
         value(OptionalInt.class, OptionalInt.empty(), null, OptionalInt.of(-1));
         value(OptionalLong.class, OptionalLong.empty(), null, OptionalLong.of(-1));
-        value(Path.class, Path.of("no/such/file"), null, Path.of(""), Path.of("/"));
+        value(Path.class, Path.of("/dev/null/no/such/file"), null, Path.of(""), Path.of("/"));
         value(Runnable.class, (Runnable) () -> {}, (Object) null);
     }
 

@@ -1,0 +1,2 @@
+/** Classes without locks, under jcstress. */
+package org.jccl.stress;

@@ -3,6 +3,7 @@ package org.jccl.store;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
@@ -32,6 +33,7 @@ record ServerAddress(String host, int port, SharedSecret secret) {
         Deadline deadline = Deadline.after(timeout);
         Duration pause = FIRST_PAUSE;
         int closedOnUs = 0;
+        IOException reason = null;
         while (true) {
             try {
                 return connect(deadline);
@@ -42,10 +44,13 @@ record ServerAddress(String host, int port, SharedSecret secret) {
                 }
                 deadline.pause(FIRST_PAUSE);
             } catch (IOException e) {
+                // The last try may end with the time; what an earlier one was told says more.
+                boolean isWorse = reason != null && e instanceof SocketTimeoutException;
+                reason = isWorse ? reason : e;
                 int percent = ThreadLocalRandom.current().nextInt(50, 151);
                 deadline.pause(pause.multipliedBy(percent).dividedBy(100));
                 if (deadline.hasPassed()) {
-                    throw failure(timeout, e);
+                    throw failure(timeout, reason);
                 }
             }
             Duration next = pause.multipliedBy(3).dividedBy(2);

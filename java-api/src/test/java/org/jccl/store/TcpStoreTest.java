@@ -90,7 +90,8 @@ final class TcpStoreTest extends QueueContract {
         try (ServerSocket socket = new ServerSocket(0)) {
             free = socket.getLocalPort();
         }
-        assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", free, SHORT))
+        // Long enough for one try where others want the processor.
+        assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", free, Duration.ofSeconds(1)))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining("127.0.0.1:" + free)
                 .hasMessageContaining("refused");

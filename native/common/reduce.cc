@@ -119,6 +119,13 @@ struct Sum {
   }
 };
 
+struct MeanOfTwo {
+  template <typename W>
+  JCCL_INLINE static W apply(W a, W b) {
+    return (a + b) * static_cast<W>(0.5);
+  }
+};
+
 struct Product {
   template <typename W>
   JCCL_INLINE static W apply(W a, W b) {
@@ -385,6 +392,17 @@ Combine combineOf(int type, int kind) {
       return floatingCombine<double>(kind);
     case kBool:
       return truthCombine(kind);
+    default:
+      return nullptr;
+  }
+}
+
+Combine meanOfTwo(int type) {
+  switch (type) {
+    case kFloat32:
+      return combineFor<float, MeanOfTwo>();
+    case kFloat64:
+      return combineFor<double, MeanOfTwo>();
     default:
       return nullptr;
   }

@@ -16,6 +16,9 @@ using Scale = void (*)(void* out, const void* in, size_t count, double factor);
 
 // Null when the operation is not defined for the type. AVG and PREMUL_SUM combine as SUM.
 Combine combineOf(int type, int kind);
+// (a[i] + b[i]) / 2 for float32 and float64, whose bits are those of the sum divided later; null for other types, where
+// the sum is rounded first.
+Combine meanOfTwo(int type);
 Scale multiplyOf(int type);
 Scale divideOf(int type);
 

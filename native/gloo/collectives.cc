@@ -87,7 +87,9 @@ void Collectives::broadcast(void* data, size_t count, int type, int root) {
 
 void Collectives::allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) {
   const size_t bytes = count * elementSizeOf(type);
-  const Combine combine = combiner(type, kind);
+  // Of two ranks' elements each is combined once, so that dividing needs no pass of its own.
+  const Combine mean = kind == kAvg && size_ == 2 ? meanOfTwo(type) : nullptr;
+  const Combine combine = mean != nullptr ? mean : combiner(type, kind);
   if (kind == kPremulSum) {
     multiplyOf(type)(out, in, count, factor);
     in = out;
@@ -109,7 +111,7 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
     options.setTag(op.tag);
     ::gloo::allreduce(options);
   }
-  if (kind == kAvg) {
+  if (kind == kAvg && mean == nullptr) {
     divideOf(type)(out, out, count, size_);
   }
 }

@@ -40,7 +40,8 @@ class ColdStartTest {
                         "-cp",
                         System.getProperty("java.class.path"),
                         Main.class.getName())
-                .redirectErrorStream(true)
+                // Where newer versions of Java warn of native libraries.
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .redirectOutput(output.toFile())
                 .start();
     }

@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import org.jccl.BootstrapException;
 import org.jccl.Device;
 import org.jccl.Interop;
@@ -47,12 +46,14 @@ final class ChipMapTest {
         try (Store store = HashStore.create(TIMEOUT)) {
             for (int other = 1; other < size; other++) {
                 int mine = other;
-                CompletableFuture.runAsync(
-                        () ->
-                                ChipMap.of(
-                                        rank(mine, size, chips[mine], store),
-                                        ScclOptions.defaults(),
-                                        Map.of()));
+                // A thread each: on two processors Java 25's common pool has one for all.
+                new Thread(
+                                () ->
+                                        ChipMap.of(
+                                                rank(mine, size, chips[mine], store),
+                                                ScclOptions.defaults(),
+                                                Map.of()))
+                        .start();
             }
             return ChipMap.of(rank(0, size, chips[0], store), ScclOptions.defaults(), Map.of());
         }

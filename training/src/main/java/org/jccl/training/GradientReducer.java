@@ -69,7 +69,7 @@ public final class GradientReducer implements AutoCloseable {
     private final ReduceOp op;
     private final List<Gradient> gradients;
     private final StreamOrder order;
-    private final Map<DataType, Tensor> zeros = new EnumMap<>(DataType.class);
+    private final Map<DataType, Zeros> zeros = new EnumMap<>(DataType.class);
 
     /** Number of ranks that take part in a step; null where all always do. */
     private final Tensor active;
@@ -411,26 +411,7 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     private void zero(Tensor tensor) {
-        Tensor source = zeros.get(tensor.dataType());
-        if (source == null || source.count() < tensor.count()) {
-            if (source != null) {
-                order.synchronize(); // copies of it may still run
-                source.close();
-            }
-            source = zeroed(tensor.dataType(), tensor.count());
-            zeros.put(tensor.dataType(), source);
-        }
-        tensor.copyFrom(source.slice(0, tensor.count()));
-    }
-
-    private Tensor zeroed(DataType type, long count) {
-        Tensor host = Tensor.allocate(Device.CPU, type, count);
-        if (device.isCpu()) {
-            return host;
-        }
-        try (host) {
-            return Tensor.allocate(device, type, count).copyFrom(host);
-        }
+        zeros.computeIfAbsent(tensor.dataType(), type -> new Zeros(device, type)).writeTo(tensor);
     }
 
     /** The other half of a step, which is the same on ranks that have no gradients any more. */
@@ -760,7 +741,7 @@ public final class GradientReducer implements AutoCloseable {
                 order.synchronize();
             } finally {
                 buckets.forEach(Bucket::close);
-                zeros.values().forEach(Tensor::close);
+                zeros.values().forEach(Zeros::close);
                 for (Tensor tensor : Arrays.asList(active, one, none, used)) {
                     if (tensor != null) {
                         tensor.close();

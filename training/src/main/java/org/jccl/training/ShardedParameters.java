@@ -8,6 +8,7 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 
@@ -73,7 +74,7 @@ public final class ShardedParameters implements AutoCloseable {
                         .mapToLong(unit -> ShardedUnit.padded(group, unit))
                         .max()
                         .orElseThrow();
-        zeros = new Zeros(device, type, largest);
+        zeros = new Zeros(device, type);
         int pieces = Math.min(options.wholeUnits, options.units.size());
         parameterMemory =
                 sharding.keepsParameters ? null : new WholeUnits(device, type, largest, pieces);
@@ -87,7 +88,8 @@ public final class ShardedParameters implements AutoCloseable {
                         unit.begin(parameters);
                     });
         } catch (RuntimeException e) {
-            close();
+            closed = true;
+            free();
             throw e;
         }
     }
@@ -260,8 +262,10 @@ public final class ShardedParameters implements AutoCloseable {
     }
 
     /**
-     * Frees the memory, as soon as no operation uses it. The group stays open. Idempotent. On
-     * devices streams that read parameters, or write gradients, must have come to their end.
+     * Frees the memory, when what the current stream has enqueued on it is done. The group stays
+     * open. Idempotent. What other streams do with it must have come to its end.
+     *
+     * @throws JcclException on devices, as {@link Stream#synchronize} does
      */
     @Override
     public void close() {
@@ -269,6 +273,16 @@ public final class ShardedParameters implements AutoCloseable {
             return;
         }
         closed = true;
+        try {
+            if (!device.isCpu()) {
+                Stream.current(device).synchronize();
+            }
+        } finally {
+            free();
+        }
+    }
+
+    private void free() {
         units.forEach(ShardedUnit::close);
         for (WholeUnits memory : new WholeUnits[] {parameterMemory, gradientMemory}) {
             if (memory != null) {

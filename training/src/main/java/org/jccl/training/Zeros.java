@@ -7,12 +7,12 @@ import org.jccl.Tensor;
 /** Zeroes memory of a device in the order of the current stream, from a piece of zeros. */
 final class Zeros implements AutoCloseable {
 
-    private static final long LARGEST = 1 << 18;
+    private static final long COUNT = 1 << 16;
 
     private final Tensor zeros;
 
-    Zeros(Device device, DataType type, long largest) {
-        Tensor host = Tensor.allocate(Device.CPU, type, Math.min(largest, LARGEST));
+    Zeros(Device device, DataType type) {
+        Tensor host = Tensor.allocate(Device.CPU, type, COUNT);
         if (device.isCpu()) {
             zeros = host;
         } else {

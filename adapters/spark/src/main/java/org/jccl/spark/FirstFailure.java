@@ -1,0 +1,62 @@
+package org.jccl.spark;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Arrays;
+import java.util.Optional;
+import org.jccl.GroupAbortedException;
+import org.jccl.PeerLostException;
+import org.jccl.Store;
+import org.jccl.StoreException;
+
+/** Which rank of an attempt failed first, and why, as the ranks tell each other by the store. */
+final class FirstFailure {
+
+    private static final String KEY = "jccl/spark/failure";
+    private static final int LONGEST = 4096;
+
+    private final Store store;
+    private final String rank;
+
+    /**
+     * Of one rank.
+     *
+     * @param store that all ranks reach
+     * @param rank this rank, in words
+     */
+    FirstFailure(Store store, String rank) {
+        this.store = store;
+        this.rank = rank;
+    }
+
+    /**
+     * Tells of a failure of this rank, unless another rank did before.
+     *
+     * @param failure of this rank
+     * @return what the other rank told, or empty when there is none, or no store any more
+     */
+    Optional<String> tell(Throwable failure) {
+        String text = rank + " failed first: " + failure;
+        byte[] mine = text.substring(0, Math.min(text.length(), LONGEST)).getBytes(UTF_8);
+        try {
+            byte[] first = store.compareSet(KEY, new byte[0], mine);
+            return Arrays.equals(first, mine)
+                    ? Optional.empty()
+                    : Optional.of(new String(first, UTF_8));
+        } catch (StoreException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Whether a failure only says that another rank, or the one that serves the store, is gone. */
+    static boolean isOfAnother(Throwable failure) {
+        for (Throwable each = failure; each != null; each = each.getCause()) {
+            if (each instanceof PeerLostException
+                    || each instanceof GroupAbortedException
+                    || each instanceof StoreException) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.util.Arrays;
 import java.util.Optional;
 import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.StoreException;
@@ -43,8 +44,8 @@ final class FirstFailure {
             return Arrays.equals(first, mine)
                     ? Optional.empty()
                     : Optional.of(new String(first, UTF_8));
-        } catch (StoreException e) {
-            return Optional.empty();
+        } catch (JcclException e) {
+            return Optional.empty(); // it is gone, or closed since the task was killed
         }
     }
 

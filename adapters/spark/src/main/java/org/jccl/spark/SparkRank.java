@@ -42,6 +42,8 @@ public final class SparkRank {
 
     private static final Duration KILL_POLL = Duration.ofMillis(100);
 
+    private static final Duration KILL_GRACE = Duration.ofSeconds(1);
+
     /** How long Spark may take to notice that an executor is gone, and to kill the other tasks. */
     private static final Duration KILL_PATIENCE = Duration.ofSeconds(10);
 
@@ -228,6 +230,8 @@ public final class SparkRank {
             while (!ended.await(KILL_POLL.toMillis(), TimeUnit.MILLISECONDS)) {
                 if (context.isInterrupted()) {
                     abort("Spark has killed the task");
+                    // The task may still ask the store why; what waits there has to end as well.
+                    ended.await(KILL_GRACE.toMillis(), TimeUnit.MILLISECONDS);
                     break;
                 }
             }
@@ -251,9 +255,6 @@ public final class SparkRank {
      * @return one that names the rank that failed first, where that is another
      */
     Throwable explained(Throwable failure) {
-        if (context.isInterrupted()) {
-            return failure;
-        }
         return firstFailure
                 .tell(failure)
                 .<Throwable>map(
@@ -268,8 +269,7 @@ public final class SparkRank {
      * left to learn of that one before: its message is then the job's.
      */
     private void fail(Throwable failure) {
-        Optional<String> first =
-                context.isInterrupted() ? Optional.empty() : firstFailure.tell(failure);
+        Optional<String> first = firstFailure.tell(failure);
         abort("the task has failed: " + failure);
         first.ifPresent(text -> LOG.log(Level.WARNING, "{0} fails because {1}", this, text));
         ended.countDown();

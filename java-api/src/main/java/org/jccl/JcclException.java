@@ -11,11 +11,29 @@ public abstract class JcclException extends RuntimeException {
         /**
          * The call, its arguments or the set-up is wrong: change the program or the environment.
          */
-        USAGE,
+        USAGE(64),
         /** The same call may succeed when it is made again; nothing was destroyed. */
-        RETRYABLE,
+        RETRYABLE(75),
         /** The group can not be used any more: close it and build a new one on every rank. */
-        FATAL_GROUP
+        FATAL_GROUP(75);
+
+        private final int exitCode;
+
+        Category(int exitCode) {
+            this.exitCode = exitCode;
+        }
+
+        /**
+         * What a rank exits with that such a failure ends, as {@code sysexits.h} has it: 64
+         * (EX_USAGE) when it would fail the same way if it were started again, 75 (EX_TEMPFAIL)
+         * when it should be. {@code jccl run --max-restarts} does not restart a job of which a rank
+         * exits with 64.
+         *
+         * @return the exit code
+         */
+        public int exitCode() {
+            return exitCode;
+        }
     }
 
     private static final long serialVersionUID = 1L;
@@ -77,6 +95,18 @@ public abstract class JcclException extends RuntimeException {
      */
     public final Category category() {
         return category;
+    }
+
+    /**
+     * What a rank should exit with that this failure ends, so that its launcher knows whether to
+     * start the job again: {@code System.exit(e.exitCode())}. An exception that nobody catches ends
+     * a JVM with 1, which launchers take for a reason to start again.
+     *
+     * @return that of the {@linkplain Category#exitCode category}, unless the exception says
+     *     otherwise
+     */
+    public int exitCode() {
+        return category.exitCode();
     }
 
     /**

@@ -28,4 +28,14 @@ public final class MismatchException extends JcclException {
     public MismatchException(FailureContext context, String message, Throwable cause) {
         super(Category.FATAL_GROUP, context, message, cause);
     }
+
+    /**
+     * What a rank should exit with that this failure ends.
+     *
+     * @return 64: the program that made different calls would make them again
+     */
+    @Override
+    public int exitCode() {
+        return Category.USAGE.exitCode();
+    }
 }

@@ -4,8 +4,13 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jccl.UsageException;
+import org.jccl.bootstrap.ElasticNodes;
 import org.jccl.bootstrap.LaunchException;
 import org.jccl.bootstrap.OutputStreams;
 import org.jccl.bootstrap.ProcessLauncher;
@@ -38,6 +43,12 @@ import picocli.CommandLine.TypeConversionException;
             "",
             "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training",
             "",
+            "An elastic job, whose ranks go on from their checkpoint when a node is lost or comes."
+                    + " A rank that exits with 64 would fail again, and is not started again:",
+            "",
+            "  jccl run --nnodes 2:4 --max-restarts 3 --rdzv-endpoint host1:29400,host2:29400"
+                    + " -n 8 -- java -cp app.jar com.example.Training",
+            "",
             "Ranks of one job can run different commands. After a lone colon, more ranks with their"
                     + " own --role, -n and command follow; each role's ranks follow each other:",
             "",
@@ -67,10 +78,13 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"--nnodes"},
-            paramLabel = "N",
+            paramLabel = "N|MIN:MAX",
+            converter = NodeRange.Reader.class,
             defaultValue = "${env:PET_NNODES:-1}",
-            description = "Number of nodes; start this command on each.")
-    private int nodes;
+            description =
+                    "Number of nodes; start this command on each. With MIN:MAX nodes may come and"
+                            + " go, and all ranks are started again.")
+    private NodeRange nodes;
 
     @Option(
             names = {"--node-rank", "--node_rank"},
@@ -95,6 +109,43 @@ final class RunCommand implements Callable<Integer> {
                             + DEFAULT_PORT
                             + " for several nodes, any free one for a single one).")
     private Integer masterPort;
+
+    @Option(
+            names = {"--rdzv-backend", "--rdzv_backend"},
+            paramLabel = "NAME",
+            defaultValue = "${env:PET_RDZV_BACKEND}",
+            description =
+                    "static: node 0 serves the store, at the master's address. c10d: launchers need"
+                            + " no node rank and meet at --rdzv-endpoint (default for MIN:MAX).")
+    private String rendezvous;
+
+    @Option(
+            names = {"--rdzv-endpoint", "--rdzv_endpoint"},
+            paramLabel = "HOST[:PORT]",
+            split = ",",
+            defaultValue = "${env:PET_RDZV_ENDPOINT}",
+            description =
+                    "Where the launchers' store is, on one of their hosts. With several, between"
+                            + " commas, the job outlives the launcher that serves it.")
+    private List<String> endpoints;
+
+    @Option(
+            names = {"--rdzv-conf", "--rdzv_conf"},
+            paramLabel = "KEY=SECONDS",
+            split = ",",
+            defaultValue = "${env:PET_RDZV_CONF}",
+            description =
+                    "Of c10d: join_timeout, last_call_timeout, keep_alive_interval and"
+                            + " keep_alive_max_attempt, as torchrun's.")
+    private Map<String, Integer> rendezvousTimes;
+
+    @Option(
+            names = {"--local-addr", "--local_addr"},
+            paramLabel = "HOST",
+            defaultValue = "${env:PET_LOCAL_ADDR}",
+            description =
+                    "This host as the others know it, where c10d does not find out by itself.")
+    private String localAddress;
 
     @Option(
             names = "--standalone",
@@ -194,18 +245,76 @@ final class RunCommand implements Callable<Integer> {
         if (standalone) {
             return;
         }
-        if (nodes > 1 && masterAddress == null) {
+        if (isElastic()) {
+            builder.elastic(elastic());
+            return;
+        }
+        int count = nodes.max();
+        if (count > 1 && masterAddress == null) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--nnodes="
+                            + count
+                            + " needs --master-addr: name node 0 as the others know it; or"
+                            + " --rdzv-backend=c10d and --rdzv-endpoint");
+        }
+        builder.nodes(count, nodeRank);
+        int defaultPort = count > 1 ? DEFAULT_PORT : 0;
+        builder.master(
+                masterAddress == null ? LOOPBACK : masterAddress,
+                masterPort == null ? defaultPort : masterPort);
+    }
+
+    private boolean isElastic() {
+        String chosen = rendezvous == null || rendezvous.isEmpty() ? "" : rendezvous;
+        return switch (chosen.toLowerCase(Locale.ROOT)) {
+            case "" -> nodes.isElastic();
+            case "c10d" -> nodes.max() > 1 || endpoints != null;
+            case "static" -> {
+                if (nodes.isElastic()) {
+                    throw new ParameterException(
+                            spec.commandLine(),
+                            "--nnodes=" + nodes + " needs --rdzv-backend=c10d, not static");
+                }
+                yield false;
+            }
+            default ->
+                    throw new ParameterException(
+                            spec.commandLine(),
+                            "--rdzv-backend=" + rendezvous + " is unknown; it is static or c10d");
+        };
+    }
+
+    private ElasticNodes elastic() {
+        if (endpoints == null) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--nnodes="
                             + nodes
-                            + " needs --master-addr: name node 0 as the others know it");
+                            + " with c10d needs --rdzv-endpoint: name a launcher's host as the"
+                            + " others know it");
         }
-        builder.nodes(nodes, nodeRank);
-        int defaultPort = nodes > 1 ? DEFAULT_PORT : 0;
-        builder.master(
-                masterAddress == null ? LOOPBACK : masterAddress,
-                masterPort == null ? defaultPort : masterPort);
+        ElasticNodes elastic =
+                ElasticNodes.of(nodes.min(), nodes.max(), endpoints.toArray(String[]::new));
+        Map<String, Integer> times =
+                new TreeMap<>(rendezvousTimes == null ? Map.of() : rendezvousTimes);
+        elastic =
+                elastic.withWaiting(
+                                seconds(times, "join_timeout", elastic.joinTimeout()),
+                                seconds(times, "last_call_timeout", elastic.lastCall()))
+                        .withKeepAlive(
+                                seconds(times, "keep_alive_interval", elastic.keepAliveInterval()),
+                                Optional.ofNullable(times.remove("keep_alive_max_attempt"))
+                                        .orElse(elastic.keepAliveAttempts()));
+        if (!times.isEmpty()) {
+            throw new ParameterException(
+                    spec.commandLine(), "--rdzv-conf: unknown " + times.keySet());
+        }
+        return localAddress == null ? elastic : elastic.withLocalAddress(localAddress);
+    }
+
+    private static Duration seconds(Map<String, Integer> times, String key, Duration otherwise) {
+        return Optional.ofNullable(times.remove(key)).map(Duration::ofSeconds).orElse(otherwise);
     }
 
     private void keepLogs(ProcessLauncherBuilder builder) {

@@ -148,6 +148,30 @@ class RunCommandTest {
     }
 
     @Test
+    void anElasticJobsNodesFindTheirPlaces() throws Exception {
+        String endpoint;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            endpoint = "127.0.0.1:" + socket.getLocalPort();
+        }
+        String[] command =
+                javaMain(
+                        "-n2",
+                        "--nnodes=2:3",
+                        "--rdzv_backend=c10d",
+                        "--rdzv_endpoint",
+                        endpoint,
+                        "--rdzv_conf=join_timeout=60,last_call_timeout=1",
+                        "--rdzv-conf=keep_alive_interval=1,keep_alive_max_attempt=9",
+                        "--local-addr=127.0.0.1",
+                        "--rdzv_id=r");
+        CompletableFuture<Result> other =
+                CompletableFuture.supplyAsync(() -> run(command), task -> new Thread(task).start());
+        String both = run(command).out() + other.get(90, TimeUnit.SECONDS).out();
+        assertThat(both.lines())
+                .containsExactlyInAnyOrder("[0] sum 10", "[1] sum 10", "[2] sum 10", "[3] sum 10");
+    }
+
+    @Test
     void theExitCodeIsThatOfTheRankThatFailed() {
         Result result = run("-n2", "--", "bash", "-c", "[ $RANK = 1 ] && exit 7; sleep 100");
         assertThat(result.exitCode()).isEqualTo(7);
@@ -203,6 +227,12 @@ class RunCommandTest {
                 "run --nproc-per-node x -- true | is not an int",
                 "run --no-such-option -- true | Unknown option: '--no-such-option'",
                 "run --nnodes 2 -- true | needs --master-addr",
+                "run --nnodes 2:x -- true | is not a number of nodes, nor MIN:MAX",
+                "run --nnodes 2:3 -- true | needs --rdzv-endpoint",
+                "run --nnodes 2:3 --rdzv-backend static -- true | needs --rdzv-backend=c10d",
+                "run --rdzv-backend etcd -- true | it is static or c10d",
+                "run --nnodes 2 --rdzv-backend c10d -- true | needs --rdzv-endpoint",
+                "run --nnodes 2:3 --rdzv-endpoint h --rdzv-conf a=1 -- true | unknown [a]",
                 "run --tee 3 -- true | need --log-dir",
                 "run --log-dir d --tee 7 -- true | is not 0 (none)",
                 "run -- true : --role x | after ':' in '--role x': Missing required parameter: 'CMD'",
@@ -222,6 +252,8 @@ class RunCommandTest {
                 "run -n 0 -- true | number of ranks is 0",
                 "run -- true : --role x -n 0 true | number of ranks is 0",
                 "run --timeout 0 -- true | timeout is 0 s",
+                "run --nnodes 3:2 --rdzv-endpoint h -- true | of 3 to 2 nodes is none",
+                "run --nnodes 1:2 --rdzv-endpoint h:0 -- true | is not host:port",
                 "run --nnodes 2 --node-rank 2 --master-addr a -- true | node rank 2 does not exist"
             })
     void whatTheLauncherRefusesIsAWrongCommandLineToo(String line, String explanation) {

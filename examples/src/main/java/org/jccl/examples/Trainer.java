@@ -38,6 +38,18 @@ final class Trainer {
                         .toArray(float[][]::new);
     }
 
+    /** Momentum of each layer's weights: with them, what a checkpoint must hold. */
+    float[][] velocities() {
+        return velocities;
+    }
+
+    /** Shuffles as some epochs did that an earlier start of the program went through. */
+    void skip(int epochs, Digits train) {
+        for (int i = 0; i < epochs; i++) {
+            shuffled(train.size());
+        }
+    }
+
     /** Goes through the images once, shuffled, and returns the sum of this rank's losses. */
     double epoch(Digits train) {
         return epoch(train, shuffled(train.size()));

@@ -79,6 +79,11 @@ final class HostedStore implements AutoCloseable {
         }
     }
 
+    /** What another process serves, through a client that is connected already. */
+    static HostedStore of(TcpStore client, int port) {
+        return new HostedStore(null, client, port);
+    }
+
     /**
      * Connects to a store that another process serves, or will soon.
      *
@@ -229,6 +234,13 @@ final class HostedStore implements AutoCloseable {
 
     int port() {
         return port;
+    }
+
+    /** Closes the server at once, so that whoever uses it notices. */
+    void abandon() {
+        if (server != null) {
+            server.close();
+        }
     }
 
     /** Closes the client; then the server, as soon as no other rank uses it, or after a while. */

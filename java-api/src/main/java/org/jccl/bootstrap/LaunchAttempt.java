@@ -14,13 +14,12 @@ import org.jccl.spi.Durations;
 /** Starts this node's ranks once, and waits for them or stops them. */
 final class LaunchAttempt {
 
-    /** How often the other nodes are asked whether they failed. */
+    /** How often the other nodes are asked whether this one is to stop. */
     private static final Duration POLL = Duration.ofMillis(500);
 
     private final LaunchSettings settings;
-    private final NodeAgreement nodes;
-    private final int attempt;
-    private final int masterPort;
+    private final LaunchRound round;
+    private final OtherNodes others;
     private final OrphanReaper reaper;
     private final List<RankProcess> ranks = new ArrayList<>();
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
@@ -28,15 +27,10 @@ final class LaunchAttempt {
     private boolean stopped;
 
     LaunchAttempt(
-            LaunchSettings settings,
-            NodeAgreement nodes,
-            int attempt,
-            int masterPort,
-            OrphanReaper reaper) {
+            LaunchSettings settings, LaunchRound round, OtherNodes others, OrphanReaper reaper) {
         this.settings = settings;
-        this.nodes = nodes;
-        this.attempt = attempt;
-        this.masterPort = masterPort;
+        this.round = round;
+        this.others = others;
         this.reaper = reaper;
     }
 
@@ -65,6 +59,11 @@ final class LaunchAttempt {
         stop();
     }
 
+    /** Whether this process is being ended, which is why its ranks were stopped. */
+    boolean isShuttingDown() {
+        return shuttingDown;
+    }
+
     private static void removeHook(Thread hook) {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
@@ -74,7 +73,8 @@ final class LaunchAttempt {
     }
 
     private synchronized void start() {
-        for (LaunchPlace place : settings.places()) {
+        for (LaunchPlace place :
+                LaunchPlace.of(settings.roles(), round.nodes(), round.nodeRank())) {
             if (stopped) {
                 return;
             }
@@ -84,7 +84,7 @@ final class LaunchAttempt {
                         new RankProcess(
                                 place,
                                 settings,
-                                LaunchVariables.of(settings, place, attempt, masterPort, logs),
+                                LaunchVariables.of(settings, round, place, logs),
                                 logs,
                                 reaper);
                 ranks.add(process);
@@ -102,7 +102,7 @@ final class LaunchAttempt {
                 .map(
                         folder ->
                                 folder.resolve(settings.runId())
-                                        .resolve("attempt_" + attempt)
+                                        .resolve("attempt_" + round.attempt())
                                         .resolve(Integer.toString(localRank)));
     }
 
@@ -122,8 +122,8 @@ final class LaunchAttempt {
                     running--;
                 } else if (over) {
                     return Optional.of(timedOut());
-                } else if (settings.nodes() > 1) {
-                    Optional<LaunchException> elsewhere = nodes.failedElsewhere();
+                } else {
+                    Optional<LaunchException> elsewhere = others.reasonToStop();
                     if (elsewhere.isPresent()) {
                         return elsewhere;
                     }

@@ -34,6 +34,11 @@ public final class LaunchException extends JcclException {
         return new LaunchException(message, failures, failures.get(0).exitCode(), null);
     }
 
+    /** The job failed, for what this node's ranks may know nothing of. */
+    static LaunchException ofJob(String message, int exitCode) {
+        return new LaunchException(message, List.of(), exitCode, null);
+    }
+
     /** Something else than a rank failed. */
     static LaunchException of(String message, Throwable cause) {
         return new LaunchException(message, List.of(), OTHER, cause);
@@ -57,11 +62,18 @@ public final class LaunchException extends JcclException {
         return failures == null ? List.of() : failures;
     }
 
+    /** Whether ranks failed, and none of them said that it would fail again. */
+    boolean mayPass() {
+        return !failures().isEmpty()
+                && failures().stream().allMatch(f -> f.exitCode() != Category.USAGE.exitCode());
+    }
+
     /**
      * What a command line should return.
      *
      * @return the exit code of the first rank that failed, 124 after a timeout, otherwise 1
      */
+    @Override
     public int exitCode() {
         return exitCode;
     }

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param nodeRank which of them this is
  * @param masterAddress host of node 0's store
  * @param masterPort port of node 0's store, 0 for any free one when there is one node
+ * @param elastic how many nodes an elastic job may have, to which the four before do not apply
  * @param runId name of the run
  * @param maxRestarts how often a failed job is started again
  * @param output takes the ranks' lines
@@ -33,6 +34,7 @@ record LaunchSettings(
         int nodeRank,
         String masterAddress,
         int masterPort,
+        Optional<ElasticNodes> elastic,
         String runId,
         int maxRestarts,
         OutputHandler output,
@@ -44,14 +46,5 @@ record LaunchSettings(
 
     int ranksPerNode() {
         return roles.stream().mapToInt(LaunchRole::ranks).sum();
-    }
-
-    int worldSize() {
-        return ranksPerNode() * nodes;
-    }
-
-    /** The ranks of this node, by local rank. */
-    List<LaunchPlace> places() {
-        return LaunchPlace.of(roles, nodes, nodeRank);
     }
 }

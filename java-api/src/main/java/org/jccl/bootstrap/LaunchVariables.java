@@ -15,6 +15,9 @@ final class LaunchVariables {
     /** Set by {@code jccl run} and {@link ProcessLauncher} only: the id of the run. */
     static final String JCCL_RUN_ID = "JCCL_RUN_ID";
 
+    /** How often the ranks were started before; more than failures where nodes come and go. */
+    static final String ATTEMPT = "JCCL_ATTEMPT";
+
     static final String RANK = "RANK";
     static final String WORLD_SIZE = "WORLD_SIZE";
     static final String LOCAL_RANK = "LOCAL_RANK";
@@ -34,33 +37,30 @@ final class LaunchVariables {
      * The variables of one rank.
      *
      * @param settings the job
+     * @param round which start of it
      * @param place which of the ranks
-     * @param attempt how often the job was restarted
-     * @param masterPort port of the store
      * @param logs the rank's folder, if logs are kept
      * @return the variables
      */
     static Map<String, String> of(
-            LaunchSettings settings,
-            LaunchPlace place,
-            int attempt,
-            int masterPort,
-            Optional<Path> logs) {
+            LaunchSettings settings, LaunchRound round, LaunchPlace place, Optional<Path> logs) {
         Map<String, String> variables = new LinkedHashMap<>();
         variables.put(JCCL_RUN_ID, settings.runId());
         variables.put(RANK, Integer.toString(place.rank()));
-        variables.put(WORLD_SIZE, Integer.toString(settings.worldSize()));
+        int worldSize = settings.ranksPerNode() * round.nodes();
+        variables.put(WORLD_SIZE, Integer.toString(worldSize));
         variables.put(LOCAL_RANK, Integer.toString(place.localRank()));
         variables.put(LOCAL_WORLD_SIZE, Integer.toString(settings.ranksPerNode()));
-        variables.put("GROUP_RANK", Integer.toString(settings.nodeRank()));
-        variables.put("GROUP_WORLD_SIZE", Integer.toString(settings.nodes()));
+        variables.put("GROUP_RANK", Integer.toString(round.nodeRank()));
+        variables.put("GROUP_WORLD_SIZE", Integer.toString(round.nodes()));
         variables.put("ROLE_NAME", place.role().name());
         variables.put("ROLE_RANK", Integer.toString(place.roleRank()));
         variables.put("ROLE_WORLD_SIZE", Integer.toString(place.roleWorldSize()));
-        variables.put(MASTER_ADDR, settings.masterAddress());
-        variables.put(MASTER_PORT, Integer.toString(masterPort));
+        variables.put(MASTER_ADDR, round.masterAddress());
+        variables.put(MASTER_PORT, Integer.toString(round.masterPort()));
         variables.put(TORCHELASTIC_RUN_ID, settings.runId());
-        variables.put(RESTART_COUNT, Integer.toString(attempt));
+        variables.put(RESTART_COUNT, Integer.toString(round.restarts()));
+        variables.put(ATTEMPT, Integer.toString(round.attempt()));
         variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));
         variables.put(USE_AGENT_STORE, "True");
         // Empty is none; without it, ranks would write to that of a launcher above this one.

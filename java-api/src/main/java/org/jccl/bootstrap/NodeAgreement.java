@@ -20,7 +20,7 @@ import org.jccl.store.PrefixStore;
  * How the launchers of a job's nodes start, fail and end one attempt together, through keys of
  * their own in the job's store.
  */
-final class NodeAgreement {
+final class NodeAgreement implements OtherNodes {
 
     /** Keys that belong to launchers, not to ranks. */
     private static final String PREFIX = "jccl/run";
@@ -105,8 +105,11 @@ final class NodeAgreement {
                         + " its own --node-rank");
     }
 
-    /** Why the ranks of this node can not go on, if they can not. */
-    Optional<LaunchException> failedElsewhere() {
+    @Override
+    public Optional<LaunchException> reasonToStop() {
+        if (settings.nodes() == 1) {
+            return Optional.empty();
+        }
         try {
             return failure().map(LaunchException::onAnotherNode);
         } catch (StoreException e) {
@@ -163,7 +166,7 @@ final class NodeAgreement {
         byte[] said = bytes("node " + settings.nodeRank() + ": " + why);
         boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
         // A rank that failed may do better next time; time that is over will not come back.
-        if (first && (failure.failures().isEmpty() || limit.isOver())) {
+        if (first && (!failure.mayPass() || limit.isOver())) {
             store.set(GIVEN_UP, said);
         }
     }

@@ -71,6 +71,12 @@ public final class ProcessLauncher {
      */
     public void run() {
         TimeLimit limit = TimeLimit.in(settings.timeout());
+        if (settings.elastic().isPresent()) {
+            try (OrphanReaper reaper = OrphanReaper.start()) {
+                new ElasticJob(settings, settings.elastic().get(), limit, reaper).run();
+            }
+            return;
+        }
         try (HostedStore hosted = openStore(limit);
                 TcpStore store = hosted.client().duplicate(SILENCE);
                 OrphanReaper reaper = OrphanReaper.start()) {
@@ -102,8 +108,14 @@ public final class ProcessLauncher {
             TcpStore store, int attempt, TimeLimit limit, OrphanReaper reaper) {
         NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
         nodes.enter(limit);
-        return nodes.conclude(
-                new LaunchAttempt(settings, nodes, attempt, store.port(), reaper).run(limit),
-                limit);
+        LaunchRound round =
+                new LaunchRound(
+                        attempt,
+                        attempt,
+                        settings.nodes(),
+                        settings.nodeRank(),
+                        settings.masterAddress(),
+                        store.port());
+        return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
     }
 }

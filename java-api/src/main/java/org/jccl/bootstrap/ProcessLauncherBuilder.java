@@ -39,6 +39,7 @@ public final class ProcessLauncherBuilder {
     private int nodeRank;
     private String masterAddress = "127.0.0.1";
     private int masterPort;
+    private ElasticNodes elastic;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
     private OutputHandler output = OutputHandler.prefixed(System.out, System.err);
@@ -192,6 +193,29 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
+     * Makes this launcher one of an elastic job, as torchrun's {@code --rdzv-backend c10d} does:
+     * all ranks are started again, in a world of another size, when a node comes or goes. Launchers
+     * need no node rank and no master; all must be given the same number of ranks, roles, nodes,
+     * endpoints, restarts and run id. {@link #maxRestarts} counts failures and lost nodes, but not
+     * nodes that come.
+     *
+     * <p>Every rank gets, beside torchrun's variables, {@code JCCL_ATTEMPT}, which counts all
+     * starts before. A program goes on from its last checkpoint. A rank that exits with code 64
+     * (see {@link org.jccl.JcclException.Category#exitCode}) ends the job, as it would fail again.
+     *
+     * <p>With several endpoints another launcher goes on when the one that serves their store is
+     * lost. Then {@code min} should be more than half of {@code max}: otherwise the two halves of a
+     * divided network each run the job.
+     *
+     * @param nodes how many nodes, and where they meet
+     * @return this
+     */
+    public ProcessLauncherBuilder elastic(ElasticNodes nodes) {
+        this.elastic = given(nodes, "description of the elastic job");
+        return this;
+    }
+
+    /**
      * Says where node 0's launcher serves the store.
      *
      * @param address a name or address of node 0, whose interface the store listens on; by default
@@ -297,11 +321,15 @@ public final class ProcessLauncherBuilder {
      *
      * @return the launcher, which later calls on this builder do not change
      * @throws UsageException when there is nothing to run, two roles have the same name, there are
-     *     several nodes and no master port, or more ranks than a world may have
+     *     several nodes and no master port, nodes are given as well as an elastic job, or there are
+     *     more ranks than a world may have
      * @throws org.jccl.BootstrapException when the java executable does not tell its version
      */
     public ProcessLauncher build() {
         check(command != null || mainClass != null, "nothing to run: give a main class or command");
+        check(
+                elastic == null || nodes == 1,
+                "both nodes and an elastic job are given, whose nodes come and go; give one");
         check(
                 nodes == 1 || masterPort != 0,
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
@@ -311,7 +339,8 @@ public final class ProcessLauncherBuilder {
         check(
                 roles.stream().map(LaunchRole::name).distinct().count() == roles.size(),
                 "two roles have the same name: " + roles.stream().map(LaunchRole::name).toList());
-        long world = nodes * roles.stream().mapToLong(LaunchRole::ranks).sum();
+        long most = elastic == null ? nodes : elastic.max();
+        long world = most * roles.stream().mapToLong(LaunchRole::ranks).sum();
         check(
                 world <= Membership.MOST_RANKS,
                 world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
@@ -324,6 +353,7 @@ public final class ProcessLauncherBuilder {
                         nodeRank,
                         masterAddress,
                         masterPort,
+                        Optional.ofNullable(elastic),
                         runId,
                         maxRestarts,
                         output,

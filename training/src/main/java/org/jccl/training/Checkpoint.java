@@ -259,6 +259,21 @@ public final class Checkpoint {
     }
 
     /**
+     * Whether a directory has a checkpoint, for programs that begin anew where there is none. One
+     * whose files are damaged or missing counts: {@link #open} says what is wrong with it.
+     *
+     * @param directory that may not be there
+     * @return false when no save into it has ended
+     * @throws UsageException when the directory is null
+     */
+    public static boolean exists(Path directory) {
+        if (directory == null) {
+            throw new UsageException(FailureContext.NONE, "directory is null");
+        }
+        return Files.exists(directory.resolve(INDEX));
+    }
+
+    /**
      * Reads what a directory has: all headers, and no elements.
      *
      * @param directory of the checkpoint

@@ -71,6 +71,15 @@ final class CheckpointTest {
     }
 
     @Test
+    void aProgramCanAskWhetherThereIsOne() {
+        Path where = directory.resolve("later");
+        assertThat(Checkpoint.exists(where)).isFalse();
+        TestRanks.onCpu(2, group -> save(group, where, 1));
+        assertThat(Checkpoint.exists(where)).isTrue();
+        assertThatThrownBy(() -> Checkpoint.exists(null)).isInstanceOf(UsageException.class);
+    }
+
+    @Test
     void anotherNumberOfRanksLoadsIt() {
         for (int ranks : new int[] {3, 1}) {
             TestRanks.onCpu(ranks, group -> save(group, directory, 10 + ranks));

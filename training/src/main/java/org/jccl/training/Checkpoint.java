@@ -96,20 +96,22 @@ public final class Checkpoint {
                         Files.createDirectories(directory);
                         SafetensorsFile.write(file, named(own), partTexts(own));
                     });
-            together(
-                    group,
-                    device,
-                    () -> {
-                        if (group.rank() == 0) {
-                            Map<String, String> texts = new LinkedHashMap<>(metadata);
-                            texts.put(FILES, id + "-of-" + group.size());
-                            SafetensorsFile.write(directory.resolve(INDEX), List.of(), texts);
-                        }
-                    });
-        } catch (RuntimeException e) {
+        } catch (CheckpointException | UsageException e) {
+            // All ranks know that this one came to nothing. After any other failure, and after the
+            // index is begun, it may be complete on the disk: the next save deletes what is not.
             file.toFile().delete();
             throw e;
         }
+        together(
+                group,
+                device,
+                () -> {
+                    if (group.rank() == 0) {
+                        Map<String, String> texts = new LinkedHashMap<>(metadata);
+                        texts.put(FILES, id + "-of-" + group.size());
+                        SafetensorsFile.write(directory.resolve(INDEX), List.of(), texts);
+                    }
+                });
         if (group.rank() == 0) {
             deleteOthers(directory, id);
         }

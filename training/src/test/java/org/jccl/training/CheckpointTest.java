@@ -9,15 +9,20 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.AbstractMap;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -77,6 +82,50 @@ final class CheckpointTest {
         TestRanks.onCpu(2, group -> save(group, where, 1));
         assertThat(Checkpoint.exists(where)).isTrue();
         assertThatThrownBy(() -> Checkpoint.exists(null)).isInstanceOf(UsageException.class);
+    }
+
+    /** Aborts a group when it is read for the second time, which is when the index is written. */
+    private static final class AbortingMap extends AbstractMap<String, String> {
+        private final Supplier<ProcessGroup> group;
+        private int read;
+
+        AbortingMap(Supplier<ProcessGroup> group) {
+            this.group = group;
+        }
+
+        @Override
+        public Set<Map.Entry<String, String>> entrySet() {
+            if (++read == 2) {
+                group.get().abort();
+            }
+            return Map.of("step", "2").entrySet();
+        }
+    }
+
+    @Test
+    void aRankThatIsLostWhileTheIndexIsWrittenLeavesACheckpoint() {
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        AtomicReference<ProcessGroup> lost = new AtomicReference<>();
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    if (group.rank() == 1) {
+                        lost.set(group);
+                    }
+                    group.sync().barrier();
+                    Map<String, String> metadata =
+                            group.rank() == 0 ? new AbortingMap(lost::get) : Map.of();
+                    List<Shard> shards = List.of(Shard.replicated("bias", range(5, 7), 2));
+                    assertThatThrownBy(() -> Checkpoint.save(group, directory, shards, metadata))
+                            .isInstanceOf(JcclException.class);
+                });
+        Checkpoint checkpoint = Checkpoint.open(directory);
+        Tensor bias = TestRanks.filled(2, -1);
+        checkpoint.load(List.of(Shard.replicated("bias", bias, 2)));
+        boolean replaced = checkpoint.metadata().equals(Map.of("step", "2"));
+        assertThat(TestRanks.values(bias))
+                .isEqualTo(TestRanks.values(replaced ? range(5, 7) : range(1, 3)));
+        assertThat(replaced).isTrue();
     }
 
     @Test

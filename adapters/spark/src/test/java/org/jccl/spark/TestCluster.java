@@ -3,7 +3,6 @@ package org.jccl.spark;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -66,11 +65,9 @@ final class TestCluster {
     private static void install(List<Path> jars, Path home) throws IOException {
         Path folder = Files.createDirectories(home.resolve("jars"));
         for (Path jar : jars) {
-            try {
-                Files.createSymbolicLink(folder.resolve(jar.getFileName()), jar);
-            } catch (FileAlreadyExistsException e) {
-                continue; // of an earlier run
-            }
+            Path link = folder.resolve(jar.getFileName());
+            Files.deleteIfExists(link); // of an earlier run
+            Files.createSymbolicLink(link, jar);
         }
     }
 

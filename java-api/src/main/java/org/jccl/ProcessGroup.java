@@ -385,6 +385,34 @@ public interface ProcessGroup extends AutoCloseable {
     Optional<ProcessGroup> split(int color, int key);
 
     /**
+     * Goes on with the ranks that are left, in the same processes, after others were lost: the
+     * ranks that call it agree over the store on who they are, and form a new group, in the order
+     * that they have here. What {@code shrink_group} is to PyTorch, but nobody has to know who is
+     * missing. Blocks.
+     *
+     * <p>This group is aborted where it has not failed yet, and its operations fail; it stays to be
+     * closed, after the new group. A rank that is lost while the new group is being formed is left
+     * out too. What the ranks hold in memory is theirs to put right: a collective that failed may
+     * have changed its tensors on some ranks only.
+     *
+     * <p>It needs a store that outlives the lost ranks: that of a launcher, or of rank 0 as long as
+     * rank 0 is left. Gloo, NCCL and HCCL form a communicator anew, as for the world; NCCL's {@code
+     * ncclCommShrink} would need the old one, which the failure has aborted. MPI and SCCL can not
+     * go on without a lost rank.
+     *
+     * @param patience how long to wait for ranks that do not call it, more than zero and at most a
+     *     day. Longer than ranks need to notice a failure, or some are left out
+     * @return the new group, to be closed by the caller; it may have as many ranks as this one, or
+     *     this rank alone
+     * @throws UsageException when the backend can not, the patience is out of range, the group is
+     *     closed, or has no store or ranks of PyTorch
+     * @throws GroupAbortedException when the others went on without this rank, which came too late
+     * @throws StoreException when the store is gone
+     * @throws OperationTimeoutException when no group came about in the group's timeout
+     */
+    ProcessGroup shrink(Duration patience);
+
+    /**
      * Stops everything that runs on this group, now, and makes later calls fail. Other ranks'
      * operations that depend on this rank fail too. Safe from any thread; returns at once. Close
      * the group afterwards.

@@ -29,6 +29,9 @@ abstract class FailureCases extends Cases {
 
     private static final Duration SHORT = Duration.ofSeconds(2);
 
+    /** Longer than the other ranks need to notice that one is gone. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     private static final String[] ABSENT = {
         "allReduce(float32 x 1, SUM)", "rank 2 has not said that it waits"
     };
@@ -204,6 +207,98 @@ abstract class FailureCases extends Cases {
     }
 
     @Test
+    @Needs(Capability.SURVIVORS)
+    void theRanksThatAreLeftGoOn() {
+        onRanks(
+                3,
+                rank -> {
+                    rank.connect();
+                    if (rank.rank() == 1) {
+                        rank.group().abort();
+                        rank.awaitSignal("gone on");
+                        assertThatThrownBy(() -> rank.group().shrink(PATIENCE))
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("ranks [0, 2] went on without this one");
+                        return;
+                    }
+                    assertThatThrownBy(
+                                    () ->
+                                            rank.group()
+                                                    .allReduce(rank.floats(1), ReduceOp.SUM)
+                                                    .synchronize())
+                            .isInstanceOf(JcclException.class);
+                    try (ProcessGroup left = rank.group().shrink(PATIENCE)) {
+                        assertThat(left.worldRanks()).containsExactly(0, 2);
+                        assertThat(left.rank()).isEqualTo(rank.rank() / 2);
+                        expectTwo(rank, left);
+                        try (ProcessGroup sub = left.newGroup(List.of(1, 0)).orElseThrow()) {
+                            expectTwo(rank, sub);
+                        }
+                        // Nobody is missing now.
+                        try (ProcessGroup again = left.shrink(Ranks.TIMEOUT)) {
+                            assertThat(again.worldRanks()).containsExactly(0, 2);
+                            expectTwo(rank, again);
+                            assertThatThrownBy(() -> left.sync().barrier())
+                                    .isInstanceOf(GroupAbortedException.class);
+                        }
+                    }
+                    rank.signal("gone on");
+                });
+    }
+
+    private static void expectTwo(Rank rank, ProcessGroup group) {
+        Tensor sum = rank.floats(1);
+        group.allReduce(sum, ReduceOp.SUM).await();
+        rank.expect(sum, new long[] {2}, "sum in " + group);
+        Tensor sent = rank.floats(7 + group.rank());
+        group.broadcast(sent, 1).await();
+        rank.expect(sent, new long[] {8}, "of the last rank");
+    }
+
+    @Test
+    @Needs(Capability.SURVIVORS)
+    void aRankMayBeLeftAlone() {
+        onRanks(
+                2,
+                rank -> {
+                    if (rank.rank() == 0) {
+                        rank.awaitSignal("alone");
+                        return;
+                    }
+                    try (ProcessGroup alone = rank.group().shrink(Duration.ofMillis(200))) {
+                        assertThat(alone.worldRanks()).containsExactly(1);
+                        Tensor sum = rank.floats(5);
+                        alone.allReduce(sum, ReduceOp.SUM).await();
+                        rank.expect(sum, new long[] {5}, "sum of one");
+                    }
+                    rank.signal("alone");
+                });
+    }
+
+    @Test
+    void shrinkingIsRefusedWithoutHarm() {
+        onRanks(
+                2,
+                rank -> {
+                    ProcessGroup group = rank.group();
+                    for (Duration wrong :
+                            new Duration[] {null, Duration.ZERO, Duration.ofDays(2)}) {
+                        assertThatThrownBy(() -> group.shrink(wrong))
+                                .isInstanceOf(UsageException.class)
+                                .hasMessageContaining("patience");
+                    }
+                    if (!rank.has(Capability.SURVIVORS)) {
+                        assertThatThrownBy(() -> group.shrink(PATIENCE))
+                                .isInstanceOf(UsageException.class)
+                                .hasMessageContaining("from a checkpoint");
+                    }
+                    Tensor sum = rank.floats(1);
+                    group.allReduce(sum, ReduceOp.SUM).await();
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    @Test
     void abortingASubGroupLeavesTheWorldUsable() {
         onRanks(
                 2,
@@ -235,6 +330,7 @@ abstract class FailureCases extends Cases {
                         calls.add(form::barrier);
                         calls.add(() -> group.newGroup(List.of(0, 1)));
                         calls.add(() -> group.split(0, 0));
+                        calls.add(() -> group.shrink(PATIENCE));
                         calls.add(() -> group.monitoredBarrier(Duration.ofSeconds(1), true));
                         for (ThrowingCallable call : calls) {
                             assertThatThrownBy(call)

@@ -38,6 +38,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.bootstrap.ClusterEnvironment;
+import org.jccl.bootstrap.ElasticNodes;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Membership;
 import org.jccl.bootstrap.OutputHandler;
@@ -187,6 +188,7 @@ final class MisuseTest {
                         ErrorFile.class,
                         rank -> ErrorFile.in(Map.of("TORCHELASTIC_ERROR_FILE", "/")).orElseThrow())
                 .with(ProcessLauncherBuilder.class, rank -> launcher())
+                .with(ElasticNodes.class, rank -> ElasticNodes.of(1, 2, "127.0.0.1"))
                 .with(ProcessLauncher.class, rank -> launcher().build())
                 .with(OutputHandler.class, rank -> (OutputHandler) (from, error, line) -> {})
                 .with(Work.class, rank -> group(rank).barrier())

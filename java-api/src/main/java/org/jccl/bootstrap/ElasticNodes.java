@@ -1,6 +1,7 @@
 package org.jccl.bootstrap;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -93,7 +94,7 @@ public record ElasticNodes(
         return new ElasticNodes(
                 min,
                 max,
-                List.of(Given.notNull(endpoints, "list of endpoints")),
+                Arrays.asList(Given.notNull(endpoints, "list of endpoints")),
                 Duration.ofMinutes(10),
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(5),

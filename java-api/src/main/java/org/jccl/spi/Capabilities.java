@@ -16,6 +16,8 @@ import java.util.Map;
  *     come to {@code reduceScatterV}
  * @param splits whether {@link Communicator#split} makes communicators out of this one. Where it
  *     does not, a group that comes from a split is made as any other
+ * @param shrinks whether ranks that are left after others were lost can form a communicator, in the
+ *     same processes. Where they can not, {@code ProcessGroup.shrink} is refused
  * @param missing operations that the library does not have here, each with a sentence that says so,
  *     why, and what to use instead. They are refused before they are numbered, so the group goes on
  */
@@ -25,11 +27,12 @@ public record Capabilities(
         boolean anySource,
         boolean reducesListsApart,
         boolean splits,
+        boolean shrinks,
         Map<OperationKind, String> missing) {
 
     /** Everything that is in the interfaces, and nothing special. */
     public static final Capabilities ALL =
-            new Capabilities(false, Integer.MAX_VALUE, true, false, false, Map.of());
+            new Capabilities(false, Integer.MAX_VALUE, true, false, false, true, Map.of());
 
     /**
      * Checks the tag and copies the map.
@@ -39,6 +42,7 @@ public record Capabilities(
      * @param anySource whether a receive may leave the sender open
      * @param reducesListsApart whether lists come to {@code reduceScatterV}
      * @param splits whether it can be split
+     * @param shrinks whether those that are left can form another
      * @param missing sentences by operation
      * @throws IllegalArgumentException when the tag is negative
      */
@@ -55,7 +59,8 @@ public record Capabilities(
      * @return a copy
      */
     public Capabilities withNonBlockingCollectives() {
-        return new Capabilities(true, largestTag, anySource, reducesListsApart, splits, missing);
+        return new Capabilities(
+                true, largestTag, anySource, reducesListsApart, splits, shrinks, missing);
     }
 
     /**
@@ -66,7 +71,13 @@ public record Capabilities(
      */
     public Capabilities withLargestTag(int largest) {
         return new Capabilities(
-                nonBlockingCollectives, largest, anySource, reducesListsApart, splits, missing);
+                nonBlockingCollectives,
+                largest,
+                anySource,
+                reducesListsApart,
+                splits,
+                shrinks,
+                missing);
     }
 
     /**
@@ -76,7 +87,13 @@ public record Capabilities(
      */
     public Capabilities withoutAnySource() {
         return new Capabilities(
-                nonBlockingCollectives, largestTag, false, reducesListsApart, splits, missing);
+                nonBlockingCollectives,
+                largestTag,
+                false,
+                reducesListsApart,
+                splits,
+                shrinks,
+                missing);
     }
 
     /**
@@ -86,7 +103,7 @@ public record Capabilities(
      */
     public Capabilities withListsReducedApart() {
         return new Capabilities(
-                nonBlockingCollectives, largestTag, anySource, true, splits, missing);
+                nonBlockingCollectives, largestTag, anySource, true, splits, shrinks, missing);
     }
 
     /**
@@ -96,7 +113,29 @@ public record Capabilities(
      */
     public Capabilities withSplits() {
         return new Capabilities(
-                nonBlockingCollectives, largestTag, anySource, reducesListsApart, true, missing);
+                nonBlockingCollectives,
+                largestTag,
+                anySource,
+                reducesListsApart,
+                true,
+                shrinks,
+                missing);
+    }
+
+    /**
+     * The same, whose library ends with the first rank that is lost.
+     *
+     * @return a copy
+     */
+    public Capabilities withoutShrinking() {
+        return new Capabilities(
+                nonBlockingCollectives,
+                largestTag,
+                anySource,
+                reducesListsApart,
+                splits,
+                false,
+                missing);
     }
 
     /**
@@ -113,6 +152,12 @@ public record Capabilities(
             more.put(kind, reason);
         }
         return new Capabilities(
-                nonBlockingCollectives, largestTag, anySource, reducesListsApart, splits, more);
+                nonBlockingCollectives,
+                largestTag,
+                anySource,
+                reducesListsApart,
+                splits,
+                shrinks,
+                more);
     }
 }

@@ -19,7 +19,10 @@ final class MpiCommunicator implements HostCommunicator {
         this.handle = handle;
         this.worldRanks = worldRanks;
         this.onDevice = onDevice;
-        Capabilities all = Capabilities.ALL.withLargestTag(MpiNative.largestUserTag(handle));
+        Capabilities all =
+                Capabilities.ALL
+                        .withoutShrinking()
+                        .withLargestTag(MpiNative.largestUserTag(handle));
         this.capabilities = starts(onDevice) ? all.withNonBlockingCollectives() : all;
     }
 

@@ -7,11 +7,17 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
+import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Ranks;
 
 /** MPI on the memory of a device, as the conformance suite sees it. */
 record CudaBackend(MpiOptions options, Device device, Ranks ranks) implements ConformanceBackend {
+
+    @Override
+    public boolean has(Capability capability) {
+        return capability != Capability.SURVIVORS;
+    }
 
     @Override
     public ProcessGroup join(Store store, int rank, int size, Duration timeout) {

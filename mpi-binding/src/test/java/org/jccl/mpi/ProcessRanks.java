@@ -9,6 +9,7 @@ import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
 import org.jccl.Store;
+import org.jccl.conformance.Capability;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.Rank;
 import org.jccl.conformance.Ranks;
@@ -24,6 +25,11 @@ import org.junit.jupiter.api.Assumptions;
 final class ProcessRanks implements Ranks {
 
     private record HostBackend(MpiOptions options, Ranks ranks) implements ConformanceBackend {
+
+        @Override
+        public boolean has(Capability capability) {
+            return capability != Capability.SURVIVORS;
+        }
 
         @Override
         public ProcessGroup join(Store store, int rank, int size, Duration timeout) {

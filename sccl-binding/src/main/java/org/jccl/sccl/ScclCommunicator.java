@@ -62,7 +62,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         this.exchange = new MessageBatch(calls, rank);
         this.batch = new MessageBatch(calls, rank);
         this.barrierMemory = runtime.allocate(Float.BYTES);
-        Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
+        Capabilities all = Capabilities.ALL.withoutShrinking().withLargestTag(0).withoutAnySource();
         this.capabilities =
                 size == 1 || calls.messages
                         ? all

@@ -302,6 +302,11 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     @Override
+    public ProcessGroup shrink(Duration patience) {
+        return new DefaultProcessGroup(group.shrink(patience));
+    }
+
+    @Override
     public void abort() {
         group.abort();
     }

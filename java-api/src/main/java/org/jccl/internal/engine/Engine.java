@@ -473,6 +473,17 @@ public abstract class Engine {
     }
 
     /**
+     * Checks that the group is not closed; it may have failed.
+     *
+     * @throws UsageException when it is closed
+     */
+    public final void requireOpen() {
+        if (closed) {
+            throw new UsageException(context, "the group is closed");
+        }
+    }
+
+    /**
      * Checks that the group can still be used.
      *
      * @throws UsageException when it is closed

@@ -59,6 +59,9 @@ public final class Group {
     /** How long the store may take in all to answer what needs no waiting. */
     private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
 
+    /** How long the ranks that are left may take at least to form a communicator. */
+    private static final Duration SHORTEST_FORMING = Duration.ofSeconds(60);
+
     private record Bound(Backend backend, Engine engine) {
 
         boolean isFor(String deviceType) {
@@ -87,6 +90,7 @@ public final class Group {
 
     private final Map<List<Integer>, Integer> groupsMade = new HashMap<>();
     private int splits;
+    private int shrinks;
     private int monitoredBarriers;
     private boolean closed;
 
@@ -594,6 +598,99 @@ public final class Group {
                         deadline));
     }
 
+    /**
+     * Makes a group of the ranks that are left, and fails this one where it has not failed yet. A
+     * rank that is lost meanwhile is left out by another attempt.
+     *
+     * @param patience how long to wait for ranks that do not come
+     * @return the new group
+     */
+    public Group shrink(Duration patience) {
+        if (patience == null
+                || patience.isNegative()
+                || patience.isZero()
+                || patience.compareTo(Duration.ofDays(1)) > 0) {
+            throw new UsageException(
+                    context,
+                    "shrink: patience must be more than zero and at most a day, got "
+                            + Durations.text(patience));
+        }
+        requireShrinkable();
+        Store shared = requireStore("shrink");
+        JcclException cause = new GroupAbortedException(context, "shrink() was called");
+        bounds.forEach(bound -> bound.engine().abort(cause));
+        Duration forming = SHORTEST_FORMING.compareTo(patience) > 0 ? SHORTEST_FORMING : patience;
+        long end = System.nanoTime() + timeout.toNanos();
+        while (true) {
+            int attempt;
+            synchronized (groupsMade) {
+                attempt = shrinks++;
+            }
+            try {
+                Optional<Group> made = shrink(shared, attempt, patience, forming);
+                if (made.isPresent()) {
+                    return made.get();
+                }
+            } catch (StoreException e) {
+                throw shrinkNeedsStore(e);
+            }
+            if (System.nanoTime() - end >= 0) {
+                throw new OperationTimeoutException(
+                        context,
+                        "shrink: no group of the ranks that are left came about in "
+                                + Durations.text(timeout)
+                                + ", as ranks were lost again and again; end the job");
+            }
+        }
+    }
+
+    private Optional<Group> shrink(Store shared, int attempt, Duration patience, Duration forming) {
+        ShrinkAgreement agreement =
+                new ShrinkAgreement(context, size, shared, "shrink/" + attempt + "/");
+        List<Integer> left = agreement.enter(patience);
+        Optional<Group> made = Optional.empty();
+        try {
+            made = Optional.of(ofSurvivors(left, attempt, System.nanoTime() + forming.toNanos()));
+        } catch (JcclException e) {
+            CleanUp.failed(context.toString(), e);
+        }
+        if (!agreement.conclude(made.isPresent(), left.size(), forming.multipliedBy(2))) {
+            made.ifPresent(
+                    group -> {
+                        group.abort();
+                        CleanUp.run(context.toString(), group::close);
+                    });
+            return Optional.empty();
+        }
+        return made;
+    }
+
+    private void requireShrinkable() {
+        for (Bound bound : bounds) {
+            bound.engine().requireOpen();
+            if (!bound.engine().capabilities().shrinks()) {
+                throw new UsageException(
+                        context,
+                        "shrink: with backend "
+                                + bound.backend().provider().name()
+                                + " no group outlives a lost rank; start all ranks again, from a"
+                                + " checkpoint");
+            }
+        }
+    }
+
+    private StoreException shrinkNeedsStore(StoreException failure) {
+        return new StoreException(
+                context
+                        + ": shrink needs the store, which is gone"
+                        + (rankZeroServes
+                                ? " with rank 0 of the world, which served it; under 'jccl run' or"
+                                        + " torchrun the launcher serves it: "
+                                : ": ")
+                        + failure.reason(),
+                failure);
+    }
+
     /** Libraries split a communicator that is idle, and with all its ranks. */
     private void prepareSplits(int color) {
         bounds.stream()
@@ -625,18 +722,7 @@ public final class Group {
             OptionalInt color,
             long deadline) {
         List<Integer> members = ranks.stream().map(worldRanks::get).toList();
-        Group group =
-                new Group(
-                        childContext(name, rank, members),
-                        members,
-                        store,
-                        rankZeroServes,
-                        keys,
-                        timeout,
-                        watchdog,
-                        diagnosis,
-                        onFailure,
-                        () -> {});
+        Group group = member(name, keys, rank, members);
         group.connect(
                 bounds.stream().map(Bound::backend).toList(),
                 Optional.of(this),
@@ -644,6 +730,34 @@ public final class Group {
                 color,
                 deadline);
         return group;
+    }
+
+    /** Nothing is made out of this group's communicators, which have failed. */
+    private Group ofSurvivors(List<Integer> ranks, int attempt, long deadline) {
+        List<Integer> members = ranks.stream().map(worldRanks::get).toList();
+        String name = context.group() + "/shrink" + attempt;
+        Group group = member(name, Optional.empty(), ranks.indexOf(context.rank()), members);
+        group.connect(
+                bounds.stream().map(Bound::backend).toList(),
+                Optional.empty(),
+                List.of(),
+                OptionalInt.empty(),
+                deadline);
+        return group;
+    }
+
+    private Group member(String name, Optional<TorchKeys> keys, int rank, List<Integer> members) {
+        return new Group(
+                childContext(name, rank, members),
+                members,
+                store,
+                rankZeroServes,
+                keys,
+                timeout,
+                watchdog,
+                diagnosis,
+                onFailure,
+                () -> {});
     }
 
     /** Messages name ranks of the group, which the world may know by other numbers. */

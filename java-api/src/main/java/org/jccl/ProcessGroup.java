@@ -393,7 +393,8 @@ public interface ProcessGroup extends AutoCloseable {
      * <p>This group is aborted where it has not failed yet, and its operations fail; it stays to be
      * closed, after the new group. A rank that is lost while the new group is being formed is left
      * out too. What the ranks hold in memory is theirs to put right: a collective that failed may
-     * have changed its tensors on some ranks only.
+     * have changed its tensors on some ranks only. Of a device's streams, the calling thread's
+     * current one may be used as if nothing had been; others throw the failure once.
      *
      * <p>It needs a store that outlives the lost ranks: that of a launcher, or of rank 0 as long as
      * rank 0 is left. Gloo, NCCL and HCCL form a communicator anew, as for the world; NCCL's {@code

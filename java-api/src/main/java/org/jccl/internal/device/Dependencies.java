@@ -65,13 +65,16 @@ public final class Dependencies {
         }
     }
 
-    /** Forgets what ended well, and failures that the program knew when it closed the group. */
+    /**
+     * Forgets what ended well, and failures that the program knew when it closed or replaced the
+     * group.
+     */
     void forgetEnded() {
         forgetIf(this::isOver);
     }
 
     private boolean isOver(int i) {
-        return lanes[i].hasEndedWell(numbers[i]) || told[i] && lanes[i].group().isClosed();
+        return lanes[i].hasEndedWell(numbers[i]) || told[i] && lanes[i].group().isOver();
     }
 
     private void forgetIf(IntPredicate forgotten) {

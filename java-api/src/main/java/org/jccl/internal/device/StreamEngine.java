@@ -390,6 +390,11 @@ public final class StreamEngine extends Engine {
         }
     }
 
+    @Override
+    protected void onReplaced() {
+        tellFailure();
+    }
+
     /** What operations were issued after, of other groups; guarded by the orders. */
     Dependencies awaited() {
         return awaited;

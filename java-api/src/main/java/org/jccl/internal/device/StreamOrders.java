@@ -21,8 +21,8 @@ import org.jccl.internal.engine.GroupFailure;
  * <p>The host sees an end first and looks for a failure then, while a group fails first and lets go
  * of what is stuck then. So what has ended without a failure has ended well.
  *
- * <p>A failure is told at every wait until the group is closed, and at least once. Then the program
- * knows, and may use the stream for something new. Safe for use by several threads.
+ * <p>A failure is told at every wait until the group is closed or replaced, and at least once. Then
+ * the program knows, and may use the stream for something new. Safe for use by several threads.
  */
 public final class StreamOrders {
 

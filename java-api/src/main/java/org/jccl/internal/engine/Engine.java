@@ -256,6 +256,15 @@ public abstract class Engine {
         detector.publishSoon();
     }
 
+    /** Notes that the program, which knows of the failure, goes on with another group. */
+    public final void replaced() {
+        failure.replace();
+        onReplaced();
+    }
+
+    /** Called in the thread that makes the other group. */
+    protected void onReplaced() {}
+
     /** Called once when the failure is set, before the library lets go of what is stuck. */
     protected void beforeAbort(JcclException cause) {}
 

@@ -13,6 +13,7 @@ public final class GroupFailure {
     private final AtomicReference<JcclException> first = new AtomicReference<>();
     private volatile Runnable library = NOTHING;
     private volatile boolean closed;
+    private volatile boolean replaced;
     private volatile boolean endedWell;
 
     /** Notes a failure and returns the first one, which is another when there was one before. */
@@ -48,8 +49,14 @@ public final class GroupFailure {
         library = NOTHING;
     }
 
-    public boolean isClosed() {
-        return closed;
+    /** The program goes on with another group, after a failure. */
+    public void replace() {
+        replaced = true;
+    }
+
+    /** Whether a program that was told of the failure need not be told again. */
+    public boolean isOver() {
+        return closed || replaced;
     }
 
     /** Whether the group was closed without a failure. */

@@ -619,6 +619,7 @@ public final class Group {
         Store shared = requireStore("shrink");
         JcclException cause = new GroupAbortedException(context, "shrink() was called");
         bounds.forEach(bound -> bound.engine().abort(cause));
+        bounds.forEach(bound -> bound.engine().replaced());
         Duration forming = SHORTEST_FORMING.compareTo(patience) > 0 ? SHORTEST_FORMING : patience;
         long end = System.nanoTime() + timeout.toNanos();
         while (true) {

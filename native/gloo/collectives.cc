@@ -28,23 +28,8 @@ constexpr size_t kRingBytes = 4 * kSegmentBytes;
 
 }  // namespace
 
-void Collectives::listen(const std::string& address) {
-  auto device = deviceAt(address);
-  auto mesh = std::make_shared<Mesh>(device, rank_, size_, timeout_);
-  for (int peer = 0; peer < size_; peer++) {
-    if (peer != rank_) {
-      mesh->createPair(peer);
-    }
-  }
-  use(std::move(device), std::move(mesh));
-}
-
-std::vector<char> Collectives::addressFor(int peer) { return mesh_->getPair(peer)->address().bytes(); }
-
-void Collectives::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
-  mesh_->enter(0, Clock::now() + Milliseconds(timeoutMillis));
-  mesh_->leave();
-  mesh_->getPair(peer)->connect(address);
+std::shared_ptr<Mesh> Collectives::makeMesh(std::shared_ptr<tcp::Device> device) const {
+  return std::make_shared<Mesh>(std::move(device), rank_, size_, timeout_);
 }
 
 uint64_t Collectives::messageSlot(size_t count, int type, int tag) const {

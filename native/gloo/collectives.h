@@ -12,10 +12,6 @@ class Collectives final : public Communicator {
  public:
   Collectives(int rank, int size, int64_t timeoutMillis) : Communicator(rank, size, timeoutMillis) {}
 
-  void listen(const std::string& address) override;
-  std::vector<char> addressFor(int peer) override;
-  void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) override;
-
   void barrier(int64_t timeoutMillis) override;
   void broadcast(void* data, size_t count, int type, int root) override;
   void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) override;
@@ -31,6 +27,7 @@ class Collectives final : public Communicator {
       const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) override;
 
  protected:
+  std::shared_ptr<Mesh> makeMesh(std::shared_ptr<tcp::Device> device) const override;
   uint64_t messageSlot(size_t count, int type, int tag) const override;
 
  private:

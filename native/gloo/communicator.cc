@@ -1,5 +1,7 @@
 #include "communicator.h"
 
+#include <cstring>
+
 #include "reduce.h"
 
 namespace jccl {
@@ -13,9 +15,39 @@ Communicator::~Communicator() {
   }
 }
 
-void Communicator::use(std::shared_ptr<tcp::Device> device, std::shared_ptr<Mesh> mesh) {
-  context_ = std::make_shared<Context>(std::move(device), mesh, timeout_);
-  mesh_ = std::move(mesh);
+void Communicator::listen(const std::string& address) {
+  auto device = deviceAt(address);
+  listener_ = std::make_unique<Listener>(address);
+  mesh_ = makeMesh(device);
+  context_ = std::make_shared<Context>(std::move(device), mesh_, timeout_);
+}
+
+std::vector<char> Communicator::addressFor(int peer) const {
+  Contact contact;
+  std::memset(&contact, 0, sizeof(contact));  // it is published as it lies in memory
+  contact.where = {listener_->address(), -1};
+  contact.number = peer;
+  const auto* bytes = reinterpret_cast<const char*>(&contact);
+  return std::vector<char>(bytes, bytes + sizeof(contact));
+}
+
+void Communicator::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
+  Contact contact;
+  if (address.size() != sizeof(contact)) {
+    throw Failure(kInvalid, "the address of rank " + std::to_string(peer) + " is none of gloo's");
+  }
+  std::memcpy(&contact, address.data(), sizeof(contact));
+  const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
+  try {
+    mesh_->adopt(
+        peer, dials(listener_->address(), contact.where.address) ? dial(contact, deadline)
+                                                                 : listener_->accept(peer, deadline));
+  } catch (const Failure& failure) {
+    throw Failure(failure.status, "rank " + std::to_string(peer) + ": " + failure.what());
+  }
+  if (++connected_ == size_ - 1) {
+    listener_.reset();
+  }
 }
 
 void Communicator::enter() {

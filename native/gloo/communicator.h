@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "listener.h"
 #include "transport.h"
 
 namespace jccl {
@@ -19,9 +20,9 @@ class Communicator {
   virtual ~Communicator();
 
   // Forming the mesh: listen on every rank, exchange the addresses, connect to each peer in rank order.
-  virtual void listen(const std::string& address) = 0;
-  virtual std::vector<char> addressFor(int peer) = 0;
-  virtual void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) = 0;
+  void listen(const std::string& address);
+  std::vector<char> addressFor(int peer) const;
+  void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis);
 
   // Memory is contiguous, counts are elements. Arguments have been checked by the caller.
   virtual void barrier(int64_t timeoutMillis) = 0;
@@ -66,7 +67,7 @@ class Communicator {
  protected:
   Communicator(int rank, int size, int64_t timeoutMillis);
 
-  void use(std::shared_ptr<tcp::Device> device, std::shared_ptr<Mesh> mesh);
+  virtual std::shared_ptr<Mesh> makeMesh(std::shared_ptr<tcp::Device> device) const = 0;
   // What a message of this shape has as its slot.
   virtual uint64_t messageSlot(size_t count, int type, int tag) const = 0;
   void* scratch(size_t bytes);
@@ -91,6 +92,9 @@ class Communicator {
   std::shared_ptr<Request> find(int64_t request);
   void checkPeer(int peer) const;
 
+  // While it connects to its peers.
+  std::unique_ptr<Listener> listener_;
+  int connected_ = 0;
   std::vector<char> scratch_;
 
   std::atomic<bool> aborted_{false};

@@ -23,39 +23,8 @@ TorchCommunicator::TorchCommunicator(int rank, int size, int64_t timeoutMillis)
 
 TorchCommunicator::~TorchCommunicator() { Farewells::ofProcess().reap(); }
 
-void TorchCommunicator::listen(const std::string& address) {
-  auto device = deviceAt(address);
-  torchMesh_ = std::make_shared<TorchMesh>(device, rank_, size_, timeout_);
-  listener_ = std::make_unique<Listener>(address);
-  use(std::move(device), torchMesh_);
-}
-
-std::vector<char> TorchCommunicator::addressFor(int peer) {
-  Contact contact;
-  std::memset(&contact, 0, sizeof(contact));  // it is published as it lies in memory
-  contact.where = {listener_->address(), -1};
-  contact.number = peer;
-  const auto* bytes = reinterpret_cast<const char*>(&contact);
-  return std::vector<char>(bytes, bytes + sizeof(contact));
-}
-
-void TorchCommunicator::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
-  Contact contact;
-  if (address.size() != sizeof(contact)) {
-    throw Failure(kInvalid, "the address of rank " + std::to_string(peer) + " is none of gloo's");
-  }
-  std::memcpy(&contact, address.data(), sizeof(contact));
-  const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
-  try {
-    torchMesh_->adopt(
-        peer, dials(listener_->address(), contact.where.address) ? dial(contact, deadline)
-                                                                 : listener_->accept(peer, deadline));
-  } catch (const Failure& failure) {
-    throw Failure(failure.status, "rank " + std::to_string(peer) + ": " + failure.what());
-  }
-  if (++connected_ == size_ - 1) {
-    listener_.reset();
-  }
+std::shared_ptr<Mesh> TorchCommunicator::makeMesh(std::shared_ptr<tcp::Device> device) const {
+  return std::make_shared<TorchMesh>(std::move(device), rank_, size_, timeout_);
 }
 
 uint64_t TorchCommunicator::messageSlot(size_t, int, int tag) const { return tag; }

@@ -17,10 +17,6 @@ class TorchCommunicator final : public Communicator {
   TorchCommunicator(int rank, int size, int64_t timeoutMillis);
   ~TorchCommunicator() override;
 
-  void listen(const std::string& address) override;
-  std::vector<char> addressFor(int peer) override;
-  void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) override;
-
   void barrier(int64_t timeoutMillis) override;
   void broadcast(void* data, size_t count, int type, int root) override;
   void allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) override;
@@ -37,15 +33,12 @@ class TorchCommunicator final : public Communicator {
       const void* in, void* out, const int64_t* inCounts, const int64_t* outCounts, int type) override;
 
  protected:
+  std::shared_ptr<Mesh> makeMesh(std::shared_ptr<tcp::Device> device) const override;
   uint64_t messageSlot(size_t count, int type, int tag) const override;
 
  private:
   Operation begin(uint8_t kind, int type);
   std::unique_ptr<Transfer> transfer(const void* memory, size_t bytes);
-
-  std::shared_ptr<TorchMesh> torchMesh_;
-  std::unique_ptr<Listener> listener_;
-  int connected_ = 0;
 };
 
 }  // namespace jccl

@@ -1,69 +1,19 @@
-// What PyTorch's gloo does otherwise than the libgloo that is linked: a rank has one port for all its peers, and a new
-// connection says to which of them it belongs. And what neither does: a message whose sender and receiver expect
-// different sizes is a failure before it is written, as it would end a PyTorch process that received it.
+// What neither PyTorch's gloo nor the libgloo that is linked does: a message whose sender and receiver expect different
+// sizes is a failure before it is written, as it would end a PyTorch process that received it. And connections that stay
+// a while after their communicator.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include <sys/socket.h>
-
 #include "transport.h"
 
 namespace jccl {
-
-// gloo's serialised address.
-struct SocketAddress {
-  sockaddr_storage address;
-  int64_t unused;  // -1
-};
-
-// What a rank publishes for one peer.
-struct Contact {
-  SocketAddress where;
-  int64_t number;  // what that peer says first when it connects
-};
-
-// Exactly one side of a pair dials: the one with the larger address, by gloo's order.
-bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs);
-
-// Connects, and says the number. Returns a socket.
-int dial(const Contact& contact, Clock::time_point deadline);
-
-// The port of a rank while it connects to its peers.
-class Listener final {
- public:
-  explicit Listener(const std::string& address);
-  ~Listener();
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-
-  const sockaddr_storage& address() const { return address_; }
-  // The connection whose first word was this number.
-  int accept(int64_t number, Clock::time_point deadline);
-
- private:
-  struct Caller {
-    int fd;
-    int64_t word;
-    size_t read;
-  };
-
-  void acceptAll();
-  // Whether the caller is done with: gone, or known by its number.
-  bool listenTo(Caller& caller);
-
-  int fd_ = -1;
-  sockaddr_storage address_{};
-  std::vector<Caller> callers_;
-  std::map<int64_t, int> known_;
-};
 
 // Connections of communicators that were closed before their peer has said a word. PyTorch's ranks take the end of a
 // connection for a failure while they still connect to others, so such a one stays until the peer has spoken or closed
@@ -91,9 +41,6 @@ class TorchPeer final : public Peer {
   TorchPeer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout);
   ~TorchPeer() override;
 
-  // Takes over a connection.
-  void adopt(int fd);
-
  protected:
   bool read() override;
   bool write(tcp::Op& op) override;
@@ -114,7 +61,6 @@ class TorchMesh final : public Mesh {
   using Mesh::Mesh;
 
   std::unique_ptr<::gloo::transport::Pair>& createPair(int rank) override;
-  void adopt(int rank, int fd);
 
   std::string otherOperation() override;
 };

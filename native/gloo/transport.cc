@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <gloo/common/error.h>
 
@@ -109,18 +110,8 @@ void Peer::handleEvents(int events) {
     return;
   }
   try {
-    switch (state_) {
-      case LISTENING:
-        handleListening();
-        break;
-      case CONNECTING:
-        handleConnecting();
-        break;
-      case CONNECTED:
-        handleReadWrite(events);
-        break;
-      default:
-        break;
+    if (state_ == CONNECTED) {
+      handleReadWrite(events);
     }
   } catch (const std::exception&) {
     const std::string text = plainMessage(std::current_exception());
@@ -134,6 +125,15 @@ void Peer::handleEvents(int events) {
   }
 }
 
+// The base class opened a port of its own, which no other rank knows of.
+void Peer::adopt(int fd) {
+  std::lock_guard<std::mutex> lock(m_);
+  device_->unregisterDescriptor(fd_, this);
+  ::close(fd_);
+  fd_ = fd;
+  handleConnected();
+}
+
 void Peer::changeState(state next) noexcept {
   if (next == CLOSED && state_ != CLOSED) {
     mesh_.open_--;
@@ -145,18 +145,6 @@ void Peer::changeState(state next) noexcept {
     }
   }
   tcp::Pair::changeState(next);
-}
-
-void Peer::waitUntilConnected(std::unique_lock<std::mutex>& lock, bool) {
-  const bool done = cv_.wait_until(lock, mesh_.deadline(), [&] {
-    throwIfException();
-    return state_ >= CONNECTED;
-  });
-  if (!done) {
-    signalAndThrowException(std::make_exception_ptr(Failure(
-        kTimeout,
-        "no connection between " + self_.str() + " and rank " + std::to_string(rank_) + " at " + peer_.str())));
-  }
 }
 
 void Peer::wake(const std::exception_ptr& cause) {
@@ -206,6 +194,8 @@ std::unique_ptr<::gloo::transport::Pair>& Mesh::createPair(int rank) {
   pairs_[rank].reset(new Peer(this, device_.get(), rank, getTimeout()));
   return pairs_[rank];
 }
+
+void Mesh::adopt(int rank, int fd) { static_cast<Peer*>(createPair(rank).get())->adopt(fd); }
 
 std::unique_ptr<::gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* memory, size_t bytes) {
   return transfer(memory, bytes);

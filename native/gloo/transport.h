@@ -73,6 +73,9 @@ class Peer : public tcp::Pair {
 
   void handleEvents(int events) override;
 
+  // Takes over a connection.
+  void adopt(int fd);
+
   // Wakes what waits for this peer.
   void wake(const std::exception_ptr& cause);
   // Wakes what waits for this peer and closes the connection.
@@ -80,7 +83,6 @@ class Peer : public tcp::Pair {
 
  protected:
   void changeState(state next) noexcept override;
-  void waitUntilConnected(std::unique_lock<std::mutex>& lock, bool useTimeout) override;
 
   Mesh& mesh_;
 
@@ -97,6 +99,8 @@ class Mesh : public tcp::Context {
   ~Mesh() override;
 
   std::unique_ptr<::gloo::transport::Pair>& createPair(int rank) override;
+  // Makes a connection the one to a peer.
+  void adopt(int rank, int fd);
   std::unique_ptr<::gloo::transport::UnboundBuffer> createUnboundBuffer(void* memory, size_t bytes) override;
 
   // For a transfer of a collective.

@@ -11,7 +11,10 @@ sealed interface AnnouncementFormat permits OwnAnnouncementFormat, TorchAnnounce
     /** Under which key it does so anew at another address; empty where its peers do not look. */
     Optional<String> newKey(int rank);
 
-    /** Whether the ranks meet at a barrier once they are connected. */
+    /**
+     * Whether all ranks are JCCL's, which tell each other through rank 0 and meet at a barrier once
+     * they are connected.
+     */
     boolean meets();
 
     byte[] encode(Announcement announcement);

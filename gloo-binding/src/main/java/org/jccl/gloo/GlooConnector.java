@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
@@ -41,6 +42,9 @@ final class GlooConnector {
     private final AnnouncementFormat format;
     private final Duration timeout;
     private final long deadline;
+
+    /** Whether ranks have announced another address than the first. */
+    private boolean moved;
 
     private GlooConnector(
             CommunicatorConfig config, Duration timeout, GlooCommunicator communicator) {
@@ -84,9 +88,8 @@ final class GlooConnector {
                 LocalAddress.choose(
                         config.options(GlooOptions.class), hostOf(store), System.getenv());
         whenChosen.accept(local);
-        listen(local, store, format.key(config.rank()));
         List<Announcement> all =
-                leaveLoopback(read(store, format::key, everybody()), local, store, whenChosen);
+                leaveLoopback(listen(local, store, format::key), local, store, whenChosen);
         checkReachable(all);
         for (int peer = 0; peer < config.size(); peer++) {
             if (peer != config.rank()) {
@@ -97,9 +100,10 @@ final class GlooConnector {
             // A quick rank could otherwise finish its work and leave while a slow one still
             // connects.
             communicator.meet(remaining());
-            List<String> newKeys =
-                    everybody().stream().flatMap(rank -> format.newKey(rank).stream()).toList();
-            arrivals(store, format::key).leave("gloo/connected", newKeys);
+            arrivals(store, format::key).leave("gloo/connected", List.of());
+            if (moved) {
+                arrivals(store, this::newKey).leave("gloo/new/connected", List.of());
+            }
         }
     }
 
@@ -112,9 +116,10 @@ final class GlooConnector {
         return root instanceof TcpStore served ? Optional.of(served.host()) : Optional.empty();
     }
 
-    private void listen(LocalAddress local, Store store, String key) {
+    /** Listens, tells the others where, and waits for what they tell. */
+    private List<Announcement> listen(LocalAddress local, Store store, IntFunction<String> key) {
         communicator.listen(local.address().getHostAddress());
-        store.set(key, format.encode(announce(local)));
+        return exchange(announce(local), store, key);
     }
 
     /**
@@ -131,24 +136,23 @@ final class GlooConnector {
                 all.stream().filter(each -> !each.onlyLocal()).findFirst();
         List<Integer> movers =
                 everybody().stream().filter(rank -> all.get(rank).onlyLocal()).toList();
-        Optional<String> key = format.newKey(config.rank());
-        if (elsewhere.isEmpty() || movers.isEmpty() || key.isEmpty()) {
+        if (elsewhere.isEmpty() || movers.isEmpty() || format.newKey(config.rank()).isEmpty()) {
             return all;
         }
-        if (movers.contains(config.rank())) {
-            String goal = elsewhere.get().address();
-            LocalAddress better =
-                    LocalAddress.towards(goal, "a rank at " + goal + ", instead of loopback")
-                            .orElse(local);
-            whenChosen.accept(better);
-            listen(better, store, key.get());
+        moved = true;
+        if (!movers.contains(config.rank())) {
+            return exchange(all.get(config.rank()), store, this::newKey);
         }
-        List<Announcement> moved = read(store, rank -> format.newKey(rank).orElseThrow(), movers);
-        List<Announcement> result = new ArrayList<>(all);
-        for (int i = 0; i < movers.size(); i++) {
-            result.set(movers.get(i), moved.get(i));
-        }
-        return result;
+        String goal = elsewhere.get().address();
+        LocalAddress better =
+                LocalAddress.towards(goal, "a rank at " + goal + ", instead of loopback")
+                        .orElse(local);
+        whenChosen.accept(better);
+        return listen(better, store, this::newKey);
+    }
+
+    private String newKey(int rank) {
+        return format.newKey(rank).orElseThrow();
     }
 
     private void connect(List<Announcement> all, int peer) {
@@ -181,30 +185,38 @@ final class GlooConnector {
     }
 
     private Announcement announce(LocalAddress local) {
-        List<byte[]> places = new ArrayList<>();
         byte[] buffer = new byte[LONGEST_ADDRESS];
-        for (int peer = 0; peer < config.size(); peer++) {
-            int length = peer == config.rank() ? 0 : communicator.address(peer, buffer);
-            places.add(Arrays.copyOf(buffer, length));
-        }
+        int anyPeer = config.rank() == 0 ? 1 : 0;
+        communicator.address(anyPeer, buffer);
         return new Announcement(
                 hostName(),
                 // A scope names an interface of this host, which others can not parse.
                 local.address().getHostAddress().replaceFirst("%.*", ""),
                 local.address().isLoopbackAddress() && !local.asked(),
-                places);
+                Arrays.copyOf(buffer, Announcement.PORT_BYTES),
+                LongStream.range(0, config.size())
+                        .map(peer -> peer == config.rank() ? 0 : peer)
+                        .boxed()
+                        .toList());
     }
 
-    private List<Announcement> read(Store store, IntFunction<String> key, List<Integer> ranks) {
+    private List<Announcement> exchange(Announcement mine, Store store, IntFunction<String> key) {
+        Arrivals arrivals = arrivals(store, key);
+        byte[] value = format.encode(mine);
         List<byte[]> values;
         try {
-            values = arrivals(store, key).await(ranks, remaining(), "gloo", timeout);
+            if (format.meets()) {
+                values = arrivals.exchange(config.rank(), value, remaining(), "gloo", timeout);
+            } else {
+                arrivals.arrive(config.rank(), value);
+                values = arrivals.await(remaining(), "gloo", timeout);
+            }
         } catch (JcclException e) {
             throw e.at(context);
         }
         List<Announcement> announcements = new ArrayList<>();
-        for (int i = 0; i < values.size(); i++) {
-            announcements.add(decode(values.get(i), ranks.get(i), key));
+        for (int rank = 0; rank < values.size(); rank++) {
+            announcements.add(decode(values.get(rank), rank, key));
         }
         return announcements;
     }

@@ -19,6 +19,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "jccl_gloo.h",
                             "reduce.cc",
                             "transport.cc",
+                            "listener.cc",
                             "communicator.cc",
                             "collectives.cc",
                             "torch_transport.cc",

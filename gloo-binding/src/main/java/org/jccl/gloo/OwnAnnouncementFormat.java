@@ -2,14 +2,13 @@ package org.jccl.gloo;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.MismatchException;
 
-/** One line of text, then gloo's own form of one address a peer, all of the same length. */
+/** One line of text, then gloo's own form of address and port. */
 final class OwnAnnouncementFormat implements AnnouncementFormat {
 
     private static final int WORDS = 3;
@@ -39,13 +38,10 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
                                 + announcement.onlyLocal()
                                 + "\n")
                         .getBytes(StandardCharsets.UTF_8);
-        List<byte[]> places = announcement.places();
-        int length = places.stream().mapToInt(place -> place.length).max().orElse(0);
-        ByteBuffer value = ByteBuffer.allocate(line.length + length * places.size()).put(line);
-        for (byte[] place : places) {
-            value.put(Arrays.copyOf(place, length));
-        }
-        return value.array();
+        return ByteBuffer.allocate(line.length + announcement.port().length)
+                .put(line)
+                .put(announcement.port())
+                .array();
     }
 
     @Override
@@ -56,8 +52,7 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
         }
         String[] words = new String(value, 0, end, StandardCharsets.UTF_8).split(" ", -1);
         int first = end + 1;
-        if (first > value.length
-                || (value.length - first) % size != 0
+        if (value.length - first != Announcement.PORT_BYTES
                 || words.length != WORDS
                 || words[1].isBlank()
                 || !words[2].equals("true") && !words[2].equals("false")) {
@@ -70,12 +65,11 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
                             + " ranks; all ranks must use the same version, and nobody else the"
                             + " keys of this group in the store");
         }
-        int length = (value.length - first) / size;
-        List<byte[]> places = new ArrayList<>();
-        for (int rank = 0; rank < size; rank++) {
-            int from = first + rank * length;
-            places.add(Arrays.copyOfRange(value, from, from + length));
-        }
-        return new Announcement(words[0], words[1], Boolean.parseBoolean(words[2]), places);
+        return new Announcement(
+                words[0],
+                words[1],
+                Boolean.parseBoolean(words[2]),
+                Arrays.copyOfRange(value, first, value.length),
+                List.of());
     }
 }

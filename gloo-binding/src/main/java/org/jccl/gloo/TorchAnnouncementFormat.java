@@ -19,9 +19,6 @@ import org.jccl.MismatchException;
  */
 final class TorchAnnouncementFormat implements AnnouncementFormat {
 
-    /** A {@code sockaddr_storage}, and a number that is not used. */
-    private static final int ADDRESS_BYTES = 136;
-
     private static final int FAMILY_IPV4 = 2;
     private static final int FAMILY_IPV6 = 10;
     private static final int IPV4_OFFSET = 4;
@@ -45,19 +42,17 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
     @Override
     public byte[] encode(Announcement announcement) {
         byte[] host = announcement.host().getBytes(StandardCharsets.UTF_8);
-        List<byte[]> places = announcement.places();
+        List<Long> numbers = announcement.numbers();
         ByteBuffer value =
                 littleEndian(
                         new byte
                                 [2 * Long.BYTES
                                         + host.length
-                                        + ADDRESS_BYTES
-                                        + places.size() * Long.BYTES]);
-        byte[] any = places.stream().filter(place -> place.length > 0).findAny().orElseThrow();
-        value.putLong(host.length).put(host).putLong(ADDRESS_BYTES).put(any, 0, ADDRESS_BYTES);
-        for (byte[] place : places) {
-            value.putLong(place.length == 0 ? 0 : littleEndian(place).getLong(ADDRESS_BYTES));
-        }
+                                        + Announcement.PORT_BYTES
+                                        + numbers.size() * Long.BYTES]);
+        value.putLong(host.length).put(host);
+        value.putLong(Announcement.PORT_BYTES).put(announcement.port());
+        numbers.forEach(value::putLong);
         return value.array();
     }
 
@@ -68,18 +63,16 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
             String host = new String(sized(in), StandardCharsets.UTF_8);
             byte[] address = sized(in);
             boolean numbered = in.remaining() == size * Long.BYTES;
-            if (address.length != ADDRESS_BYTES || !numbered && in.hasRemaining()) {
+            if (address.length != Announcement.PORT_BYTES || !numbered && in.hasRemaining()) {
                 throw foreign(value);
             }
-            List<byte[]> places = new ArrayList<>();
-            for (long rank = 0; rank < size; rank++) {
-                ByteBuffer place = littleEndian(new byte[ADDRESS_BYTES + Long.BYTES]);
-                place.put(address).putLong(numbered ? in.getLong() : rank);
-                places.add(place.array());
+            List<Long> numbers = new ArrayList<>();
+            while (in.hasRemaining()) {
+                numbers.add(in.getLong());
             }
             InetAddress where = addressOf(littleEndian(address));
             return new Announcement(
-                    host, where.getHostAddress(), where.isLoopbackAddress(), places);
+                    host, where.getHostAddress(), where.isLoopbackAddress(), address, numbers);
         } catch (BufferUnderflowException | UnknownHostException e) {
             throw foreign(value);
         }

@@ -59,11 +59,10 @@ class GlooConnectorTest {
         GlooCommunicator communicator = new GlooCommunicator(handle, LONG, false);
         communicator.listen("127.0.0.1");
         byte[] buffer = new byte[1024];
-        int length = communicator.address(0, buffer);
-        byte[] place = Arrays.copyOf(buffer, length);
+        communicator.address(0, buffer);
+        byte[] port = Arrays.copyOf(buffer, Announcement.PORT_BYTES);
         AnnouncementFormat format = new OwnAnnouncementFormat();
-        Announcement announcement =
-                new Announcement("host", "127.0.0.1", false, List.of(place, new byte[0]));
+        Announcement announcement = new Announcement("host", "127.0.0.1", false, port, List.of());
         store.set(format.key(1), format.encode(announcement));
         Announcement other = format.decode(store.get(format.key(0)), 2);
         communicator.connect(0, other.place(1), LONG);

@@ -15,6 +15,7 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Given;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
@@ -326,12 +327,9 @@ public final class Rendezvous implements AutoCloseable {
 
     /** PyTorch's ranks count themselves, but do not say which they are. */
     private static String missing(TcpStore store, int worldSize) {
-        List<Integer> silent =
-                IntStream.range(0, worldSize)
-                        .filter(rank -> !store.check(List.of(HERE + rank)))
-                        .boxed()
-                        .toList();
-        return "ranks " + silent + ", but for those among them that are PyTorch's";
+        List<Integer> all = IntStream.range(0, worldSize).boxed().toList();
+        List<Integer> silent = Arrivals.missing(store, all, rank -> HERE + rank);
+        return "ranks " + Arrivals.ranks(silent) + ", but for those among them that are PyTorch's";
     }
 
     /**

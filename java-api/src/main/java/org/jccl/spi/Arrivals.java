@@ -1,7 +1,9 @@
 package org.jccl.spi;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntFunction;
@@ -21,6 +23,10 @@ import org.jccl.StoreTimeoutException;
 public final class Arrivals {
 
     private static final int MOST_SHOWN = 40;
+
+    /** Beyond this many ranks in a row, the first and the last say as much. */
+    private static final int LEAST_RUN = 4;
+
     private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
     private final Store store;
@@ -52,6 +58,78 @@ public final class Arrivals {
     }
 
     /**
+     * Says what this rank has to say, and waits for what all others say. Rank 0 reads what each has
+     * said and puts it down in one piece, so a rank asks for one key and not for one of every rank:
+     * thousands of ranks that all ask for thousands of keys are more than a store can bear. What a
+     * group says must fit into one value of a store, 8 MiB.
+     *
+     * @param rank this one
+     * @param value what it has to say
+     * @param within how long at most
+     * @param what is being done, for messages, for instance {@code gloo}
+     * @param timeout that the user gave for all of it, for messages
+     * @return what each said, by rank
+     * @throws OperationTimeoutException when not all come in time; names those who did not
+     * @throws BootstrapException when the store has something else than rank 0 put down
+     * @throws org.jccl.StoreException when the store can not be reached
+     */
+    public List<byte[]> exchange(
+            int rank, byte[] value, Duration within, String what, Duration timeout) {
+        arrive(rank, value);
+        if (rank == 0) {
+            List<byte[]> values = await(within, what, timeout);
+            store.set(everything(), joined(values));
+            return values;
+        }
+        try {
+            store.await(List.of(everything()), within);
+        } catch (StoreTimeoutException e) {
+            String absent = absent();
+            String why =
+                    absent.equals(allHere())
+                            ? absent + ", but rank 0 has not passed on what they said"
+                            : absent;
+            throw late(why, what, timeout, e);
+        }
+        return divided(store.get(everything()));
+    }
+
+    /** Under which key rank 0 puts what all have said. */
+    private String everything() {
+        return key.apply(0) + "/all";
+    }
+
+    private static byte[] joined(List<byte[]> values) {
+        int length = values.stream().mapToInt(value -> Integer.BYTES + value.length).sum();
+        ByteBuffer all = ByteBuffer.allocate(length);
+        values.forEach(value -> all.putInt(value.length).put(value));
+        return all.array();
+    }
+
+    private List<byte[]> divided(byte[] all) {
+        ByteBuffer in = ByteBuffer.wrap(all);
+        List<byte[]> values = new ArrayList<>(size);
+        while (in.remaining() >= Integer.BYTES) {
+            int length = in.getInt();
+            if (length < 0 || length > in.remaining()) {
+                break;
+            }
+            byte[] value = new byte[length];
+            in.get(value);
+            values.add(value);
+        }
+        if (values.size() != size || in.hasRemaining()) {
+            throw corrupt(
+                    everything(), text(all), "of rank 0 instead of what " + size + " ranks said");
+        }
+        return values;
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, size).boxed().toList();
+    }
+
+    /**
      * Waits for all ranks.
      *
      * @param within how long at most
@@ -62,7 +140,7 @@ public final class Arrivals {
      * @throws org.jccl.StoreException when the store can not be reached
      */
     public List<byte[]> await(Duration within, String what, Duration timeout) {
-        return await(IntStream.range(0, size).boxed().toList(), within, what, timeout);
+        return await(everybody(), within, what, timeout);
     }
 
     /**
@@ -81,17 +159,22 @@ public final class Arrivals {
         try {
             store.await(keys, within);
         } catch (StoreTimeoutException e) {
-            throw new OperationTimeoutException(
-                    FailureContext.NONE,
-                    what
-                            + ": not all ranks came within "
-                            + Durations.text(timeout)
-                            + ": "
-                            + absent(ranks)
-                            + "; see whether they run and make the same group",
-                    e);
+            throw late(absent(ranks), what, timeout, e);
         }
         return store.multiGet(keys);
+    }
+
+    private static OperationTimeoutException late(
+            String absent, String what, Duration timeout, StoreTimeoutException cause) {
+        return new OperationTimeoutException(
+                FailureContext.NONE,
+                what
+                        + ": not all ranks came within "
+                        + Durations.text(timeout)
+                        + ": "
+                        + absent
+                        + "; see whether they run and make the same group",
+                cause);
     }
 
     /**
@@ -101,26 +184,72 @@ public final class Arrivals {
      * @return for instance {@code ranks [1, 3] of 4 have not come}
      */
     public String absent() {
-        return absent(IntStream.range(0, size).boxed().toList());
+        return absent(everybody());
+    }
+
+    private String allHere() {
+        return "all " + size + " have come by now";
     }
 
     private String absent(List<Integer> ranks) {
         List<Integer> absent = new CopyOnWriteArrayList<>();
-        Runnable look =
-                () ->
-                        ranks.stream()
-                                .filter(rank -> !store.check(List.of(key.apply(rank))))
-                                .forEach(absent::add);
+        Runnable look = () -> absent.addAll(missing(store, ranks, key));
         try {
             if (BoundedCall.run("jccl-absent-ranks", look, LOOK_PATIENCE)) {
                 return absent.isEmpty()
-                        ? "all " + size + " have come by now"
-                        : "ranks " + absent + " of " + size + " have not come";
+                        ? allHere()
+                        : "ranks " + ranks(absent) + " of " + size + " have not come";
             }
         } catch (JcclException e) {
             CleanUp.failed("looking for ranks that have not come", e);
         }
         return "the store does not answer, so nobody knows which have not come";
+    }
+
+    /**
+     * Finds the ranks that have no key. Asks for many at once and looks closer only where one is
+     * missing, so few that are missing among thousands take few requests.
+     *
+     * @param store that has the keys
+     * @param ranks to look for, in their order
+     * @param key of each
+     * @return those whose key does not exist, in the same order
+     */
+    public static List<Integer> missing(Store store, List<Integer> ranks, IntFunction<String> key) {
+        if (ranks.isEmpty() || store.check(ranks.stream().map(key::apply).toList())) {
+            return List.of();
+        }
+        if (ranks.size() == 1) {
+            return ranks;
+        }
+        int half = ranks.size() / 2;
+        List<Integer> missing = new ArrayList<>(missing(store, ranks.subList(0, half), key));
+        missing.addAll(missing(store, ranks.subList(half, ranks.size()), key));
+        return missing;
+    }
+
+    /**
+     * Ranks in words that stay short when there are thousands.
+     *
+     * @param ranks in ascending order
+     * @return for instance {@code [1, 3, 8-4095]}
+     */
+    public static String ranks(List<Integer> ranks) {
+        List<String> words = new ArrayList<>();
+        for (int first = 0; first < ranks.size(); ) {
+            int last = first;
+            while (last + 1 < ranks.size() && ranks.get(last + 1) == ranks.get(last) + 1) {
+                last++;
+            }
+            if (last - first < LEAST_RUN) {
+                last = first;
+                words.add(ranks.get(first).toString());
+            } else {
+                words.add(ranks.get(first) + "-" + ranks.get(last));
+            }
+            first = last + 1;
+        }
+        return words.toString();
     }
 
     /**
@@ -136,6 +265,7 @@ public final class Arrivals {
                 () -> {
                     if (store.add(counter, 1) == size) {
                         IntStream.range(0, size).mapToObj(key).forEach(store::deleteKey);
+                        store.deleteKey(everything());
                         others.forEach(store::deleteKey);
                         store.deleteKey(counter);
                     }
@@ -176,17 +306,19 @@ public final class Arrivals {
      * @return the exception; names the key and the rank
      */
     public BootstrapException corrupt(int rank, String said, String wanted) {
+        return corrupt(key.apply(rank), said, "of rank " + rank + " instead of " + wanted);
+    }
+
+    private static BootstrapException corrupt(String key, String said, String instead) {
         String begin = said.length() > MOST_SHOWN ? said.substring(0, MOST_SHOWN) + "..." : said;
         return new BootstrapException(
                 FailureContext.NONE,
                 "the store has \""
                         + begin
                         + "\" under the key "
-                        + key.apply(rank)
-                        + " of rank "
-                        + rank
-                        + " instead of "
-                        + wanted
+                        + key
+                        + " "
+                        + instead
                         + "; is the store used by another job, or another version of this library?");
     }
 

@@ -43,6 +43,7 @@ enum Opcode {
 
         private final int bytes;
         private final boolean hasLength;
+        private final String announced = "bytes in a " + this;
 
         Field(int bytes, boolean hasLength) {
             this.bytes = bytes;
@@ -52,6 +53,11 @@ enum Opcode {
         /** Size, or the largest one where a length stands in front. */
         int bytes() {
             return bytes;
+        }
+
+        /** What its length counts, for messages. */
+        String announced() {
+            return announced;
         }
 
         boolean hasLength() {

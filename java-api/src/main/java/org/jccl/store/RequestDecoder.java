@@ -24,7 +24,11 @@ final class RequestDecoder {
 
     private final long mostBytes;
     private Expect expect = Expect.OPCODE;
-    private IncomingBytes incoming = new IncomingBytes(Byte.BYTES);
+    private int wanted = Byte.BYTES;
+
+    /** What has arrived of the bytes being gathered, unless that is all or nothing. */
+    private IncomingBytes incoming;
+
     private Opcode opcode;
     private List<byte[]> parts;
     private int elementsLeft;
@@ -45,8 +49,23 @@ final class RequestDecoder {
      * @return the request, or null when more bytes are needed
      */
     Request next(ByteBuffer from, boolean served) throws BadRequestException {
-        while (incoming.fill(from)) {
-            accept(incoming.bytes(), served);
+        from.order(ByteOrder.LITTLE_ENDIAN);
+        while (incoming != null || from.hasRemaining() || wanted == 0) {
+            if (incoming == null && from.remaining() >= wanted && expect != Expect.FIELD) {
+                accept(wanted == Byte.BYTES ? from.get() : from.getLong(), served);
+            } else {
+                byte[] bytes = take(from);
+                if (bytes == null) {
+                    return null;
+                }
+                if (expect == Expect.FIELD) {
+                    parts.add(bytes);
+                    field++;
+                    startField();
+                } else {
+                    accept(number(bytes), served);
+                }
+            }
             if (elementsLeft == 0) {
                 Request request = new Request(opcode, parts);
                 gather(Expect.OPCODE, Byte.BYTES);
@@ -57,24 +76,37 @@ final class RequestDecoder {
         return null;
     }
 
-    private void accept(byte[] bytes, boolean served) throws BadRequestException {
+    /** The bytes that are wanted, or null when not all have arrived. */
+    private byte[] take(ByteBuffer from) {
+        if (incoming == null && from.remaining() >= wanted) {
+            byte[] bytes = new byte[wanted];
+            from.get(bytes);
+            return bytes;
+        }
+        if (incoming == null) {
+            incoming = new IncomingBytes(wanted);
+        }
+        if (!incoming.fill(from)) {
+            return null;
+        }
+        byte[] bytes = incoming.bytes();
+        incoming = null;
+        return bytes;
+    }
+
+    private void accept(long number, boolean served) throws BadRequestException {
         switch (expect) {
-            case OPCODE -> startRequest(bytes[0], served);
-            case COUNT -> startElements(bounded(bytes, StoreArguments.MAX_KEYS, "keys"));
+            case OPCODE -> startRequest((byte) number, served);
+            case COUNT -> startElements(bounded(number, StoreArguments.MAX_KEYS, "keys"));
             case LENGTH -> {
                 Opcode.Field kind = opcode.fields().get(field);
-                int length = bounded(bytes, kind.bytes(), "bytes in a " + kind);
+                int length = bounded(number, kind.bytes(), kind.announced());
                 bytesLeft -= length + PART_OVERHEAD;
                 if (bytesLeft < 0) {
                     throw new BadRequestException(
                             opcode + " of more than " + mostBytes + " bytes, make several");
                 }
                 gather(Expect.FIELD, length);
-            }
-            case FIELD -> {
-                parts.add(bytes);
-                field++;
-                startField();
             }
             default -> throw new AssertionError(expect);
         }
@@ -123,11 +155,15 @@ final class RequestDecoder {
 
     private void gather(Expect what, int bytes) {
         expect = what;
-        incoming = new IncomingBytes(bytes);
+        wanted = bytes;
     }
 
-    private static int bounded(byte[] number, int most, String what) throws BadRequestException {
-        long value = ByteBuffer.wrap(number).order(ByteOrder.LITTLE_ENDIAN).getLong();
+    private static long number(byte[] bytes) {
+        ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        return bytes.length == Byte.BYTES ? in.get() : in.getLong();
+    }
+
+    private static int bounded(long value, int most, String what) throws BadRequestException {
         if (value < 0 || value > most) {
             throw new BadRequestException(
                     "%s %s announced, at most %d allowed"

@@ -72,8 +72,9 @@ final class RequestHandler {
     private void serve(ServerConnection client, Request request) throws IOException {
         switch (request.opcode()) {
             case SET -> {
-                keys.set(request.key(0), request.bytes(1));
-                release(waiters.keyAppeared(request.key(0)));
+                String key = request.key(0);
+                keys.set(key, request.bytes(1));
+                release(waiters.keyAppeared(key));
             }
             case COMPARE_SET -> {
                 String key = request.key(0);
@@ -85,8 +86,9 @@ final class RequestHandler {
             }
             case GET -> client.send(values(List.of(request.key(0))));
             case ADD -> {
-                client.send(number(add(request.key(0), request.int64(1))));
-                release(waiters.keyAppeared(request.key(0)));
+                String key = request.key(0);
+                client.send(number(add(key, request.int64(1))));
+                release(waiters.keyAppeared(key));
             }
             case CHECK ->
                     client.send(

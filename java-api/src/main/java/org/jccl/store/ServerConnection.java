@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 
@@ -55,6 +56,9 @@ final class ServerConnection {
     /** Written at once: the platform copies that much to memory outside the heap, and keeps it. */
     private static final int WRITE_BYTES = 256 << 10;
 
+    /** Answers written at once. */
+    private static final int PIECES = 64;
+
     final SocketChannel channel;
     RequestDecoder decoder = new RequestDecoder(MOST_REQUEST_BYTES);
     Stage stage = Stage.CONNECTED;
@@ -62,12 +66,26 @@ final class ServerConnection {
     Wait wait;
 
     private final SelectionKey selection;
+    private int interest = SelectionKey.OP_READ;
+    private boolean corked;
+    private final ByteBuffer[] together = new ByteBuffer[PIECES];
     private final Deque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
 
     ServerConnection(SocketChannel channel, SelectionKey selection) {
         this.channel = channel;
         this.selection = selection;
+    }
+
+    /** From now on answers are kept until {@link #uncork}, so that many leave together. */
+    void cork() {
+        corked = true;
+    }
+
+    /** Sends the answers that were kept, or as many as the client takes. */
+    void uncork() throws IOException {
+        corked = false;
+        flush();
     }
 
     /** Sends an answer, or keeps it until the client reads. */
@@ -77,33 +95,69 @@ final class ServerConnection {
 
     /** Sends an answer that consists of several pieces, or keeps it until the client reads. */
     void send(List<ByteBuffer> answer) throws IOException {
-        long bytes = answer.stream().mapToLong(ByteBuffer::remaining).sum();
+        long bytes = 0;
+        for (ByteBuffer piece : answer) {
+            bytes += piece.remaining();
+        }
+        if (corked && unsentBytes + bytes > WRITE_BYTES) {
+            flush();
+        }
         if (!unsent.isEmpty() && unsentBytes + bytes > MAX_BACKLOG) {
             throw new BadRequestException(
                     "the client does not read: %d bytes of answers wait".formatted(unsentBytes));
         }
         unsent.addAll(answer);
         unsentBytes += bytes;
-        flush();
+        if (!corked || unsentBytes > WRITE_BYTES) {
+            flush();
+        }
     }
 
     /** Sends what it can. While answers wait, no further requests are read. */
     void flush() throws IOException {
         while (!unsent.isEmpty()) {
-            ByteBuffer first = unsent.peek();
-            int length = Math.min(first.remaining(), WRITE_BYTES);
-            int sent = channel.write(first.slice(first.position(), length));
-            first.position(first.position() + sent);
+            int length = 0;
+            int pieces = 0;
+            for (ByteBuffer piece : unsent) {
+                if (pieces == together.length || length == WRITE_BYTES) {
+                    break;
+                }
+                int part = Math.min(piece.remaining(), WRITE_BYTES - length);
+                together[pieces++] = piece.slice(piece.position(), part);
+                length += part;
+            }
+            long sent = channel.write(together, 0, pieces);
+            Arrays.fill(together, 0, pieces, null);
             unsentBytes -= sent;
-            if (sent < length) {
-                selection.interestOps(SelectionKey.OP_WRITE);
+            boolean full = sent < length;
+            forgetSent(sent);
+            if (full) {
+                interest(SelectionKey.OP_WRITE);
                 return;
             }
-            if (!first.hasRemaining()) {
-                unsent.remove();
-            }
         }
-        selection.interestOps(SelectionKey.OP_READ);
+        interest(SelectionKey.OP_READ);
+    }
+
+    private void forgetSent(long sent) {
+        long left = sent;
+        while (!unsent.isEmpty()) {
+            ByteBuffer first = unsent.peek();
+            int part = (int) Math.min(first.remaining(), left);
+            first.position(first.position() + part);
+            left -= part;
+            if (first.hasRemaining()) {
+                return;
+            }
+            unsent.remove();
+        }
+    }
+
+    private void interest(int operation) {
+        if (interest != operation) {
+            interest = operation;
+            selection.interestOps(operation);
+        }
     }
 
     /** Lets go of the memory of a connection that is gone. */

@@ -15,6 +15,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jccl.StoreException;
 import org.jccl.store.ServerConnection.Stage;
 
@@ -59,9 +60,13 @@ public final class TcpStoreServer implements AutoCloseable {
     private final RequestHandler handler;
     private final Thread thread;
     private final Deque<Newcomer> newcomers = new ArrayDeque<>();
+    private final Consumer<SelectionKey> ready = this::ready;
     private final ByteBuffer received = ByteBuffer.allocateDirect(READ_BYTES);
     private Deadline acceptAgain;
     private volatile boolean closed;
+
+    /** Written by the server's thread only. */
+    private volatile long requests;
 
     /** Connections that are open; counted by the server's thread, under the monitor. */
     private int connected;
@@ -198,6 +203,16 @@ public final class TcpStoreServer implements AutoCloseable {
     }
 
     /**
+     * How many requests clients have made, those of their handshakes included. It tells how busy
+     * the server is; one that answers some ten thousand in a second has little left.
+     *
+     * @return the number since the server began
+     */
+    public long requests() {
+        return requests;
+    }
+
+    /**
      * Waits until no client is connected, so that closing the server disturbs nobody. Interrupting
      * the thread ends the wait, and leaves the flag set.
      *
@@ -265,7 +280,7 @@ public final class TcpStoreServer implements AutoCloseable {
     /** All ranks depend on this thread, so nothing but the selector's own failure ends it. */
     private void turn() throws IOException {
         try {
-            selector.select(this::ready, pauseMillis());
+            selector.select(ready, pauseMillis());
             dropLateNewcomers();
             resumeAccepting();
         } catch (ClosedSelectorException e) {
@@ -324,12 +339,19 @@ public final class TcpStoreServer implements AutoCloseable {
             throw new IOException("closed by the client");
         }
         received.flip();
+        client.cork();
+        long taken = requests;
         while (client.channel.isOpen()) {
             Request request = client.decoder.next(received, client.stage == Stage.SERVED);
             if (request == null) {
-                return;
+                break;
             }
+            taken++;
             handler.handle(client, request);
+        }
+        requests = taken;
+        if (client.channel.isOpen()) {
+            client.uncork();
         }
     }
 

@@ -7,8 +7,13 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
@@ -38,6 +43,84 @@ final class ArrivalsTest {
         assertThat(arrivals.await(List.of(2, 0), LONG, "test", LONG).stream().map(Arrivals::text))
                 .containsExactly("I am 2", "I am 0");
         assertThat(arrivals.absent()).isEqualTo("all 3 have come by now");
+    }
+
+    @Test
+    void eachLearnsWhatAllSaidThroughRankZero() throws Exception {
+        List<CompletableFuture<List<byte[]>>> ranks = new ArrayList<>();
+        for (int rank = 2; rank >= 0; rank--) {
+            byte[] said = bytes("I am " + rank);
+            int me = rank;
+            ranks.add(
+                    CompletableFuture.supplyAsync(
+                            () -> arrivals.exchange(me, said, LONG, "test", LONG),
+                            task -> new Thread(task).start()));
+        }
+        for (CompletableFuture<List<byte[]>> rank : ranks) {
+            assertThat(rank.get(30, TimeUnit.SECONDS).stream().map(Arrivals::text))
+                    .containsExactly("I am 0", "I am 1", "I am 2");
+        }
+        for (int rank = 0; rank < 3; rank++) {
+            arrivals.leave("left", List.of());
+        }
+        assertThat(store.listKeys()).isEmpty();
+    }
+
+    @Test
+    void whatRankZeroDoesNotPassOnIsWaitedForInVain() {
+        assertThatThrownBy(
+                        () -> arrivals.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("test: not all ranks came within 30 s")
+                .hasMessageContaining("ranks [0, 2] of 3 have not come");
+        arrivals.arrive(0, bytes("x"));
+        arrivals.arrive(2, bytes("x"));
+        assertThatThrownBy(
+                        () -> arrivals.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("all 3 have come by now")
+                .hasMessageContaining("rank 0 has not passed on what they said");
+    }
+
+    @Test
+    void whatRankZeroNeverPutDownIsRefused() {
+        for (String all : List.of("", "x", "\0\0\0\0", "\0\0\0\1", "\0\0\0\1a", "\177\0\0\0a")) {
+            store.set("here/0/all", all.getBytes(StandardCharsets.ISO_8859_1));
+            assertThatThrownBy(() -> arrivals.exchange(1, bytes("x"), LONG, "test", LONG))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("key here/0/all")
+                    .hasMessageContaining("of rank 0 instead of what 3 ranks said");
+        }
+    }
+
+    @Test
+    void fewRequestsFindFewAmongThousands() {
+        AtomicInteger checks = new AtomicInteger();
+        Store counting =
+                (Store)
+                        Proxy.newProxyInstance(
+                                Store.class.getClassLoader(),
+                                new Class<?>[] {Store.class},
+                                (proxy, method, arguments) -> {
+                                    checks.incrementAndGet();
+                                    return method.invoke(store, arguments);
+                                });
+        List<Integer> all = IntStream.range(0, 4096).boxed().toList();
+        List<Integer> away = List.of(0, 1000, 4095);
+        all.stream()
+                .filter(rank -> !away.contains(rank))
+                .forEach(rank -> store.set("r" + rank, new byte[0]));
+        assertThat(Arrivals.missing(counting, all, rank -> "r" + rank)).isEqualTo(away);
+        assertThat(checks.get()).isLessThan(100);
+        assertThat(Arrivals.missing(counting, List.of(), rank -> "r" + rank)).isEmpty();
+    }
+
+    @Test
+    void manyRanksAreFewWords() {
+        assertThat(Arrivals.ranks(List.of())).isEqualTo("[]");
+        assertThat(Arrivals.ranks(List.of(1, 2, 3, 4))).isEqualTo("[1, 2, 3, 4]");
+        assertThat(Arrivals.ranks(List.of(1, 3, 4, 5, 6, 7, 9))).isEqualTo("[1, 3-7, 9]");
+        assertThat(Arrivals.ranks(IntStream.range(0, 4096).boxed().toList())).isEqualTo("[0-4095]");
     }
 
     @Test

@@ -186,4 +186,21 @@ final class TcpStoreTest extends QueueContract {
         assertThat(store).hasToString("TcpStore(127.0.0.1:" + server.port() + ")");
         assertThat(server.toString()).endsWith(":" + server.port() + ")");
     }
+
+    @Test
+    void theServerCountsWhatItWasAsked() {
+        try (TcpStoreServer server =
+                        TcpStoreServer.bind(
+                                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+                TcpStore store = TcpStore.connect("127.0.0.1", server.port(), LONG)) {
+            long handshake = server.requests();
+            assertThat(handshake).isEqualTo(2);
+            for (int i = 0; i < 10; i++) {
+                store.set("k" + i, new byte[1]);
+            }
+            store.add("answered", 1);
+            assertThat(store.add("answered", 1)).isEqualTo(2);
+            assertThat(server.requests()).isBetween(handshake + 11, handshake + 12);
+        }
+    }
 }

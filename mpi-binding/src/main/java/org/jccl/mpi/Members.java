@@ -41,15 +41,22 @@ final class Members {
     private int[] meet(Store store) {
         Arrivals arrivals = arrivals(store);
         int mine = MpiErrors.answered(MpiNative.worldRank());
-        arrivals.arrive(config.rank(), Integer.toString(mine).getBytes(StandardCharsets.UTF_8));
-        return worldRanks(config, context, arrivals, MpiErrors.answered(MpiNative.worldSize()));
+        int worldSize = MpiErrors.answered(MpiNative.worldSize());
+        return worldRanks(config, context, arrivals, mine, worldSize);
     }
 
-    /** What each rank says it is in a world of {@code worldSize}. */
+    /** Says what this rank is in a world of {@code worldSize}; what each says. */
     static int[] worldRanks(
-            CommunicatorConfig config, FailureContext context, Arrivals arrivals, int worldSize) {
+            CommunicatorConfig config,
+            FailureContext context,
+            Arrivals arrivals,
+            int mine,
+            int worldSize) {
+        byte[] own = Integer.toString(mine).getBytes(StandardCharsets.UTF_8);
         try {
-            List<byte[]> values = arrivals.await(config.joinTimeout(), "MPI", config.timeout());
+            List<byte[]> values =
+                    arrivals.exchange(
+                            config.rank(), own, config.joinTimeout(), "MPI", config.timeout());
             return IntStream.range(0, values.size())
                     .map(
                             rank -> {

@@ -44,8 +44,7 @@ final class SplitAgreement {
     List<Integer> enter(int color, int key, Duration timeout) {
         try {
             byte[] own = (color + " " + key).getBytes(StandardCharsets.UTF_8);
-            arrivals.arrive(context.rank(), own);
-            List<byte[]> values = arrivals.await(timeout, "split", timeout);
+            List<byte[]> values = arrivals.exchange(context.rank(), own, timeout, "split", timeout);
             arrivals.leave(left, List.of());
             return ranks(color, values);
         } catch (JcclException e) {

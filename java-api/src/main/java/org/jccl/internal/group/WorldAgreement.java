@@ -3,8 +3,10 @@ package org.jccl.internal.group;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -16,6 +18,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
@@ -239,10 +242,8 @@ public final class WorldAgreement {
     /** Those who wait in a store that is about to be closed would wait until it is. */
     private void sendAway(List<Integer> others) {
         if (servesOneWorld) {
-            List<String> waiting = new ArrayList<>();
-            for (int other : others) {
-                ticket(other).filter(WorldAgreement::waits).ifPresent(waiting::add);
-            }
+            List<String> waiting =
+                    present(others).values().stream().filter(WorldAgreement::waits).toList();
             answer(waiting, COME_AGAIN);
         }
     }
@@ -263,10 +264,17 @@ public final class WorldAgreement {
     private String whoIsMissing() {
         List<Integer> absent = new ArrayList<>();
         List<Integer> gaveUp = new ArrayList<>();
-        for (int other = 0; other < size; other++) {
-            if (other != rank && !isHere(other)) {
-                boolean tookBack = ticket(other).filter(TAKEN_BACK::equals).isPresent();
-                (tookBack ? gaveUp : absent).add(other);
+        // Rank 0 is here where it serves this store.
+        List<Integer> others =
+                IntStream.range(servesOneWorld ? 1 : 0, size)
+                        .filter(other -> other != rank)
+                        .boxed()
+                        .toList();
+        Map<Integer, String> tickets = present(others);
+        for (int other : others) {
+            String ticket = tickets.get(other);
+            if (ticket == null || !waits(ticket)) {
+                (TAKEN_BACK.equals(ticket) ? gaveUp : absent).add(other);
             }
         }
         String rest =
@@ -274,19 +282,30 @@ public final class WorldAgreement {
                         + Durations.text(timeout)
                         + (gaveUp.isEmpty()
                                 ? ""
-                                : " (ranks " + gaveUp + " came, and gave up before)");
+                                : " (ranks "
+                                        + Arrivals.ranks(gaveUp)
+                                        + " came, and gave up before)");
         if (!absent.isEmpty()) {
-            return "ranks " + absent + " of " + size + " did not join" + rest;
+            return "ranks " + Arrivals.ranks(absent) + " of " + size + " did not join" + rest;
         }
         return rank == 0 || gaveUp.contains(0)
                 ? "the world of " + size + " ranks was not made" + rest
                 : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
     }
 
-    /** What another rank has put down last, if anything. */
-    private Optional<String> ticket(int other) {
-        String key = ticketOf(other);
-        return store.check(List.of(key)) ? Optional.of(text(store.get(key))) : Optional.empty();
+    /** What ranks have put down last; those that never did are not among the keys. */
+    private Map<Integer, String> present(List<Integer> ranks) {
+        List<Integer> came = new ArrayList<>(ranks);
+        came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, WorldAgreement::ticketOf)));
+        Map<Integer, String> tickets = new TreeMap<>();
+        if (!came.isEmpty()) {
+            List<byte[]> values =
+                    store.multiGet(came.stream().map(WorldAgreement::ticketOf).toList());
+            for (int i = 0; i < came.size(); i++) {
+                tickets.put(came.get(i), text(values.get(i)));
+            }
+        }
+        return tickets;
     }
 
     /** The time is over, so what is asked now must not take as long again. */
@@ -305,13 +324,6 @@ public final class WorldAgreement {
                                 ? "rank 0, which serves it"
                                 : "the process that serves it"),
                 cause);
-    }
-
-    private boolean isHere(int other) {
-        if (other == 0 && servesOneWorld) {
-            return true; // it serves this store
-        }
-        return ticket(other).filter(WorldAgreement::waits).isPresent();
     }
 
     private OperationTimeoutException twice(StoreTimeoutException cause) {

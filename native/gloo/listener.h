@@ -1,0 +1,65 @@
+// How ranks connect, as newer releases of gloo do and the libgloo that is linked does not: a rank has one port for all its
+// peers, and a new connection says to which of them it belongs. A port for each peer would be a number for each to tell,
+// so that what all ranks tell each other grows with the third power of their number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/socket.h>
+
+#include "transport.h"
+
+namespace jccl {
+
+// gloo's serialised address.
+struct SocketAddress {
+  sockaddr_storage address;
+  int64_t unused;  // -1
+};
+
+// What a rank publishes for one peer.
+struct Contact {
+  SocketAddress where;
+  int64_t number;  // what that peer says first when it connects
+};
+
+// Exactly one side of a pair dials: the one with the larger address, by gloo's order.
+bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs);
+
+// Connects, and says the number. Returns a socket.
+int dial(const Contact& contact, Clock::time_point deadline);
+
+// The port of a rank while it connects to its peers.
+class Listener final {
+ public:
+  explicit Listener(const std::string& address);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  const sockaddr_storage& address() const { return address_; }
+  // The connection whose first word was this number.
+  int accept(int64_t number, Clock::time_point deadline);
+
+ private:
+  struct Caller {
+    int fd;
+    int64_t word;
+    size_t read;
+  };
+
+  void acceptAll();
+  // Whether the caller is done with: gone, or known by its number.
+  bool listenTo(Caller& caller);
+
+  int fd_ = -1;
+  sockaddr_storage address_{};
+  std::vector<Caller> callers_;
+  std::map<int64_t, int> known_;
+};
+
+}  // namespace jccl

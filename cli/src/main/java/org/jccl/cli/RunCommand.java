@@ -167,6 +167,13 @@ final class RunCommand implements Callable<Integer> {
     private int maxRestarts;
 
     @Option(
+            names = "--keep-survivors",
+            description =
+                    "When a rank fails the others go on, for programs that call shrink(). Exits"
+                            + " with 0 when a rank has.")
+    private boolean keepSurvivors;
+
+    @Option(
             names = {"--log-dir", "--log_dir"},
             paramLabel = "DIR",
             description =
@@ -229,6 +236,9 @@ final class RunCommand implements Callable<Integer> {
                         .runId(runId)
                         .maxRestarts(maxRestarts)
                         .output(this::print);
+        if (keepSurvivors) {
+            builder.keepSurvivors();
+        }
         if (timeoutSeconds != null) {
             builder.timeout(Duration.ofSeconds(timeoutSeconds));
         }

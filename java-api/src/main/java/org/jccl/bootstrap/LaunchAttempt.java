@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,6 +15,8 @@ import org.jccl.spi.Durations;
 
 /** Starts this node's ranks once, and waits for them or stops them. */
 final class LaunchAttempt {
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
 
     /** How often the other nodes are asked whether this one is to stop. */
     private static final Duration POLL = Duration.ofMillis(500);
@@ -108,6 +112,7 @@ final class LaunchAttempt {
 
     private Optional<LaunchException> await(TimeLimit limit) {
         int running = ranks.size();
+        List<RankProcess> failed = new ArrayList<>();
         try {
             while (running > 0) {
                 // Ranks that have ended are told of a little later, also when the time is over.
@@ -115,9 +120,19 @@ final class LaunchAttempt {
                 Duration pause = limit.isOver() && !over ? POLL : limit.atMost(POLL);
                 RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
                 if (process != null && process.exitCode() != 0) {
-                    return Optional.of(rankFailed(process));
-                }
-                if (process != null) {
+                    failed.add(process);
+                    if (!settings.keepSurvivors()
+                            || shuttingDown
+                            || failed.size() == ranks.size()) {
+                        return Optional.of(ranksFailed(failed));
+                    }
+                    process.drainOutput();
+                    LOGGER.log(
+                            Level.WARNING,
+                            "{0}; the others go on",
+                            process.failure(LocalHost.name()).summary());
+                    running--;
+                } else if (process != null) {
                     process.drainOutput();
                     running--;
                 } else if (over) {
@@ -141,8 +156,7 @@ final class LaunchAttempt {
         }
     }
 
-    private LaunchException rankFailed(RankProcess first) {
-        List<RankProcess> failed = new ArrayList<>(List.of(first));
+    private LaunchException ranksFailed(List<RankProcess> failed) {
         // Ranks that failed by themselves before the stop below are reported beside the first.
         ended.stream().filter(process -> process.exitCode() != 0).forEach(failed::add);
         stop();

@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param elastic how many nodes an elastic job may have, to which the four before do not apply
  * @param runId name of the run
  * @param maxRestarts how often a failed job is started again
+ * @param keepSurvivors whether ranks go on when others of them have failed
  * @param output takes the ranks' lines
  * @param logs folder of the ranks' log files, if they are kept
  * @param tee streams that go to a log file as well
@@ -37,6 +38,7 @@ record LaunchSettings(
         Optional<ElasticNodes> elastic,
         String runId,
         int maxRestarts,
+        boolean keepSurvivors,
         OutputHandler output,
         Optional<Path> logs,
         OutputStreams tee,

@@ -42,6 +42,7 @@ public final class ProcessLauncherBuilder {
     private ElasticNodes elastic;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
+    private boolean keepSurvivors;
     private OutputHandler output = OutputHandler.prefixed(System.out, System.err);
     private Path logs;
     private OutputStreams tee = OutputStreams.NONE;
@@ -257,6 +258,19 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
+     * Leaves the other ranks running when one fails, for programs that go on with {@link
+     * org.jccl.ProcessGroup#shrink}. The job has ended well when a rank has exited with 0; what
+     * became of the others is logged. For jobs of one node; an elastic job starts all ranks again
+     * instead.
+     *
+     * @return this
+     */
+    public ProcessLauncherBuilder keepSurvivors() {
+        this.keepSurvivors = true;
+        return this;
+    }
+
+    /**
      * Chooses who takes the lines that the ranks print.
      *
      * @param output the handler; by default they go to this process's standard output and error,
@@ -321,8 +335,8 @@ public final class ProcessLauncherBuilder {
      *
      * @return the launcher, which later calls on this builder do not change
      * @throws UsageException when there is nothing to run, two roles have the same name, there are
-     *     several nodes and no master port, nodes are given as well as an elastic job, or there are
-     *     more ranks than a world may have
+     *     several nodes and no master port, nodes are given as well as an elastic job, survivors
+     *     are kept over several nodes, or there are more ranks than a world may have
      * @throws org.jccl.BootstrapException when the java executable does not tell its version
      */
     public ProcessLauncher build() {
@@ -333,6 +347,9 @@ public final class ProcessLauncherBuilder {
         check(
                 nodes == 1 || masterPort != 0,
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
+        check(
+                !keepSurvivors || nodes == 1 && elastic == null,
+                "survivors are kept in jobs of one node only; over several, make the job elastic");
         List<LaunchRole> roles = new ArrayList<>();
         roles.add(new LaunchRole(role, ranks, command != null ? command : javaCommand()));
         roles.addAll(moreRoles);
@@ -356,6 +373,7 @@ public final class ProcessLauncherBuilder {
                         Optional.ofNullable(elastic),
                         runId,
                         maxRestarts,
+                        keepSurvivors,
                         output,
                         Optional.ofNullable(logs),
                         tee,

@@ -353,6 +353,23 @@ class ProcessLauncherTest {
     }
 
     @Test
+    void survivorsMayBeKept() {
+        shell(3, "[ $RANK = 1 ] && exit 7; sleep 0.5; echo $RANK goes on; [ $RANK = 0 ]")
+                .keepSurvivors()
+                .build()
+                .run();
+        assertThat(lines).containsExactlyInAnyOrder("[0] 0 goes on", "[2] 2 goes on");
+        LaunchException failure = failureOf(shell(2, "exit $((7 + RANK))").keepSurvivors().build());
+        assertThat(failure.failures())
+                .extracting(RankFailure::exitCode)
+                .containsExactlyInAnyOrder(7, 8);
+        assertThatThrownBy(
+                        () -> shell(1, "true").nodes(2, 0).master("h", 1).keepSurvivors().build())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("elastic");
+    }
+
+    @Test
     void aCommandThatDoesNotExistIsExplained() {
         LaunchException failure = failureOf(ranks(2).command(List.of("no-such-program")).build());
         assertThat(failure)

@@ -1,0 +1,86 @@
+package org.jccl.gloo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jccl.JcclException;
+import org.jccl.PeerLostException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.bootstrap.ProcessLauncher;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Processes that are killed, and those that go on without them. */
+@Timeout(120)
+class ShrinkTest {
+
+    private static final int STEPS = 200;
+
+    /** Counts with all that are left; some ranks kill themselves on the way. */
+    static final class Counting {
+        private Counting() {}
+
+        public static void main(String[] victims) {
+            try (ProcessGroup world = ProcessGroup.init("gloo")) {
+                ProcessGroup group = world;
+                for (int step = 0; step < STEPS; step++) {
+                    for (int i = 0; i < victims.length; i++) {
+                        if (Integer.parseInt(victims[i]) == world.rank() && step == 50 * (i + 1)) {
+                            Runtime.getRuntime().halt(9);
+                        }
+                    }
+                    group = count(group, step);
+                }
+                System.out.println("done with " + group.worldRanks());
+                if (group != world) {
+                    group.close();
+                }
+            }
+        }
+
+        /** One step, again with those that are left when a rank is lost. */
+        private static ProcessGroup count(ProcessGroup first, int step) {
+            ProcessGroup group = first;
+            while (true) {
+                try (Tensor sum = Tensor.copyOf(new long[] {step})) {
+                    group.sync().allReduce(sum, ReduceOp.SUM);
+                    long found = sum.copyTo(new long[1])[0];
+                    if (found != (long) step * group.size()) {
+                        throw new AssertionError(group + " counted " + found + " at " + step);
+                    }
+                    return group;
+                } catch (JcclException lost) {
+                    if (!(lost instanceof PeerLostException) && lost.exitCode() != 75) {
+                        throw lost;
+                    }
+                    group = group.shrink(Duration.ofSeconds(5));
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"2", "0", "3 1", "0 1 2"})
+    void theOthersGoOn(String victims) {
+        List<String> lines = new CopyOnWriteArrayList<>();
+        String[] killed = victims.split(" ");
+        ProcessLauncher.builder(4)
+                .mainClass(Counting.class, killed)
+                .keepSurvivors()
+                .timeout(Duration.ofSeconds(100))
+                .output((rank, error, line) -> lines.add(line))
+                .build()
+                .run();
+        List<String> left =
+                List.of("0", "1", "2", "3").stream()
+                        .filter(rank -> !List.of(killed).contains(rank))
+                        .toList();
+        String done = "done with " + left;
+        assertThat(lines.stream().filter(done::equals)).hasSize(left.size());
+    }
+}

@@ -34,7 +34,8 @@ class GlooConnectorTest {
     void waitingForARankThatStopsBehindItsConnectionsIsPartOfJoining() {
         Store store = HashStore.create(LONG);
         CompletableFuture<GlooCommunicator> connected =
-                CompletableFuture.supplyAsync(() -> connectOnly(store));
+                CompletableFuture.supplyAsync(
+                        () -> connectOnly(store), task -> new Thread(task).start());
         CommunicatorConfig config =
                 new CommunicatorConfig(
                         "test",

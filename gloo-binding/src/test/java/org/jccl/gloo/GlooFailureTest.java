@@ -313,7 +313,8 @@ class GlooFailureTest {
                         Thread.onSpinWait();
                     }
                     communicator.abort();
-                });
+                },
+                task -> new Thread(task).start());
     }
 
     /** Without a failure of the communicator, as await would bring it. */
@@ -333,7 +334,8 @@ class GlooFailureTest {
                         Thread.onSpinWait();
                     }
                     communicator.abort();
-                });
+                },
+                task -> new Thread(task).start());
     }
 
     @Test

@@ -60,7 +60,9 @@ class TorchFarewellTest {
     void aConnectionStaysUntilThePeerHasSpoken() throws Exception {
         Store store = HashStore.create(Ranks.TIMEOUT);
         CompletableFuture<HostCommunicator> java =
-                CompletableFuture.supplyAsync(() -> new GlooProvider().create(config(2, store)));
+                CompletableFuture.supplyAsync(
+                        () -> new GlooProvider().create(config(2, store)),
+                        task -> new Thread(task).start());
         store.await(List.of(FORMAT.key(0)), Ranks.TIMEOUT);
         Announcement theirs = FORMAT.decode(store.get(FORMAT.key(0)), 2);
         Announcement ours = new Announcement(theirs.host(), PYTHON, true, port(), List.of(0L, 0L));

@@ -21,7 +21,11 @@ final class EventsTest {
             event.synchronize();
             List<CompletableFuture<Integer>> threads =
                     IntStream.range(0, 3)
-                            .mapToObj(thread -> CompletableFuture.supplyAsync(() -> denied(event)))
+                            .mapToObj(
+                                    thread ->
+                                            CompletableFuture.supplyAsync(
+                                                    () -> denied(event),
+                                                    task -> new Thread(task).start()))
                             .toList();
             for (CompletableFuture<Integer> thread : threads) {
                 assertThat(thread.get(60, TimeUnit.SECONDS)).as("times not complete").isZero();

@@ -94,7 +94,8 @@ final class StoreSecretTest {
                                 } catch (IOException e) {
                                     throw new AssertionError(e);
                                 }
-                            });
+                            },
+                            task -> new Thread(task).start());
             int port = impostor.getLocalPort();
             assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", port, LONG, SECRET))
                     .isInstanceOf(StoreException.class)
@@ -138,7 +139,8 @@ final class StoreSecretTest {
                                 } catch (IOException e) {
                                     throw new AssertionError(e);
                                 }
-                            });
+                            },
+                            task -> new Thread(task).start());
             TcpStore.connect("127.0.0.1", relay.getLocalPort(), LONG, SECRET).close();
             return sent.get(LONG.toSeconds(), TimeUnit.SECONDS);
         }

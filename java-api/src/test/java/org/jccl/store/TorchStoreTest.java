@@ -100,13 +100,17 @@ final class TorchStoreTest {
         assertThatThrownBy(() -> store.barrier("half", 2, Duration.ofMillis(100)))
                 .isInstanceOf(StoreTimeoutException.class)
                 .hasMessageContaining("1 of 2");
-        CompletableFuture<byte[]> waiting = CompletableFuture.supplyAsync(() -> store.get("late"));
+        CompletableFuture<byte[]> waiting =
+                CompletableFuture.supplyAsync(
+                        () -> store.get("late"), task -> new Thread(task).start());
         store.set("late", bytes("now"));
         assertThat(waiting.get(60, TimeUnit.SECONDS)).isEqualTo(bytes("now"));
         store.barrier("alone", 1, LONG);
         try (TcpStore second = store.duplicate(LONG)) {
             CompletableFuture<Void> other =
-                    CompletableFuture.runAsync(() -> second.barrier("both", 2, LONG));
+                    CompletableFuture.runAsync(
+                            () -> second.barrier("both", 2, LONG),
+                            task -> new Thread(task).start());
             store.barrier("both", 2, LONG);
             other.get(60, TimeUnit.SECONDS);
         }

@@ -408,7 +408,9 @@ final class JobMain {
     /** Two ranks in one process. */
     private static void joinTwice() {
         try (Store store = HashStore.create(Duration.ofSeconds(10))) {
-            CompletableFuture<Void> other = CompletableFuture.runAsync(() -> joinAs(store, 1));
+            CompletableFuture<Void> other =
+                    CompletableFuture.runAsync(
+                            () -> joinAs(store, 1), task -> new Thread(task).start());
             joinAs(store, 0);
             other.join();
         }

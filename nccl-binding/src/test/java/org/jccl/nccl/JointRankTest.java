@@ -36,7 +36,8 @@ final class JointRankTest {
     void rankZeroMeetsTheOtherThroughAStore() throws Exception {
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0))) {
             CompletableFuture<String> rankZero =
-                    CompletableFuture.supplyAsync(() -> rankZero(server.port()));
+                    CompletableFuture.supplyAsync(
+                            () -> rankZero(server.port()), task -> new Thread(task).start());
             try (Store store = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT);
                     ProcessGroup group = JointRank.join(store, 1);
                     Tensor tensor = Tensor.allocate(World.gpu(1), DataType.FLOAT32, 2)) {

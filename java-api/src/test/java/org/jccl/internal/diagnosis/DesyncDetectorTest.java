@@ -117,13 +117,16 @@ class DesyncDetectorTest {
                         .toList();
         // What a rank asks must be there within a moment, which a busy machine may not keep.
         CompletableFuture<JcclException> second =
-                CompletableFuture.supplyAsync(() -> ranks.get(0).explain(lost(3)));
+                CompletableFuture.supplyAsync(
+                        () -> ranks.get(0).explain(lost(3)), task -> new Thread(task).start());
         shared.await(List.of("failure/0"));
         CompletableFuture<JcclException> first =
-                CompletableFuture.supplyAsync(() -> ranks.get(1).explain(lost(0)));
+                CompletableFuture.supplyAsync(
+                        () -> ranks.get(1).explain(lost(0)), task -> new Thread(task).start());
         shared.await(List.of("failure/1"));
         CompletableFuture<JcclException> third =
-                CompletableFuture.supplyAsync(() -> ranks.get(2).explain(lost(1)));
+                CompletableFuture.supplyAsync(
+                        () -> ranks.get(2).explain(lost(1)), task -> new Thread(task).start());
         assertThat(first.get(20, TimeUnit.SECONDS))
                 .isInstanceOfSatisfying(
                         PeerLostException.class, cause -> assertThat(cause.peer()).hasValue(3))

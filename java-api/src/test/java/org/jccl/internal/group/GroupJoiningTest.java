@@ -149,7 +149,8 @@ class GroupJoiningTest {
                             long waited = System.nanoTime() - start;
                             say(store, "world/split/0/2", "0 0");
                             return waited;
-                        });
+                        },
+                        task -> new Thread(task).start());
         world.split(0, 0).orElseThrow().close();
         assertThat(left.join()).isLessThanOrEqualTo(TIMEOUT.minusNanos(late.join()));
         world.close();

@@ -1,12 +1,16 @@
 package org.jccl.benchmarks;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -81,50 +85,70 @@ public final class ScaleRanks {
     }
 
     private final int size;
+    private final int first;
+    private final int step;
     private final TcpStoreServer server;
     private final Rendezvous[] rendezvous;
     private final Store[] part;
     private final ProcessGroup[] groups;
+    private final BufferedReader goOn;
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
 
+    private int port;
     private long started;
+    private long ended;
     private long cpu;
-    private long allCpu;
+    private long storeCpu;
     private long requests;
     private long bytes;
 
-    private ScaleRanks(int size, TcpStoreServer server) {
+    private ScaleRanks(int size, int first, int step, TcpStoreServer server, BufferedReader goOn) {
         this.size = size;
+        this.first = first;
+        this.step = step;
         this.server = server;
         this.rendezvous = new Rendezvous[size];
         this.part = new Store[size];
         this.groups = new ProcessGroup[size];
+        this.goOn = goOn;
     }
 
     /**
-     * Runs the phases for worlds of several sizes.
+     * Runs one process's ranks of worlds of several sizes, every {@code processes}-th one. The
+     * first process serves the store. Before each phase it prints {@code ready} and waits for a
+     * line with the store's port, so that all processes begin together; after it, what the phase
+     * took, and waits for a line again.
      *
-     * @param args {@code simulated} or {@code gloo}, and the sizes
+     * @param args {@code simulated} or {@code gloo}, which process this is, how many there are, and
+     *     the sizes
      * @throws Exception when a rank fails
      */
     public static void main(String[] args) throws Exception {
-        for (String size : Arrays.asList(args).subList(1, args.length)) {
+        int first = Integer.parseInt(args[1]);
+        int step = Integer.parseInt(args[2]);
+        BufferedReader goOn =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        for (String size : Arrays.asList(args).subList(3, args.length)) {
             try (TcpStoreServer server =
-                    TcpStoreServer.bind(
-                            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
-                ScaleRanks world = new ScaleRanks(Integer.parseInt(size), server);
+                    first > 0
+                            ? null
+                            : TcpStoreServer.bind(
+                                    new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
+                ScaleRanks world =
+                        new ScaleRanks(Integer.parseInt(size), first, step, server, goOn);
                 world.run(args[0].equals("gloo") ? REAL : SIMULATED);
             }
         }
     }
 
     private void run(Map<String, Phase> phases) throws Exception {
-        CyclicBarrier begin = new CyclicBarrier(size, this::begin);
-        CyclicBarrier end = new CyclicBarrier(size);
+        int mine = (size - first + step - 1) / step;
+        CyclicBarrier begin = new CyclicBarrier(mine, this::begin);
+        CyclicBarrier end = new CyclicBarrier(mine, this::end);
         AtomicReference<String> phase = new AtomicReference<>();
-        CyclicBarrier told = new CyclicBarrier(size, () -> tell(phase.get()));
+        CyclicBarrier told = new CyclicBarrier(mine, () -> tell(phase.get()));
         List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < size; i++) {
+        for (int i = first; i < size; i += step) {
             int rank = i;
             Runnable all =
                     () -> {
@@ -158,29 +182,51 @@ public final class ScaleRanks {
     }
 
     private void begin() {
+        System.out.println("ready " + (server == null ? 0 : server.port()));
+        port = Integer.parseInt(read());
+        cpu = processCpu();
+        if (server != null) {
+            storeCpu = serverCpu();
+            requests = server.requests();
+            bytes = loopbackBytes();
+        }
         started = System.nanoTime();
-        cpu = serverCpu();
-        allCpu = processCpu();
-        requests = server.requests();
-        bytes = loopbackBytes();
+    }
+
+    private void end() {
+        ended = System.nanoTime();
     }
 
     private void tell(String phase) {
-        double seconds = (System.nanoTime() - started) / 1e9;
-        System.out.println(
-                String.format(
-                        Locale.ROOT,
-                        "%d;%s;%.3f;%.3f;%.3f;%.1f;%.1f",
-                        size,
-                        phase,
-                        seconds,
-                        (processCpu() - allCpu) / 1e9,
-                        (serverCpu() - cpu) / 1e9,
-                        (double) (server.requests() - requests) / size,
-                        (double) (loopbackBytes() - bytes) / 1e3 / size));
         if (failure.get() != null) {
             failure.get().printStackTrace();
             System.exit(1);
+        }
+        System.out.println(
+                String.format(
+                        Locale.ROOT,
+                        "%d;%s;%.4f;%.4f",
+                        size,
+                        phase,
+                        (ended - started) / 1e9,
+                        (processCpu() - cpu) / 1e9));
+        read(); // when all processes are done
+        if (server != null) {
+            System.out.println(
+                    String.format(
+                            Locale.ROOT,
+                            "%.4f;%.1f;%.1f",
+                            (serverCpu() - storeCpu) / 1e9,
+                            (double) (server.requests() - requests) / size,
+                            (double) (loopbackBytes() - bytes) / 1e3 / size));
+        }
+    }
+
+    private String read() {
+        try {
+            return goOn.readLine();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -216,12 +262,11 @@ public final class ScaleRanks {
 
     /** As under a launcher that serves the store. */
     private void join(int rank) {
-        String port = Integer.toString(server.port());
         Map<String, String> environment =
                 Map.of(
                         "TORCHELASTIC_USE_AGENT_STORE", "True",
                         "MASTER_ADDR", "127.0.0.1",
-                        "MASTER_PORT", port);
+                        "MASTER_PORT", Integer.toString(port));
         rendezvous[rank] =
                 Rendezvous.join(
                         "tcp://127.0.0.1:" + port,
@@ -250,7 +295,7 @@ public final class ScaleRanks {
         groups[rank] =
                 ProcessGroup.builder()
                         .backend("gloo")
-                        .store(TcpStore.connect("127.0.0.1", server.port(), TIMEOUT))
+                        .store(TcpStore.connect("127.0.0.1", port, TIMEOUT))
                         .rank(rank)
                         .worldSize(size)
                         .timeout(TIMEOUT)

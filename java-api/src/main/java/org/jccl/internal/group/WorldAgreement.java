@@ -46,6 +46,18 @@ public final class WorldAgreement {
     private static final String TAKEN_BACK = "";
     private static final String COME_AGAIN = "again";
 
+    /** Why rank 0 gave up, when it has. */
+    private static final String WHY = "why";
+
+    /**
+     * In larger worlds only rank 0 looks for ranks that are missing: when all that have come look
+     * for all others at the same time, the store does not get through with it.
+     */
+    private static final int MOST_LOOK = 256;
+
+    /** How much later than this rank's the time of rank 0 may be over. */
+    private static final Duration RANK_ZERO_PATIENCE = Duration.ofSeconds(2);
+
     private static final Duration SHORTEST_POLL = Duration.ofMillis(5);
     private static final Duration LONGEST_POLL = Duration.ofMillis(50);
 
@@ -171,6 +183,7 @@ public final class WorldAgreement {
     }
 
     private String invite() {
+        store.deleteKey(WHY);
         put(ticketOf(0), newTicket());
         List<Integer> others = IntStream.range(1, size).boxed().toList();
         try {
@@ -262,6 +275,35 @@ public final class WorldAgreement {
      * is not to blame for it.
      */
     private String whoIsMissing() {
+        if (rank > 0 && size > MOST_LOOK) {
+            return whatRankZeroSays();
+        }
+        String found = lookForMissing();
+        if (rank == 0) {
+            put(WHY, found);
+        }
+        return found;
+    }
+
+    /** For the worlds in which not every rank looks for every other. */
+    private String whatRankZeroSays() {
+        String ofRankZero = present(List.of(0)).getOrDefault(0, TAKEN);
+        if (ofRankZero.startsWith(TAKEN)) {
+            return "ranks [0] of " + size + " did not join within " + Durations.text(timeout);
+        }
+        try {
+            store.await(List.of(WHY), RANK_ZERO_PATIENCE);
+        } catch (StoreTimeoutException e) {
+            return "the world of "
+                    + size
+                    + " ranks was not made within "
+                    + Durations.text(timeout)
+                    + "; rank 0 still waits, and its message will say for whom";
+        }
+        return "rank 0 gave up: " + text(store.get(WHY));
+    }
+
+    private String lookForMissing() {
         List<Integer> absent = new ArrayList<>();
         List<Integer> gaveUp = new ArrayList<>();
         // Rank 0 is here where it serves this store.

@@ -124,6 +124,29 @@ class WorldAgreementTest {
                                 + " (ranks [2] came, and gave up before)");
     }
 
+    /** Not every rank can look for every other then. */
+    @Test
+    void inALargeWorldRankZeroSaysWhoIsMissing() throws Exception {
+        assertThatThrownBy(() -> enter(1, 1000, SHORT))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("ranks [0] of 1000 did not join within 200 ms");
+        Future<String> one = later(1, 1000, SHORT);
+        Future<String> two = later(2, 1000, SHORT);
+        assertThatThrownBy(() -> enter(0, 1000, Duration.ofMillis(500)))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("ranks [3-999] of 1000 did not join within 500 ms");
+        for (Future<String> rank : List.of(one, two)) {
+            assertThatThrownBy(() -> get(rank))
+                    .hasCauseInstanceOf(OperationTimeoutException.class)
+                    .hasMessageContaining(
+                            "rank 0 gave up: ranks [3-999] of 1000 did not join within 500 ms");
+        }
+        store.set("worlds/1000/ticket/0", "frozen".getBytes(StandardCharsets.UTF_8));
+        store.deleteKey("worlds/1000/why");
+        assertThatThrownBy(() -> enter(1, 1000, SHORT))
+                .hasMessageContaining("was not made within 200 ms; rank 0 still waits");
+    }
+
     @Test
     void worldsOfOtherSizesDoNotMeet() {
         Future<String> three = later(1, 3, SHORT);

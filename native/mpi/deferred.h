@@ -1,4 +1,4 @@
-// Operations that were issued but are not yet in the library's hands.
+// Operations that were issued but are not yet in the library's hands: probe-before-receive, and the same for collectives.
 //
 // Open MPI (4.1, 5.0) writes a message that is longer than what the receiver expects past the end of its memory, when it fetches
 // or puts it straight there, as it does above the size that it sends eagerly. So a receive of more than that is given to

@@ -15,9 +15,9 @@ import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
+import org.jccl.internal.operation.BounceBuffer;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RecentCollectives;
-import org.jccl.internal.operation.Staging;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.OperationKind;
@@ -44,7 +44,7 @@ public final class StreamEngine extends Engine {
     private final Device device;
     private final EventPool events;
     private final long stream;
-    private final Staging staging;
+    private final BounceBuffer bounce;
     private final SynchronousCalls synchronousCalls;
     private final StreamWorks works = new StreamWorks(running);
     private final Predicate<DeviceWork> hasPassed = this::hasPassed;
@@ -93,8 +93,8 @@ public final class StreamEngine extends Engine {
         this.events = new EventPool(runtime);
         DeviceRuntimes.enter(runtime, device);
         this.stream = runtime.createStream(highPriority);
-        this.staging =
-                new Staging(
+        this.bounce =
+                new BounceBuffer(
                         new StreamScratch(
                                 runtime,
                                 device,
@@ -119,7 +119,7 @@ public final class StreamEngine extends Engine {
         synchronized (issuing) {
             DeviceWork work = begin(operation, orderAfterCaller(operation));
             try {
-                if (staging.needs(operation)) {
+                if (bounce.needs(operation)) {
                     callStaged(operation);
                 } else {
                     operation.call(communicator, stream);
@@ -260,9 +260,9 @@ public final class StreamEngine extends Engine {
     }
 
     private void callStaged(Operation operation) {
-        staging.before(operation);
+        bounce.before(operation);
         operation.call(communicator, stream);
-        staging.after(operation);
+        bounce.after(operation);
     }
 
     /** Marks the end of a work that the library has enqueued. */
@@ -311,7 +311,7 @@ public final class StreamEngine extends Engine {
     public int run(Operation operation) {
         requireKnown(operation);
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
-        if (staging.needs(operation)) {
+        if (bounce.needs(operation)) {
             // Scratch memory is ordered by the communication stream alone.
             submit(operation).await();
             return source;
@@ -540,7 +540,7 @@ public final class StreamEngine extends Engine {
         orders.removeEngine(this);
         if (running.isEmpty()) {
             // Otherwise the device still runs them: losing handles beats freeing them there.
-            release(staging::close);
+            release(bounce::close);
             release(synchronousCalls::close);
             release(this::freeCommunicator);
             capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));

@@ -1,8 +1,8 @@
 package org.jccl.internal.host;
 
 import org.jccl.internal.memory.ScratchMemory;
+import org.jccl.internal.operation.BounceBuffer;
 import org.jccl.internal.operation.Operation;
-import org.jccl.internal.operation.Staging;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 
@@ -13,23 +13,23 @@ import org.jccl.spi.HostCommunicator.Mode;
 public final class PartsCarrier implements Carrier {
 
     private final HostCommunicator communicator;
-    private final Staging staging;
+    private final BounceBuffer bounce;
 
     public PartsCarrier(HostCommunicator communicator, ScratchMemory scratch) {
         this.communicator = communicator;
-        this.staging = new Staging(scratch);
+        this.bounce = new BounceBuffer(scratch);
     }
 
     @Override
     public boolean carries(Operation operation) {
-        return staging.needs(operation);
+        return bounce.needs(operation);
     }
 
     @Override
     public void run(Operation operation) {
-        staging.before(operation);
+        bounce.before(operation);
         operation.call(communicator, Mode.BLOCKING);
-        staging.after(operation);
+        bounce.after(operation);
     }
 
     @Override
@@ -49,6 +49,6 @@ public final class PartsCarrier implements Carrier {
 
     @Override
     public void close() {
-        staging.close();
+        bounce.close();
     }
 }

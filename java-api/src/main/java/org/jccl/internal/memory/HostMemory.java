@@ -3,7 +3,6 @@ package org.jccl.internal.memory;
 import java.nio.Buffer;
 import java.util.List;
 import java.util.ServiceLoader;
-import org.jccl.internal.operation.Staging;
 import org.jccl.spi.HostAllocator;
 
 /**
@@ -109,7 +108,7 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
      */
     public abstract void copyToArray(long from, Object array, long offset, long bytes);
 
-    /** Scratch memory for {@link Staging}; used by one thread at a time. */
+    /** Scratch memory for what an engine copies through; used by one thread at a time. */
     public final ScratchMemory scratch() {
         return new ScratchMemory() {
             private final java.util.Map<Long, Runnable> releases = new java.util.HashMap<>();

@@ -4,16 +4,17 @@ import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.spi.OperationKind;
 
 /**
- * Scratch memory for operations whose parts lie apart, where the library wants them in one piece.
- * Grown and kept, since fresh memory costs page faults. Used under the engine's turn.
+ * A bounce buffer: scratch memory through which operations are copied whose parts lie apart, where
+ * the library wants them in one piece. Grown and kept, since fresh memory costs page faults. Used
+ * under the engine's turn.
  */
-public final class Staging implements AutoCloseable {
+public final class BounceBuffer implements AutoCloseable {
 
     private final ScratchMemory memory;
     private final Scratch inputs = new Scratch();
     private final Scratch outputs = new Scratch();
 
-    public Staging(ScratchMemory memory) {
+    public BounceBuffer(ScratchMemory memory) {
         this.memory = memory;
     }
 

@@ -27,7 +27,7 @@ import picocli.CommandLine.TypeConversionException;
 /**
  * {@code jccl run}: torchrun's words for {@link ProcessLauncher}. As with torchrun, an option that
  * is not given is looked up in the environment as {@code PET_} and its name, which is how Kubeflow
- * configures it.
+ * configures it, and then where other operators of Kubernetes have it.
  */
 @Command(
         name = "run",
@@ -35,11 +35,12 @@ import picocli.CommandLine.TypeConversionException;
         mixinStandardHelpOptions = true,
         showDefaultValues = true,
         sortOptions = false,
+        defaultValueProvider = PodDefaults.class,
         footer = {
             "",
             "Ranks find each other by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and"
                     + " the rest of torchrun's variables. The exit code is 0, or that of the first"
-                    + " rank that failed, 124 when the time is over, 1 otherwise.",
+                    + " rank that failed, 124 when the time is over, 143 after SIGTERM, 1 otherwise.",
             "",
             "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training",
             "",
@@ -66,6 +67,7 @@ final class RunCommand implements Callable<Integer> {
             names = {"-n", "--nproc-per-node", "--nproc_per_node"},
             paramLabel = "N",
             defaultValue = "${env:PET_NPROC_PER_NODE:-1}",
+            converter = Ranks.class,
             description = "Number of ranks on this node.")
     private int ranksPerNode;
 
@@ -201,6 +203,13 @@ final class RunCommand implements Callable<Integer> {
             description = "Stop the job after this time (default: never).")
     private Long timeoutSeconds;
 
+    @Option(
+            names = {"--shutdown-timeout", "--shutdown_timeout"},
+            paramLabel = "SECONDS",
+            defaultValue = "${env:PET_SHUTDOWN_TIMEOUT:-5}",
+            description = "How long ranks that are told to stop (SIGTERM) may take.")
+    private long shutdownSeconds;
+
     @Parameters(
             arity = "1..*",
             paramLabel = "CMD",
@@ -235,6 +244,7 @@ final class RunCommand implements Callable<Integer> {
                         .command(roles.get(0))
                         .runId(runId)
                         .maxRestarts(maxRestarts)
+                        .grace(Duration.ofSeconds(shutdownSeconds))
                         .output(this::print);
         if (keepSurvivors) {
             builder.keepSurvivors();
@@ -344,6 +354,24 @@ final class RunCommand implements Callable<Integer> {
     private void print(int rank, boolean error, String line) {
         PrintWriter stream = error ? spec.commandLine().getErr() : spec.commandLine().getOut();
         stream.println("[" + rank + "] " + line);
+    }
+
+    /** Torchrun has words for this as well, by which it counts devices. */
+    static final class Ranks implements ITypeConverter<Integer> {
+
+        @Override
+        public Integer convert(String number) {
+            try {
+                return Integer.valueOf(number);
+            } catch (NumberFormatException e) {
+                throw new TypeConversionException(
+                        "'"
+                                + number
+                                + "' is not a number of ranks, and devices are not counted here:"
+                                + " give -n, or nprocPerNode where PET_NPROC_PER_NODE comes from a"
+                                + " job of Kubeflow's");
+            }
+        }
     }
 
     /** Torchrun's numbers for streams. */

@@ -224,7 +224,7 @@ class RunCommandTest {
             delimiter = '|',
             value = {
                 "run | Missing required parameter: 'CMD'",
-                "run --nproc-per-node x -- true | is not an int",
+                "run --nproc-per-node x -- true | is not a number of ranks",
                 "run --no-such-option -- true | Unknown option: '--no-such-option'",
                 "run --nnodes 2 -- true | needs --master-addr",
                 "run --nnodes 2:x -- true | is not a number of nodes, nor MIN:MAX",

@@ -34,7 +34,9 @@ final class AllReduceOnNpu {
     }
 
     private static int deviceIndex(Map<String, String> environment) {
-        return RankTable.fromEnvironment(environment)
+        // A container numbers the devices that it is given from 0.
+        boolean isContainer = environment.containsKey("ASCEND_VISIBLE_DEVICES");
+        return RankTable.fromEnvironment(isContainer ? Map.of() : environment)
                 .map(table -> table.device(ClusterEnvironment.readFirst(environment).rank()))
                 .orElseGet(() -> Integer.parseInt(environment.getOrDefault("LOCAL_RANK", "0")));
     }

@@ -153,7 +153,12 @@ final class HcclConnector {
     private void connectByTable(Path given) {
         Path file =
                 RankTableFile.check(
-                        given, config.rank(), config.size(), config.device().index(), libraries);
+                        given,
+                        config.rank(),
+                        config.size(),
+                        config.device().index(),
+                        libraries,
+                        config.joinTimeout());
         byte[] bytes = file.toString().getBytes(StandardCharsets.UTF_8);
         Memory path = new Memory(bytes.length + 1);
         path.clear();

@@ -5,6 +5,7 @@ import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import org.jccl.FailureContext;
@@ -40,9 +41,11 @@ final class RankTableFile {
      * @param size number of ranks in the world
      * @param device this rank's, as this process numbers them
      * @param libraries to ask which device that is on its node
+     * @param timeout how long to wait for a table that is still being made
      * @return its absolute path
      */
-    static Path check(Path given, int rank, int size, int device, HcclLibraries libraries) {
+    static Path check(
+            Path given, int rank, int size, int device, HcclLibraries libraries, Duration timeout) {
         Path file = given.toAbsolutePath();
         require(Files.isReadable(file), file, "can not be read");
         require(file.toString().endsWith(SUFFIX), file, "must end with .json, or HCCL refuses it");
@@ -50,6 +53,7 @@ final class RankTableFile {
                 file.toString().getBytes(StandardCharsets.UTF_8).length <= LONGEST_PATH,
                 file,
                 "has a path that is too long for HCCL");
+        RankTable.awaitCompleted(file, timeout);
         RankTable table = RankTable.read(file);
         checkForm(table.format(), file, libraries.chip());
         require(

@@ -8,6 +8,11 @@ import org.jccl.ranktable.RankTable;
  * Ascend's {@code RANK_ID}, {@code RANK_SIZE} and {@code DEVICE_ID}. A rank table says how many
  * ranks there are and which of them are on this host; {@code DEVICE_ID} does so only where each
  * host uses its devices from 0 on.
+ *
+ * <p>Ascend's operator for Kubernetes sets torchrun's names with other meanings: {@code RANK} is
+ * the pod's number, {@code LOCAL_RANK} lists the pod's devices and {@code WORLD_SIZE} counts the
+ * devices of all pods. So without {@code jccl run} in the pod that is a rank only where each pod
+ * has one device.
  */
 final class AscendEnvironment implements ClusterEnvironment {
 
@@ -19,12 +24,22 @@ final class AscendEnvironment implements ClusterEnvironment {
     @Override
     public boolean detect(Map<String, String> environment) {
         return LaunchVariables.given(environment).containsKey("RANK_ID")
-                || environment.containsKey("RANK_SIZE");
+                || environment.containsKey("RANK_SIZE")
+                || isPod(environment);
+    }
+
+    private static boolean isPod(Map<String, String> environment) {
+        return environment.getOrDefault(LaunchVariables.LOCAL_RANK, "").contains(",")
+                || (environment.containsKey("MINDX_TASK_ID")
+                        && environment.containsKey(LaunchVariables.LOCAL_WORLD_SIZE));
     }
 
     @Override
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
+        if (!environment.containsKey("RANK_ID") && isPod(environment)) {
+            return readPod(reader);
+        }
         int rank = reader.required(0, "rank of this process", "RANK_ID");
         Optional<RankTable> table = reader.rankTable();
         int worldSize =
@@ -39,5 +54,22 @@ final class AscendEnvironment implements ClusterEnvironment {
                                 reader.local(
                                         reader.optional(0, "DEVICE_ID"), MembershipReader.UNKNOWN));
         return reader.master().membership(rank, worldSize);
+    }
+
+    private static Membership readPod(MembershipReader reader) {
+        int pod = reader.required(0, "number of this pod", LaunchVariables.RANK);
+        int worldSize =
+                reader.required(1, "number of devices of all pods", LaunchVariables.WORLD_SIZE);
+        String devices = reader.text(LaunchVariables.LOCAL_RANK).orElse("0");
+        int ofPod = reader.optional(1, LaunchVariables.LOCAL_WORLD_SIZE);
+        if (ofPod > 1 || !devices.equals("0")) {
+            reader.problem(
+                    "LOCAL_RANK="
+                            + devices
+                            + " gives this pod several devices, but this process is the only one:"
+                            + " start it by 'jccl run -- java ...' in each pod, which starts one"
+                            + " rank a device, or give each pod one device");
+        }
+        return reader.local(0, 1).requiredMaster().membership(pod, worldSize);
     }
 }

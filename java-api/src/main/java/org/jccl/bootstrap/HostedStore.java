@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.StoreException;
@@ -31,6 +32,12 @@ final class HostedStore implements AutoCloseable {
 
     /** As good as for ever; a longer time can not be counted in nanoseconds. */
     private static final Duration LONGEST = Duration.ofDays(36_500);
+
+    /** How long to wait before a name that is not known is looked up again. */
+    private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
+
+    /** The last tenth of the time is for whoever waits to learn what was wrong. */
+    private static final int ASK_UNTIL = 10;
 
     private static final String LOOPBACK = "127.0.0.1";
 
@@ -87,7 +94,7 @@ final class HostedStore implements AutoCloseable {
     /**
      * Connects to a store that another process serves, or will soon.
      *
-     * @throws BootstrapException when the name is unknown
+     * @throws BootstrapException when the name stays unknown
      * @throws StoreException when the store can not be reached in time
      */
     static HostedStore connect(String host, int port, Duration timeout) {
@@ -152,21 +159,13 @@ final class HostedStore implements AutoCloseable {
     /** Asks the name server within a time limit, which the platform's own call does not have. */
     private static InetAddress resolve(String host, int port, Duration timeout) {
         CompletableFuture<InetAddress> answer = new CompletableFuture<>();
+        TimeLimit limit = TimeLimit.in(timeout);
         Thread asker =
-                new Thread(
-                        () -> {
-                            try {
-                                answer.complete(InetAddress.getByName(host));
-                            } catch (IOException e) {
-                                answer.completeExceptionally(e);
-                            }
-                        },
-                        "jccl-resolve-" + host);
+                new Thread(() -> ask(host, limit.atMost(LONGEST), answer), "jccl-resolve-" + host);
         asker.setDaemon(true);
         asker.start();
         try {
-            return answer.get(
-                    TimeLimit.in(timeout).atMost(LONGEST).toNanos(), TimeUnit.NANOSECONDS);
+            return answer.get(limit.atMost(LONGEST).toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             throw unknownHost(host, port, e.getCause().toString(), e.getCause());
         } catch (TimeoutException e) {
@@ -175,6 +174,30 @@ final class HostedStore implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw unknownHost(host, port, "interrupted while its name was looked up", e);
+        } finally {
+            answer.cancel(true);
+        }
+    }
+
+    /** Again and again: Kubernetes knows the name of a pod when the pod runs, not before. */
+    private static void ask(String host, Duration timeout, CompletableFuture<InetAddress> answer) {
+        TimeLimit limit = TimeLimit.in(timeout.minus(timeout.dividedBy(ASK_UNTIL)));
+        for (boolean told = false; !answer.isDone(); told = true) {
+            try {
+                answer.complete(InetAddress.getByName(host));
+            } catch (IOException e) {
+                if (limit.isOver()) {
+                    answer.completeExceptionally(e);
+                } else if (!told) {
+                    System.getLogger(HostedStore.class.getName())
+                            .log(
+                                    Level.WARNING,
+                                    "the store''s host {0} is not known; asking again for {1}",
+                                    host,
+                                    Durations.text(timeout));
+                }
+                LockSupport.parkNanos(limit.atMost(ASK_AGAIN).toNanos());
+            }
         }
     }
 

@@ -4,9 +4,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Kubeflow. Its Trainer v2 (and late PyTorchJobs) set {@code PET_NNODES}, {@code PET_NODE_RANK} and
- * {@code PET_NPROC_PER_NODE}; a PyTorchJob v1 sets {@code RANK} and {@code WORLD_SIZE}. Either
- * numbers pods, so without {@code jccl run} in the pod there is one rank a pod.
+ * Kubeflow, and what sets the same. Trainer v2 sets {@code PET_NNODES}, {@code PET_NODE_RANK} and
+ * {@code PET_NPROC_PER_NODE}; a PyTorchJob v1 sets {@code RANK} and {@code WORLD_SIZE} too, as
+ * Volcano's plugin for PyTorch does without the others. All number pods, so without {@code jccl
+ * run} in the pod there is one rank a pod.
  */
 final class KubeflowEnvironment implements ClusterEnvironment {
 
@@ -45,7 +46,10 @@ final class KubeflowEnvironment implements ClusterEnvironment {
         int node = reader.required(0, "index of this pod", "PET_NODE_RANK");
         int nodes = reader.required(1, "number of pods", "PET_NNODES");
         String perNode = reader.text("PET_NPROC_PER_NODE").orElse("1");
-        if (!perNode.equals("1")) {
+        // A PyTorchJob that says nothing has "auto", and as many in its world as it has pods.
+        boolean onePerPod =
+                perNode.equals("auto") && nodes == reader.optional(1, LaunchVariables.WORLD_SIZE);
+        if (!perNode.equals("1") && !onePerPod) {
             reader.problem(
                     "PET_NPROC_PER_NODE="
                             + perNode

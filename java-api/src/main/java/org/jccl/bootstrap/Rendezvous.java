@@ -1,5 +1,6 @@
 package org.jccl.bootstrap;
 
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -15,6 +16,7 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Given;
+import org.jccl.ranktable.RankTable;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
@@ -51,7 +53,8 @@ public final class Rendezvous implements AutoCloseable {
      *
      * <ul>
      *   <li>{@code env://}: the variables of the launcher that started this process, see {@link
-     *       ClusterEnvironment}
+     *       ClusterEnvironment}; a rank table that {@code RANK_TABLE_FILE} names is waited for
+     *       while it is {@code initializing}
      *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
      *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can reach; it must not
      *       exist before the job
@@ -96,7 +99,7 @@ public final class Rendezvous implements AutoCloseable {
         OptionalInt theSize = same("world size", worldSize, method.worldSize(), method.text());
         Membership place =
                 method.scheme().equals(ENVIRONMENT)
-                        ? fromEnvironment(theRank, theSize, environment)
+                        ? fromEnvironment(theRank, theSize, timeout, environment)
                         : fromArguments(method, theRank, theSize, environment);
         return method.scheme().equals("file")
                 ? overFile(place, method, timeout)
@@ -195,8 +198,24 @@ public final class Rendezvous implements AutoCloseable {
                         + ": give it once, or twice the same");
     }
 
+    /** Whatever else may be wrong with it is told by whoever reads it. */
+    private static void awaitRankTable(Map<String, String> environment, Duration timeout) {
+        String file = environment.getOrDefault(RankTable.VARIABLE, "");
+        try {
+            if (!file.isBlank() && !timeout.isNegative()) {
+                RankTable.awaitCompleted(Path.of(file), timeout);
+            }
+        } catch (InvalidPathException e) {
+            return;
+        }
+    }
+
     private static Membership fromEnvironment(
-            OptionalInt rank, OptionalInt worldSize, Map<String, String> environment) {
+            OptionalInt rank,
+            OptionalInt worldSize,
+            Duration timeout,
+            Map<String, String> environment) {
+        awaitRankTable(environment, timeout);
         Map<String, String> variables = new HashMap<>(environment);
         rank.ifPresent(
                 value -> variables.putIfAbsent(LaunchVariables.RANK, Integer.toString(value)));

@@ -12,12 +12,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Given;
@@ -37,6 +40,11 @@ public final class RankTable {
 
     /** The variable that names the file. */
     public static final String VARIABLE = "RANK_TABLE_FILE";
+
+    private static final Pattern INITIALIZING =
+            Pattern.compile("\"status\"\\s*:\\s*\"initializing\"");
+
+    private static final Duration COMPLETION_POLL = Duration.ofMillis(500);
 
     /** UTF-8 has at most three bytes for each UTF-16 character. */
     private static final int MAX_BYTES = 3 * JsonReader.MAX_LENGTH;
@@ -85,9 +93,65 @@ public final class RankTable {
         try {
             String text =
                     StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+            if (INITIALIZING.matcher(text).find()) {
+                throw new RankTableException(
+                        name,
+                        "has the status \"initializing\": whoever makes it has not completed it;"
+                                + " see the operator's log, and that every pod has its devices",
+                        null);
+            }
             return TableReader.read(name, text);
         } catch (CharacterCodingException e) {
             throw new RankTableException(name, "is not in UTF-8: write it again in UTF-8", e);
+        }
+    }
+
+    /**
+     * Waits while a table is still being made: Ascend's operator mounts {@code hccl.json} with the
+     * status {@code initializing} and completes it when all pods have their devices. Returns at
+     * once when the file has any other content or can not be read, which {@link #read} explains.
+     * Interrupting the thread ends the wait, and leaves the flag set.
+     *
+     * @param file a table
+     * @param timeout how long at most
+     * @return false when the table is still not completed
+     * @throws UsageException when an argument is null, or the timeout negative
+     */
+    public static boolean awaitCompleted(Path file, Duration timeout) {
+        Given.notNull(file, "file");
+        if (Given.notNull(timeout, "timeout").isNegative()) {
+            throw new UsageException(
+                    FailureContext.NONE, "the timeout must not be negative, got " + timeout);
+        }
+        long start = System.nanoTime();
+        boolean told = false;
+        while (isInitializing(file)) {
+            Duration left = timeout.minusNanos(System.nanoTime() - start);
+            if (left.isNegative() || left.isZero() || Thread.currentThread().isInterrupted()) {
+                return false;
+            }
+            if (!told) {
+                System.getLogger(RankTable.class.getName())
+                        .log(
+                                System.Logger.Level.INFO,
+                                "waiting for rank table {0}, which is initializing",
+                                file);
+                told = true;
+            }
+            LockSupport.parkNanos(
+                    (left.compareTo(COMPLETION_POLL) < 0 ? left : COMPLETION_POLL).toNanos());
+        }
+        return true;
+    }
+
+    private static boolean isInitializing(Path file) {
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] bytes = in.readNBytes(MAX_BYTES);
+            // The operator empties a file before it writes it again.
+            return bytes.length == 0
+                    || INITIALIZING.matcher(new String(bytes, StandardCharsets.ISO_8859_1)).find();
+        } catch (IOException e) {
+            return false;
         }
     }
 

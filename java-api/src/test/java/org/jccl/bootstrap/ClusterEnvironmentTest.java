@@ -370,16 +370,19 @@ class ClusterEnvironmentTest {
                 .hasMessageContaining("set MASTER_ADDR");
     }
 
+    /** What Volcano's plugin sets: {@code distributed-framework/pytorch/pytorch.go}. */
+    private static final Map<String, String> VOLCANO =
+            Map.of(
+                    "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                    "VC_TASK_INDEX", "0",
+                    "RANK", "1",
+                    "WORLD_SIZE", "3",
+                    "MASTER_ADDR", "job-master-0.job",
+                    "MASTER_PORT", "23456");
+
     @Test
-    void kubeflowPyTorchJobHasOneRankAPod() {
-        Map<String, String> pod =
-                Map.of(
-                        "KUBERNETES_SERVICE_HOST", "10.96.0.1",
-                        "RANK", "1",
-                        "WORLD_SIZE", "3",
-                        "MASTER_ADDR", "job-master-0",
-                        "MASTER_PORT", "23456");
-        assertThat(read(pod))
+    void volcanoHasOneRankAPod() {
+        assertThat(read(VOLCANO))
                 .isEqualTo(
                         new Membership(
                                 "Kubeflow",
@@ -387,20 +390,70 @@ class ClusterEnvironmentTest {
                                 3,
                                 0,
                                 1,
-                                Optional.of("job-master-0"),
+                                Optional.of("job-master-0.job"),
                                 Optional.of(23456),
                                 false,
                                 0));
-        assertThatThrownBy(() -> read(without(pod, "MASTER_ADDR")))
+        assertThatThrownBy(() -> read(without(VOLCANO, "MASTER_ADDR")))
                 .hasMessageContaining("MASTER_ADDR is not set");
     }
 
+    /**
+     * The first worker of a PyTorchJob that says nothing of ranks a pod: {@code
+     * pkg/controller.v1/pytorch/envvar.go} and {@code master.go} of Kubeflow's training operator,
+     * whose webhook fills in "auto".
+     */
+    private static final Map<String, String> PYTORCH_JOB =
+            Map.of(
+                    "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                    "PYTHONUNBUFFERED", "0",
+                    "MASTER_PORT", "23456",
+                    "MASTER_ADDR", "job-master-0",
+                    "WORLD_SIZE", "2",
+                    "RANK", "1",
+                    "PET_NPROC_PER_NODE", "auto",
+                    "PET_NODE_RANK", "1",
+                    "PET_NNODES", "2");
+
+    @Test
+    void kubeflowPyTorchJobHasOneRankAPod() {
+        Membership expected =
+                new Membership(
+                        "Kubeflow",
+                        1,
+                        2,
+                        0,
+                        1,
+                        Optional.of("job-master-0"),
+                        Optional.of(23456),
+                        false,
+                        0);
+        assertThat(read(PYTORCH_JOB)).isEqualTo(expected);
+        assertThat(read(with(PYTORCH_JOB, "PET_NPROC_PER_NODE", "1"))).isEqualTo(expected);
+    }
+
+    @Test
+    void kubeflowPyTorchJobWithSeveralRanksAPodNeedsALauncherThere() {
+        assertThatThrownBy(
+                        () -> read(with(PYTORCH_JOB, "PET_NPROC_PER_NODE", "4", "WORLD_SIZE", "8")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("PET_NPROC_PER_NODE=4")
+                .hasMessageContaining("jccl run");
+    }
+
+    /**
+     * {@code pkg/runtime/framework/plugins/torch/torch.go} of Kubeflow's trainer, for a job named
+     * digits.
+     */
     private static final Map<String, String> TRAINER =
             Map.of(
+                    "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                    "JOB_COMPLETION_INDEX", "1",
                     "PET_NODE_RANK", "1",
                     "PET_NNODES", "2",
                     "PET_NPROC_PER_NODE", "1",
-                    "PET_MASTER_ADDR", "trainer-0-0");
+                    "PET_MASTER_ADDR", "digits-node-0-0.digits",
+                    "PET_MASTER_PORT", "29500");
 
     @Test
     void kubeflowTrainer() {
@@ -412,7 +465,7 @@ class ClusterEnvironmentTest {
                                 2,
                                 0,
                                 1,
-                                Optional.of("trainer-0-0"),
+                                Optional.of("digits-node-0-0.digits"),
                                 Optional.of(29500),
                                 false,
                                 0));
@@ -420,12 +473,104 @@ class ClusterEnvironmentTest {
 
     @Test
     void kubeflowTrainerWithSeveralRanksAPodNeedsALauncherThere() {
-        assertThatThrownBy(() -> read(with(TRAINER, "PET_NPROC_PER_NODE", "4")))
-                .isInstanceOf(BootstrapException.class)
-                .hasMessageContaining("PET_NPROC_PER_NODE=4")
-                .hasMessageContaining("jccl run");
+        for (String several : List.of("4", "auto", "gpu")) {
+            assertThatThrownBy(() -> read(with(TRAINER, "PET_NPROC_PER_NODE", several)))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("PET_NPROC_PER_NODE=" + several)
+                    .hasMessageContaining("jccl run");
+        }
         assertThatThrownBy(() -> read(with(TRAINER, "PET_NNODES", "1:4")))
                 .hasMessageContaining("PET_NNODES=1:4 must be a number");
+    }
+
+    /**
+     * A rank on a worker of an MPIJob. The pod's own variables ({@code K_MPI_JOB_ROLE} and others
+     * of {@code pkg/controller/mpi_job_controller.go}) do not come through ssh; what the launcher
+     * passes with {@code -x} does.
+     */
+    @Test
+    void mpiJob() {
+        Map<String, String> rank =
+                with(OPEN_MPI, "MASTER_ADDR", "digits-worker-0.digits", "MASTER_PORT", "29500");
+        assertThat(read(rank).source()).isEqualTo("Open MPI");
+        assertThat(read(rank).masterAddress()).contains("digits-worker-0.digits");
+    }
+
+    /** As the manifest of an indexed Job sets them. */
+    @Test
+    void indexedJob() {
+        Map<String, String> pod =
+                Map.of(
+                        "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                        "JOB_COMPLETION_INDEX", "1",
+                        "PET_NNODES", "2",
+                        "PET_NODE_RANK", "1",
+                        "PET_MASTER_ADDR", "digits-0.digits");
+        assertThat(read(pod).rank()).isEqualTo(1);
+        assertThat(read(pod).worldSize()).isEqualTo(2);
+        assertThat(read(pod).masterPort()).contains(29500);
+    }
+
+    /**
+     * The second of two pods with two devices each: {@code setPytorchEnv} and {@code setCommonEnv}
+     * in {@code component/ascend-operator/pkg/controllers/v1/env.go} of Ascend's mind-cluster.
+     */
+    private static final Map<String, String> ASCEND_POD =
+            Map.of(
+                    "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                    "MINDX_TASK_ID", "0c7d3a5e",
+                    "LOCAL_WORLD_SIZE", "2",
+                    "WORLD_SIZE", "4",
+                    "LOCAL_RANK", "0,1",
+                    "MASTER_ADDR", "10.107.3.4",
+                    "MASTER_PORT", "2222",
+                    "RANK", "1");
+
+    @Test
+    void ascendsOperatorNeedsALauncherInPodsWithSeveralDevices() {
+        assertThatThrownBy(() -> read(ASCEND_POD))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("LOCAL_RANK=0,1 gives this pod several devices")
+                .hasMessageContaining("jccl run");
+        assertThatThrownBy(() -> read(without(ASCEND_POD, "MINDX_TASK_ID")))
+                .hasMessageContaining("several devices");
+        assertThatThrownBy(() -> read(with(ASCEND_POD, "LOCAL_RANK", "0")))
+                .hasMessageContaining("several devices");
+    }
+
+    @Test
+    void ascendsOperatorWithOneDeviceAPod() {
+        Membership place =
+                read(
+                        with(
+                                ASCEND_POD,
+                                "LOCAL_RANK",
+                                "0",
+                                "LOCAL_WORLD_SIZE",
+                                "1",
+                                "WORLD_SIZE",
+                                "2"));
+        assertThat(place)
+                .isEqualTo(
+                        new Membership(
+                                "Ascend",
+                                1,
+                                2,
+                                0,
+                                1,
+                                Optional.of("10.107.3.4"),
+                                Optional.of(2222),
+                                false,
+                                0));
+    }
+
+    /** Its ranks are the launcher's, whatever else the pod has. */
+    @Test
+    void jcclRunInAPodKnowsBetter() {
+        Map<String, String> rank =
+                with(with(ASCEND_POD, "JCCL_RUN_ID", "none"), "RANK", "3", "LOCAL_RANK", "1");
+        assertThat(read(rank).source()).isEqualTo("jccl run");
+        assertThat(read(rank).rank()).isEqualTo(3);
     }
 
     @Test

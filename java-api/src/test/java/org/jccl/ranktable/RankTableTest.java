@@ -3,14 +3,21 @@ package org.jccl.ranktable;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jccl.JcclException;
 import org.jccl.UsageException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -44,6 +51,38 @@ class RankTableTest {
         assertThat(table.format()).isEqualTo(format);
         assertThat(table.size()).isEqualTo(ranks);
         assertThat(table.nodeCount()).isEqualTo(nodes);
+    }
+
+    /** As Volcano and Ascend's operator mount it, and complete it when all pods have devices. */
+    @Test
+    void aTableThatIsStillBeingMadeIsWaitedFor(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("hccl.json");
+        Files.writeString(file, "{\"status\":\"initializing\"}");
+        assertThat(RankTable.awaitCompleted(file, Duration.ZERO)).isFalse();
+        assertThat(RankTable.awaitCompleted(file, Duration.ofMillis(10))).isFalse();
+        CompletableFuture<Integer> size =
+                CompletableFuture.supplyAsync(
+                        () -> {
+                            RankTable.awaitCompleted(file, Duration.ofMinutes(1));
+                            return RankTable.read(file).size();
+                        });
+        Thread.sleep(100);
+        assertThat(size).isNotDone();
+        Files.writeString(file, ""); // then it is written anew
+        Files.copy(Examples.file("hccl-1.0.json"), file, StandardCopyOption.REPLACE_EXISTING);
+        assertThat(size.get(30, TimeUnit.SECONDS)).isEqualTo(4);
+    }
+
+    @Test
+    void whateverElseATableIsIsNotWaitedFor(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("hccl.json");
+        assertThat(RankTable.awaitCompleted(file, Duration.ofHours(1))).isTrue();
+        Files.writeString(file, "{\"status\":\"failed\"}");
+        assertThat(RankTable.awaitCompleted(file, Duration.ofHours(1))).isTrue();
+        assertThatThrownBy(() -> RankTable.awaitCompleted(null, Duration.ZERO))
+                .isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> RankTable.awaitCompleted(file, Duration.ofSeconds(-1)))
+                .isInstanceOf(UsageException.class);
     }
 
     @Test

@@ -1,0 +1,194 @@
+package org.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * {@code jccl run} in two pods with two ranks each, as operators of Kubernetes set their variables;
+ * where each says so is named at {@code ClusterEnvironmentTest}.
+ */
+@Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
+class PodsTest {
+
+    /** The variables of a pod, on a host and port where the first one serves the store. */
+    private interface Pod {
+        Map<String, String> variables(String number, String port);
+    }
+
+    private static final Pod PYTORCH_JOB =
+            (number, port) ->
+                    Map.of(
+                            "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                            "MASTER_ADDR", "127.0.0.1",
+                            "MASTER_PORT", port,
+                            "WORLD_SIZE", "4",
+                            "RANK", number,
+                            "PET_NPROC_PER_NODE", "2",
+                            "PET_NODE_RANK", number,
+                            "PET_NNODES", "2");
+
+    private static final Pod TRAIN_JOB =
+            (number, port) ->
+                    Map.of(
+                            "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                            "JOB_COMPLETION_INDEX", number,
+                            "PET_NPROC_PER_NODE", "2",
+                            "PET_NODE_RANK", number,
+                            "PET_NNODES", "2",
+                            "PET_MASTER_ADDR", "127.0.0.1",
+                            "PET_MASTER_PORT", port);
+
+    /** Beside what the manifest itself has. */
+    private static final Pod INDEXED_JOB =
+            (number, port) ->
+                    Map.of(
+                            "KUBERNETES_SERVICE_HOST",
+                            "10.96.0.1",
+                            "JOB_COMPLETION_INDEX",
+                            number,
+                            "PET_MASTER_ADDR",
+                            "127.0.0.1",
+                            "PET_MASTER_PORT",
+                            port);
+
+    private static final Pod ELASTIC_PYTORCH_JOB =
+            (number, port) ->
+                    Map.of(
+                            "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                            "PET_RDZV_ENDPOINT", "127.0.0.1:" + port,
+                            "PET_RDZV_BACKEND", "c10d",
+                            "PET_NNODES", "2:2",
+                            "PET_MAX_RESTARTS", "1",
+                            "PET_NPROC_PER_NODE", "2");
+
+    private static final Pod VOLCANO =
+            (number, port) ->
+                    Map.of(
+                            "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                            "VC_TASK_INDEX", "0",
+                            "MASTER_ADDR", "127.0.0.1",
+                            "MASTER_PORT", port,
+                            "WORLD_SIZE", "2",
+                            "RANK", number);
+
+    private static final Pod ASCEND =
+            (number, port) ->
+                    Map.of(
+                            "KUBERNETES_SERVICE_HOST", "10.96.0.1",
+                            "MINDX_TASK_ID", "0c7d3a5e",
+                            "LOCAL_WORLD_SIZE", "2",
+                            "WORLD_SIZE", "4",
+                            "LOCAL_RANK", "0,1",
+                            "MASTER_ADDR", "127.0.0.1",
+                            "MASTER_PORT", port,
+                            "RANK", number);
+
+    /** With the manifest whose command the pods have. */
+    static Stream<Arguments> operators() {
+        return Stream.of(
+                Arguments.of(Named.of("PyTorchJob", PYTORCH_JOB), "pytorchjob.yaml"),
+                Arguments.of(
+                        Named.of("elastic PyTorchJob", ELASTIC_PYTORCH_JOB), "pytorchjob.yaml"),
+                Arguments.of(Named.of("TrainJob", TRAIN_JOB), "trainjob.yaml"),
+                Arguments.of(Named.of("indexed Job", INDEXED_JOB), "job.yaml"),
+                Arguments.of(Named.of("Volcano", VOLCANO), "volcano.yaml"),
+                Arguments.of(Named.of("Ascend", ASCEND), "ascendjob.yaml"));
+    }
+
+    private static Process jccl(Map<String, String> variables, List<String> options)
+            throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-cp"));
+        command.addAll(List.of(System.getProperty("java.class.path"), Jccl.class.getName()));
+        command.addAll(List.of("run", "--timeout", "40"));
+        command.addAll(options);
+        String say = "echo rank $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE here";
+        command.addAll(List.of("--", "sh", "-c", say));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().putAll(variables);
+        return builder.start();
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("operators")
+    void podsMakeOneWorld(Pod pod, String name) throws Exception {
+        Manifest manifest = Manifest.read(name);
+        String port = Integer.toString(freePort());
+        List<Process> pods = new ArrayList<>();
+        for (String number : List.of("0", "1")) {
+            Map<String, String> variables = new HashMap<>(manifest.variables(number));
+            variables.putAll(pod.variables(number, port));
+            pods.add(jccl(variables, manifest.options()));
+        }
+        StringBuilder said = new StringBuilder();
+        for (Process each : pods) {
+            said.append(new String(each.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
+            assertThat(each.waitFor()).as(said.toString()).isZero();
+        }
+        for (int rank = 0; rank < 4; rank++) {
+            assertThat(said)
+                    .contains("[%d] rank %d of 4, %d of 2 here".formatted(rank, rank, rank % 2));
+        }
+    }
+
+    /** Where devices would have to be counted. */
+    @Test
+    void autoIsNoNumberOfRanks() throws Exception {
+        Map<String, String> variables = new HashMap<>(PYTORCH_JOB.variables("0", "1"));
+        variables.put("PET_NPROC_PER_NODE", "auto");
+        Process pod = jccl(variables, List.of());
+        String said = new String(pod.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(pod.waitFor()).isEqualTo(2);
+        assertThat(said).contains("'auto' is not a number of ranks").contains("nprocPerNode");
+    }
+
+    private static String nodes(Map<String, String> variables) {
+        picocli.CommandLine.Model.OptionSpec option =
+                picocli.CommandLine.Model.OptionSpec.builder("--nnodes").build();
+        return new PodDefaults(variables).defaultValue(option);
+    }
+
+    @Test
+    void onlyPodsArePods() {
+        Map<String, String> pod = VOLCANO.variables("1", "1");
+        assertThat(nodes(pod)).isEqualTo("2");
+        for (String needed : List.of("KUBERNETES_SERVICE_HOST", "RANK", "MASTER_ADDR")) {
+            Map<String, String> less = new HashMap<>(pod);
+            less.remove(needed);
+            assertThat(nodes(less)).as("without %s", needed).isNull();
+        }
+        for (String other : List.of("LOCAL_RANK", "TORCHELASTIC_RUN_ID", "PET_NNODES")) {
+            Map<String, String> more = new HashMap<>(pod);
+            more.put(other, "0");
+            assertThat(nodes(more)).as("with %s", other).isNull();
+        }
+        Map<String, String> odd = new HashMap<>(ASCEND.variables("1", "1"));
+        odd.put("LOCAL_WORLD_SIZE", "3");
+        assertThat(nodes(odd)).isEqualTo("WORLD_SIZE=4 / LOCAL_WORLD_SIZE=3");
+    }
+}

@@ -1,0 +1,133 @@
+package org.jccl.examples;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.training.Checkpoint;
+import org.jccl.training.Shard;
+
+/**
+ * What a job on Kubernetes does when its pod shall go (SIGTERM): all ranks finish the same step,
+ * save a checkpoint and exit with 143, and go on from there when they are started again.
+ *
+ * <pre>{@code
+ * jccl run -n 2 --shutdown-timeout 25 -- \
+ *     java ... org.jccl.examples.PreemptibleTraining /shared/run7 1000
+ * }</pre>
+ */
+public final class PreemptibleTraining {
+
+    /** 128 and the number of SIGTERM, which a JVM exits with that it ended. */
+    private static final int TERMINATED = 143;
+
+    private static final String STEPS = "steps";
+
+    private final ProcessGroup world;
+    private final Path checkpoint;
+    private final Tensor weights = Tensor.copyOf(new double[1]);
+    private volatile boolean asked;
+
+    private PreemptibleTraining(ProcessGroup world, Path checkpoint) {
+        this.world = world;
+        this.checkpoint = checkpoint;
+    }
+
+    /**
+     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 143 when it was asked
+     * to end before its last step, and 75 or 64 when an operation failed.
+     *
+     * @param args a folder that all ranks see, and the number of steps
+     */
+    public static void main(String[] args) {
+        CountDownLatch left = new CountDownLatch(1);
+        int exitCode;
+        try (ProcessGroup world = ProcessGroup.init("gloo")) {
+            PreemptibleTraining training = new PreemptibleTraining(world, Path.of(args[0]));
+            // SIGTERM starts the hook, and the JVM lives as long as it does.
+            Runtime.getRuntime()
+                    .addShutdownHook(new Thread(() -> training.ask(left), "asked-to-end"));
+            exitCode = training.run(Integer.parseInt(args[1])) ? 0 : TERMINATED;
+        } catch (JcclException e) {
+            e.printStackTrace();
+            exitCode = e.exitCode();
+        }
+        left.countDown();
+        System.exit(exitCode);
+    }
+
+    private void ask(CountDownLatch left) {
+        asked = true;
+        try {
+            left.await(1, TimeUnit.MINUTES); // whoever asked kills before
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Returns whether all steps are done. */
+    private boolean run(int steps) {
+        int done = resume();
+        print("from step " + done);
+        while (done < steps) {
+            step(++done);
+            if (done < steps && isAnyAsked()) {
+                save(done);
+                print("left after step " + done);
+                return false;
+            }
+        }
+        print("sum " + (long) weights.copyTo(new double[1])[0]);
+        return true;
+    }
+
+    /** Stands for training: adds the step's number for each rank. */
+    private void step(int number) {
+        try (Tensor gradient = Tensor.copyOf(new double[] {number})) {
+            world.sync().allReduce(gradient, ReduceOp.SUM);
+            double before = weights.copyTo(new double[1])[0];
+            weights.copyFrom(new double[] {before + gradient.copyTo(new double[1])[0]});
+        }
+        try {
+            Thread.sleep(20);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** All ranks get the same answer, so all leave after the same step. */
+    private boolean isAnyAsked() {
+        try (Tensor flag = Tensor.copyOf(new int[] {asked ? 1 : 0})) {
+            world.sync().allReduce(flag, ReduceOp.MAX);
+            return flag.copyTo(new int[1])[0] > 0;
+        }
+    }
+
+    private int resume() {
+        if (!Checkpoint.exists(checkpoint)) {
+            return 0;
+        }
+        Checkpoint last = Checkpoint.open(checkpoint);
+        last.load(List.of(Shard.replicated("weights", weights, 1)));
+        return Integer.parseInt(last.metadata().get(STEPS));
+    }
+
+    private void save(int done) {
+        Checkpoint.save(
+                world,
+                checkpoint,
+                List.of(Shard.replicated("weights", weights, 1)),
+                Map.of(STEPS, Integer.toString(done)));
+    }
+
+    private void print(String text) {
+        if (world.rank() == 0) {
+            System.out.println(text);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 package org.jccl;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -77,6 +78,35 @@ public interface Store extends AutoCloseable {
      *     expected} is not empty, although nothing is stored (as in PyTorch)
      */
     byte[] compareSet(String key, byte[] expected, byte[] desired);
+
+    /**
+     * Replaces several values, each as {@link #compareSet} does: one after the other, and another
+     * client may come in between. Over TCP the requests are sent together, which takes hardly
+     * longer than one.
+     *
+     * @param keys the keys
+     * @param expected for each what must be there, or empty for a missing key
+     * @param desired for each the value to store then
+     * @return for each the value after its turn
+     */
+    default List<byte[]> multiCompareSet(
+            List<String> keys, List<byte[]> expected, List<byte[]> desired) {
+        if (keys == null
+                || expected == null
+                || desired == null
+                || keys.size() != expected.size()
+                || keys.size() != desired.size()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "multiCompareSet: pass as many expected and desired values as keys, and no"
+                            + " null");
+        }
+        List<byte[]> values = new ArrayList<>(keys.size());
+        for (int i = 0; i < keys.size(); i++) {
+            values.add(compareSet(keys.get(i), expected.get(i), desired.get(i)));
+        }
+        return values;
+    }
 
     /**
      * Waits until all keys exist, within {@link #timeout()}.

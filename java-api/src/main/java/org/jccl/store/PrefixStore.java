@@ -91,6 +91,12 @@ public final class PrefixStore implements Store {
     }
 
     @Override
+    public List<byte[]> multiCompareSet(
+            List<String> keys, List<byte[]> expected, List<byte[]> desired) {
+        return underlying.multiCompareSet(full(keys), expected, desired);
+    }
+
+    @Override
     public void await(List<String> keys, Duration timeout) {
         underlying.await(full(keys), timeout);
     }

@@ -40,6 +40,9 @@ public final class TcpStore implements Store {
     private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
     private static final int LAST_PORT = 65_535;
 
+    /** Of requests that are sent together, and of their answers. */
+    private static final int BYTES_AT_ONCE = 32 << 10;
+
     private final ServerAddress address;
     private final Duration timeout;
     private final Connections connections;
@@ -200,6 +203,46 @@ public final class TcpStore implements Store {
                         .putBytes(StoreArguments.value(key, expected))
                         .putBytes(StoreArguments.value(key, desired)),
                 ClientConnection::readBytes);
+    }
+
+    @Override
+    public List<byte[]> multiCompareSet(
+            List<String> keys, List<byte[]> expected, List<byte[]> desired) {
+        StoreArguments.pairs(keys, expected);
+        StoreArguments.pairs(keys, desired);
+        List<byte[]> values = new ArrayList<>(keys.size());
+        while (values.size() < keys.size()) {
+            values.addAll(compareSets(keys, expected, desired, values.size()));
+        }
+        return values;
+    }
+
+    /**
+     * As many from one on as can be sent before an answer is read: the answers must fit into what
+     * the system keeps for a connection, as the server takes nothing while it can not answer.
+     */
+    private List<byte[]> compareSets(
+            List<String> keys, List<byte[]> expected, List<byte[]> desired, int from) {
+        WireBuffer requests = new WireBuffer();
+        int to = from;
+        for (long bytes = 0; to < keys.size() && bytes < BYTES_AT_ONCE; to++) {
+            requests.putByte(Opcode.COMPARE_SET.number())
+                    .putBytes(wireKey(keys.get(to)))
+                    .putBytes(expected.get(to))
+                    .putBytes(desired.get(to));
+            bytes += Long.BYTES + Math.max(expected.get(to).length, desired.get(to).length);
+        }
+        int count = to - from;
+        return call(
+                "multiCompareSet",
+                requests,
+                (connection, deadline) -> {
+                    List<byte[]> values = new ArrayList<>(count);
+                    for (int i = 0; i < count; i++) {
+                        values.add(connection.readBytes(deadline));
+                    }
+                    return values;
+                });
     }
 
     @Override

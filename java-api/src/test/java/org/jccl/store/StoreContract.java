@@ -14,6 +14,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.JcclException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
@@ -144,6 +146,37 @@ abstract class StoreContract {
                 .isInstanceOf(JcclException.class)
                 .hasMessageContaining("add");
         assertThat(store.get("text")).isEqualTo(bytes("abc"));
+    }
+
+    @Test
+    void multiCompareSetReplacesEachThatIsAsExpected() {
+        int count = 3000;
+        List<String> keys = IntStream.range(0, count).mapToObj(i -> "ticket" + i).toList();
+        List<byte[]> old = keys.stream().map(key -> bytes("old " + key)).toList();
+        List<byte[]> taken = keys.stream().map(key -> bytes("taken " + key)).toList();
+        store.multiSet(keys, old);
+        store.set("ticket7", bytes("another"));
+        store.deleteKey("ticket2999");
+        List<byte[]> after = store.multiCompareSet(keys, old, taken);
+        assertThat(after).hasSize(count);
+        for (int i = 0; i < count; i++) {
+            byte[] expected = i == 7 ? bytes("another") : i == 2999 ? old.get(i) : taken.get(i);
+            assertThat(after.get(i)).isEqualTo(expected);
+        }
+        assertThat(store.get("ticket8")).isEqualTo(taken.get(8));
+        assertThat(store.get("ticket7")).isEqualTo(bytes("another"));
+        assertThat(store.check(List.of("ticket2999"))).isFalse();
+        assertThat(store.multiCompareSet(List.of(), List.of(), List.of())).isEmpty();
+        List<byte[]> one = List.of(bytes("x"));
+        for (ThrowingCallable wrong :
+                List.<ThrowingCallable>of(
+                        () -> store.multiCompareSet(null, one, one),
+                        () -> store.multiCompareSet(List.of("k"), null, one),
+                        () -> store.multiCompareSet(List.of("k"), one, null),
+                        () -> store.multiCompareSet(List.of("k"), one, List.of()),
+                        () -> store.multiCompareSet(List.of(), one, List.of()))) {
+            assertThatThrownBy(wrong).isInstanceOf(UsageException.class);
+        }
     }
 
     @Test

@@ -9,9 +9,12 @@ import java.net.InetSocketAddress;
 import java.net.URL;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jccl.StoreTimeoutException;
 import org.jccl.torch.Torch;
 import org.junit.jupiter.api.Test;
@@ -77,6 +80,13 @@ final class TorchStoreTest {
         assertThat(store.compareSet("cs", new byte[0], bytes("first"))).isEqualTo(bytes("first"));
         assertThat(store.compareSet("cs", bytes("bad"), bytes("x"))).isEqualTo(bytes("first"));
         assertThat(store.compareSet("cs2", bytes("bad"), bytes("x"))).isEqualTo(bytes("bad"));
+        List<String> many = IntStream.range(0, 2000).mapToObj(i -> "many" + i).toList();
+        List<byte[]> values = many.stream().map(StoreContract::bytes).toList();
+        List<byte[]> missing = Collections.nCopies(many.size(), new byte[0]);
+        assertThat(store.multiCompareSet(many, missing, values))
+                .usingElementComparator(Arrays::compare)
+                .isEqualTo(values);
+        many.forEach(store::deleteKey);
         long before = store.keyCount();
         assertThat(store.deleteKey("k")).isTrue();
         assertThat(store.deleteKey("k")).isFalse();

@@ -189,14 +189,14 @@ public final class WorldAgreement {
         try {
             while (true) {
                 List<String> tickets = tickets(others);
-                int taken = take(others, tickets);
-                if (taken == others.size()) {
+                List<String> taken = take(others, tickets);
+                if (taken.size() == others.size()) {
                     String world = Long.toString(store.add(COUNTER, 1));
                     close(TAKEN);
                     answer(tickets, world);
                     return world;
                 }
-                answer(tickets.subList(0, taken), COME_AGAIN);
+                answer(taken, COME_AGAIN);
             }
         } catch (OperationTimeoutException e) {
             close(TAKEN_BACK);
@@ -228,15 +228,17 @@ public final class WorldAgreement {
         }
     }
 
-    /** Takes tickets; stops at one that was exchanged meanwhile. Returns how many it has. */
-    private int take(List<Integer> ranks, List<String> tickets) {
-        for (int i = 0; i < tickets.size(); i++) {
-            String taken = TAKEN + tickets.get(i);
-            if (!exchange(ticketOf(ranks.get(i)), tickets.get(i), taken).equals(taken)) {
-                return i;
-            }
-        }
-        return tickets.size();
+    /** Takes tickets. Returns those that it has: some may have been exchanged meanwhile. */
+    private List<String> take(List<Integer> ranks, List<String> tickets) {
+        List<byte[]> found =
+                store.multiCompareSet(
+                        ranks.stream().map(WorldAgreement::ticketOf).toList(),
+                        tickets.stream().map(WorldAgreement::bytes).toList(),
+                        tickets.stream().map(ticket -> bytes(TAKEN + ticket)).toList());
+        return IntStream.range(0, tickets.size())
+                .filter(i -> text(found.get(i)).equals(TAKEN + tickets.get(i)))
+                .mapToObj(tickets::get)
+                .toList();
     }
 
     private void answer(List<String> tickets, String answer) {

@@ -402,7 +402,8 @@ public interface ProcessGroup extends AutoCloseable {
      * go on without a lost rank.
      *
      * @param patience how long to wait for ranks that do not call it, more than zero and at most a
-     *     day. Longer than ranks need to notice a failure, or some are left out
+     *     day. Longer than ranks need to notice a failure, or some are left out. Those that are
+     *     left may take twice as long to form the group, and at least 10 seconds
      * @return the new group, to be closed by the caller; it may have as many ranks as this one, or
      *     this rank alone
      * @throws UsageException when the backend can not, the patience is out of range, the group is

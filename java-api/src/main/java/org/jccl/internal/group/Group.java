@@ -60,7 +60,7 @@ public final class Group {
     private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
 
     /** How long the ranks that are left may take at least to form a communicator. */
-    private static final Duration SHORTEST_FORMING = Duration.ofSeconds(60);
+    private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
 
     private record Bound(Backend backend, Engine engine) {
 
@@ -620,7 +620,9 @@ public final class Group {
         JcclException cause = new GroupAbortedException(context, "shrink() was called");
         bounds.forEach(bound -> bound.engine().abort(cause));
         bounds.forEach(bound -> bound.engine().replaced());
-        Duration forming = SHORTEST_FORMING.compareTo(patience) > 0 ? SHORTEST_FORMING : patience;
+        // A rank that is lost now is waited for as long as that, since nobody may notice it.
+        Duration twice = patience.multipliedBy(2);
+        Duration forming = SHORTEST_FORMING.compareTo(twice) > 0 ? SHORTEST_FORMING : twice;
         long end = System.nanoTime() + timeout.toNanos();
         while (true) {
             int attempt;

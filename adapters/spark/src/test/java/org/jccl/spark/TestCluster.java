@@ -50,6 +50,8 @@ final class TestCluster {
                         .set("spark.ui.enabled", "false")
                         .set("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
                         .set("spark.stage.maxConsecutiveAttempts", "2")
+                        // Ends other jobs at the first failure; barrier stages do not ask.
+                        .set("spark.task.maxFailures", "1")
                         .set("spark.scheduler.barrier.maxConcurrentTasksCheck.interval", "1s")
                         .set(
                                 "spark.executor.extraJavaOptions",

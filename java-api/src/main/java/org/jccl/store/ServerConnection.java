@@ -126,7 +126,8 @@ final class ServerConnection {
                 together[pieces++] = piece.slice(piece.position(), part);
                 length += part;
             }
-            long sent = channel.write(together, 0, pieces);
+            long sent =
+                    pieces == 1 ? channel.write(together[0]) : channel.write(together, 0, pieces);
             Arrays.fill(together, 0, pieces, null);
             unsentBytes -= sent;
             boolean full = sent < length;

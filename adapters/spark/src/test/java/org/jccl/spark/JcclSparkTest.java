@@ -25,6 +25,8 @@ import org.jccl.UsageException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
 import scala.collection.Iterator;
 import scala.collection.Iterator$;
@@ -33,6 +35,9 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
 /** Ranks in executors that are processes of their own. */
+@DisabledForJreRange(
+        min = JRE.JAVA_24,
+        disabledReason = "Spark 4.0 needs what Java 24 no longer has")
 class JcclSparkTest {
 
     @TempDir static Path directory;

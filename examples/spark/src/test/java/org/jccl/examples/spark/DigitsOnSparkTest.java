@@ -15,9 +15,14 @@ import org.jccl.cli.Jccl;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The program on a standalone cluster, whose master, workers and driver are processes. */
+@DisabledForJreRange(
+        min = JRE.JAVA_24,
+        disabledReason = "Spark 4.0 needs what Java 24 no longer has")
 class DigitsOnSparkTest {
 
     private static final String EPOCHS = "600";

@@ -2,9 +2,11 @@ package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,6 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -154,6 +157,39 @@ class PodsTest {
             assertThat(said)
                     .contains("[%d] rank %d of 4, %d of 2 here".formatted(rank, rank, rank % 2));
         }
+    }
+
+    /**
+     * The name of a pod is known when it runs; the other one may run long before. Java remembers
+     * for ten seconds that a name is not known.
+     */
+    @Test
+    void theNameOfTheFirstPodMayBecomeKnownLater(@TempDir Path folder) throws Exception {
+        Path hosts = folder.resolve("hosts");
+        String port = Integer.toString(freePort());
+        List<Process> pods = new ArrayList<>();
+        for (String number : List.of("0", "1")) {
+            Map<String, String> variables = new HashMap<>(TRAIN_JOB.variables(number, port));
+            variables.put("PET_MASTER_ADDR", "digits-node-0-0.digits");
+            variables.put("JAVA_TOOL_OPTIONS", "-Djdk.net.hosts.file=" + hosts);
+            pods.add(jccl(variables, List.of()));
+        }
+        List<String> lines = new ArrayList<>();
+        try (BufferedReader second = pods.get(1).inputReader()) {
+            for (String line = second.readLine(); line != null; line = second.readLine()) {
+                lines.add(line);
+                if (line.contains("digits-node-0-0.digits is not known; asking again")) {
+                    Path draft = folder.resolve("draft");
+                    Files.writeString(draft, "127.0.0.1 digits-node-0-0.digits\n");
+                    Files.move(draft, hosts);
+                }
+            }
+        }
+        assertThat(pods.get(1).waitFor()).as(lines.toString()).isZero();
+        assertThat(lines).contains("[3] rank 3 of 4, 1 of 2 here");
+        String first =
+                new String(pods.get(0).getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(pods.get(0).waitFor()).as(first).isZero();
     }
 
     /** Where devices would have to be counted. */

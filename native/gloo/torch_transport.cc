@@ -138,7 +138,7 @@ bool TorchPeer::write(tcp::Op& op) {
                          " bytes where this rank sends " + std::to_string(op.nbytes));
       ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(op.ubuf);
       if (buffer) {
-        static_cast<Transfer*>(buffer.get())->fail(std::make_exception_ptr(mismatch));
+        Transfer::fail(*buffer.get(), std::make_exception_ptr(mismatch));
       }
       throw mismatch;
     }

@@ -164,7 +164,7 @@ void Peer::wakeLocked(const std::exception_ptr& cause) {
   const auto wakeOne = [&](const ::gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& weak) {
     ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(weak);
     if (buffer) {
-      static_cast<Transfer*>(buffer.get())->fail(cause);
+      Transfer::fail(*buffer.get(), cause);
     }
   };
   wakeOne(rx_.ubuf);
@@ -237,7 +237,7 @@ void Mesh::wakeReceiversFromAny(const std::exception_ptr& cause) {
     for (const auto& op : queue.second) {
       ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(std::get<0>(op));
       if (buffer) {
-        static_cast<Transfer*>(buffer.get())->fail(cause);
+        Transfer::fail(*buffer.get(), cause);
       }
     }
   }

@@ -56,7 +56,10 @@ class Transfer final : public tcp::UnboundBuffer {
   // Whether the next wait returns or throws at once.
   bool settled(bool receive);
 
-  void fail(const std::exception_ptr& cause) { signalException(cause); }
+  // All buffers of a mesh are transfers; one that is being destroyed is none any more, and may still be woken.
+  static void fail(tcp::UnboundBuffer& transfer, const std::exception_ptr& cause) {
+    (transfer.*&Transfer::signalException)(cause);
+  }
 
  private:
   void wait(std::condition_variable& condition, int& completions, const char* what);

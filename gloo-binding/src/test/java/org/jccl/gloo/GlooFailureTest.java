@@ -203,9 +203,10 @@ class GlooFailureTest {
         entered.await();
         all[0].abort();
         all[1].abort();
-        for (Future<Throwable> result : results) {
-            assertThat(result.get()).isInstanceOf(GroupAbortedException.class);
-        }
+        assertThat(results.get(0).get()).isInstanceOf(GroupAbortedException.class);
+        // The end of rank 0 may come before its own.
+        assertThat(results.get(1).get())
+                .isInstanceOfAny(GroupAbortedException.class, PeerLostException.class);
     }
 
     /**

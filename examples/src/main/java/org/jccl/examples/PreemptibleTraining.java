@@ -21,7 +21,7 @@ import org.jccl.training.Shard;
  *     java ... org.jccl.examples.PreemptibleTraining /shared/run7 1000
  * }</pre>
  */
-public final class PreemptibleTraining {
+public final class PreemptibleTraining implements AutoCloseable {
 
     /** 128 and the number of SIGTERM, which a JVM exits with that it ended. */
     private static final int TERMINATED = 143;
@@ -47,8 +47,8 @@ public final class PreemptibleTraining {
     public static void main(String[] args) {
         CountDownLatch left = new CountDownLatch(1);
         int exitCode;
-        try (ProcessGroup world = ProcessGroup.init("gloo")) {
-            PreemptibleTraining training = new PreemptibleTraining(world, Path.of(args[0]));
+        try (ProcessGroup world = ProcessGroup.init("gloo");
+                PreemptibleTraining training = new PreemptibleTraining(world, Path.of(args[0]))) {
             // SIGTERM starts the hook, and the JVM lives as long as it does.
             Runtime.getRuntime()
                     .addShutdownHook(new Thread(() -> training.ask(left), "asked-to-end"));
@@ -59,6 +59,12 @@ public final class PreemptibleTraining {
         }
         left.countDown();
         System.exit(exitCode);
+    }
+
+    /** Frees the weights. */
+    @Override
+    public void close() {
+        weights.close();
     }
 
     private void ask(CountDownLatch left) {

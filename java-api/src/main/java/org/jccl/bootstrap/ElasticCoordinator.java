@@ -71,7 +71,6 @@ final class ElasticCoordinator implements AutoCloseable {
     private final Thread thread;
     private final Map<Integer, Node> joined = new TreeMap<>();
     private final Set<Integer> refused = new HashSet<>();
-    private int seen;
     private int attempt = -1;
     private int restarts;
 
@@ -128,14 +127,14 @@ final class ElasticCoordinator implements AutoCloseable {
 
     /** Hears who has come, and who is alive. */
     private void listen() {
-        long joins = store.add(ElasticRecords.JOINS, 0);
-        for (int number = 1; joins > seen; number++) {
+        long tickets = store.add(ElasticRecords.TICKETS, 0);
+        for (int number = 1; number <= tickets; number++) {
             String key = ElasticRecords.key("join", number);
+            // A launcher may be lost between its ticket and its record.
             if (!joined.containsKey(number)
                     && !refused.contains(number)
                     && store.check(List.of(key))) {
                 admit(number, Joined.decode(store.get(key)));
-                seen++;
             }
         }
         for (Node node : joined.values()) {

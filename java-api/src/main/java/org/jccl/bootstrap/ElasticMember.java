@@ -70,10 +70,8 @@ final class ElasticMember implements AutoCloseable {
             }
             sleep(POLL);
         }
-        // The record is there before the number tells the coordinator of it.
-        int number = (int) store.add("tickets", 1);
+        int number = (int) store.add(ElasticRecords.TICKETS, 1);
         store.set(ElasticRecords.key("join", number), self.encode());
-        store.add(ElasticRecords.JOINS, 1);
         ElasticMember member =
                 new ElasticMember(
                         store, client.duplicate(client.timeout()), number, run, aliveInterval);

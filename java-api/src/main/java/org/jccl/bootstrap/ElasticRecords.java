@@ -21,7 +21,7 @@ import org.jccl.store.PrefixStore;
 final class ElasticRecords {
 
     static final String COORDINATOR = "coordinator";
-    static final String JOINS = "joins";
+    static final String TICKETS = "tickets";
     static final String ROUNDS = "rounds";
     static final String END = "end";
 

@@ -54,8 +54,7 @@ final class ElasticStore implements AutoCloseable {
         long start = System.nanoTime();
         String why = "";
         while (true) {
-            for (int i = 0; i < nodes.endpoints().size(); i++) {
-                String endpoint = nodes.endpoints().get(i);
+            for (String endpoint : nodes.endpoints()) {
                 Optional<ElasticStore> found = connect(endpoint);
                 if (found.isPresent()) {
                     return found.get();

@@ -7,9 +7,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -28,21 +30,49 @@ final class JavaCommand {
     private JavaCommand() {}
 
     /** The command of a JVM that runs a class from the class path. */
-    static List<String> of(
+    static List<String> ofClass(
             Path executable,
             List<String> jvmArguments,
             String classPath,
             String mainClass,
             List<String> arguments) {
+        List<String> where = List.of("-cp", classPath, mainClass);
+        return of(executable, jvmArguments, "ALL-UNNAMED", where, arguments);
+    }
+
+    /** The command of a JVM that runs a class of a module, with the paths of this JVM. */
+    static List<String> ofModule(
+            Path executable,
+            List<String> jvmArguments,
+            Class<?> mainClass,
+            List<String> arguments) {
+        List<String> where = new ArrayList<>();
+        // In an image of jlink the modules are in the image, and there is no path.
+        path("jdk.module.path").ifPresent(path -> where.addAll(List.of("-p", path)));
+        path("java.class.path").ifPresent(path -> where.addAll(List.of("-cp", path)));
+        where.add("-m");
+        where.add(mainClass.getModule().getName() + "/" + mainClass.getName());
+        String mayLoad =
+                ModuleLayer.boot().modules().stream()
+                        .map(Module::getName)
+                        .filter(name -> !name.startsWith("java.") && !name.startsWith("jdk."))
+                        .collect(Collectors.joining(",", "ALL-UNNAMED,", ""));
+        return of(executable, jvmArguments, mayLoad, where, arguments);
+    }
+
+    private static List<String> of(
+            Path executable,
+            List<String> jvmArguments,
+            String mayLoadNatives,
+            List<String> where,
+            List<String> arguments) {
         List<String> command = new ArrayList<>();
         command.add(executable.toString());
         if (featureVersion(executable) >= WARNS_ABOUT_NATIVE_ACCESS) {
-            command.add("--enable-native-access=ALL-UNNAMED");
+            command.add("--enable-native-access=" + mayLoadNatives);
         }
         command.addAll(jvmArguments);
-        command.add("-cp");
-        command.add(classPath);
-        command.add(mainClass);
+        command.addAll(where);
         command.addAll(arguments);
         return command;
     }
@@ -55,10 +85,13 @@ final class JavaCommand {
     /** All that this JVM can load classes from, as a class path. */
     static String ownClassPath() {
         return Stream.of("java.class.path", "jdk.module.path")
-                .map(System::getProperty)
-                .filter(path -> path != null && !path.isEmpty())
+                .flatMap(property -> path(property).stream())
                 .reduce((left, right) -> left + File.pathSeparator + right)
                 .orElse(".");
+    }
+
+    private static Optional<String> path(String property) {
+        return Optional.ofNullable(System.getProperty(property)).filter(path -> !path.isEmpty());
     }
 
     /** Reads the {@code release} file beside the executable, which costs less than asking it. */

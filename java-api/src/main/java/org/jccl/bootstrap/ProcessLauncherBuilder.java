@@ -29,8 +29,8 @@ public final class ProcessLauncherBuilder {
     private final List<LaunchRole> moreRoles = new ArrayList<>();
     private Path java = JavaCommand.ownExecutable();
     private List<String> jvmArguments = List.of();
-    private String classPath = JavaCommand.ownClassPath();
-    private String mainClass;
+    private Optional<String> classPath = Optional.empty();
+    private Class<?> mainClass;
     private List<String> arguments = List.of();
     private List<String> command;
     private final Map<String, String> environment = new LinkedHashMap<>();
@@ -58,12 +58,13 @@ public final class ProcessLauncherBuilder {
     /**
      * Runs a class's {@code main} in each rank's JVM.
      *
-     * @param mainClass a class on the class path with a {@code main} method
+     * @param mainClass a class with a {@code main} method; where it is in a module, the ranks run
+     *     that module with this JVM's module path, or out of the same image of {@code jlink}
      * @param arguments what {@code main} gets
      * @return this
      */
     public ProcessLauncherBuilder mainClass(Class<?> mainClass, String... arguments) {
-        this.mainClass = given(mainClass, "main class").getName();
+        this.mainClass = given(mainClass, "main class");
         this.arguments = words(asList(arguments, "list of arguments"), "list of arguments");
         this.command = null;
         return this;
@@ -138,11 +139,12 @@ public final class ProcessLauncherBuilder {
     /**
      * Chooses where the ranks' JVMs find classes.
      *
-     * @param classPath a class path; by default all that this JVM has on its class and module path
+     * @param classPath a class path, from which a main class of a module is run as well; by default
+     *     what this JVM has on its class and module path
      * @return this
      */
     public ProcessLauncherBuilder classPath(String classPath) {
-        this.classPath = given(classPath, "class path");
+        this.classPath = Optional.of(given(classPath, "class path"));
         return this;
     }
 
@@ -388,7 +390,17 @@ public final class ProcessLauncherBuilder {
             options.add("-XX:ErrorFile=" + logs.toAbsolutePath().resolve("hs_err_pid%p.log"));
         }
         options.addAll(jvmArguments);
-        return JavaCommand.of(java, options, classPath, mainClass, arguments);
+        // Not of a module that the program loaded by itself, which no option of a JVM names.
+        boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
+        if (ofModule && classPath.isEmpty()) {
+            return JavaCommand.ofModule(java, options, mainClass, arguments);
+        }
+        return JavaCommand.ofClass(
+                java,
+                options,
+                classPath.orElseGet(JavaCommand::ownClassPath),
+                mainClass.getName(),
+                arguments);
     }
 
     private static void checkRanks(int ranks) {

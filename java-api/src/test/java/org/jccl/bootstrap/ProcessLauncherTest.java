@@ -266,7 +266,7 @@ class ProcessLauncherTest {
     @Test
     void ranksEndWithTheJvmThatStartedThem() throws Exception {
         List<String> command =
-                JavaCommand.of(
+                JavaCommand.ofClass(
                         JavaCommand.ownExecutable(),
                         List.of(),
                         JavaCommand.ownClassPath(),
@@ -475,7 +475,7 @@ class ProcessLauncherTest {
         Path home = Files.createDirectories(folder.resolve(version).resolve("bin")).getParent();
         Files.writeString(home.resolve("release"), "JAVA_VERSION=\"" + version + "\"\n");
         Path java = Files.createFile(home.resolve("bin").resolve("java"));
-        return JavaCommand.of(java, List.of(), ".", "Main", List.of());
+        return JavaCommand.ofClass(java, List.of(), ".", "Main", List.of());
     }
 
     @Test

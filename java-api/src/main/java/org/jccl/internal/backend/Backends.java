@@ -154,7 +154,9 @@ public final class Backends {
                         + "' is on the class path; found "
                         + present.stream().map(BackendProvider::name).toList()
                         + "; add the dependency org.jccl:jccl-"
-                        + name);
+                        + name
+                        + ". In a jar made of several, merge the files of the same name in"
+                        + " META-INF/services");
     }
 
     private static BackendProvider best(List<BackendProvider> present, Optional<Device> device) {

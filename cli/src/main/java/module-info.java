@@ -3,11 +3,16 @@
  *
  * @uses org.jccl.spi.BackendProvider the bindings to tell about
  */
+@SuppressWarnings("requires-automatic")
 module org.jccl.cli {
     requires org.jccl.api;
     requires com.fasterxml.jackson.core;
     requires info.picocli;
     requires jdk.management;
+    // Only plots need them, and jlink can not take modules without a descriptor.
+    requires static java.desktop;
+    requires static org.apache.xmlgraphics.batik.svggen;
+    requires static xchart;
 
     exports org.jccl.cli;
 

@@ -6,6 +6,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import org.jccl.JcclException;
 import org.jccl.cli.bench.BenchCommand;
+import org.jccl.cli.bench.PlotCommand;
 import org.jccl.cli.info.InfoCommand;
 import org.jccl.cli.ranktable.RankTableCommand;
 import org.jccl.cli.trace.TraceCommand;
@@ -22,6 +23,7 @@ import picocli.CommandLine.Command;
         subcommands = {
             RunCommand.class,
             BenchCommand.class,
+            PlotCommand.class,
             InfoCommand.class,
             RankTableCommand.class,
             TraceCommand.class

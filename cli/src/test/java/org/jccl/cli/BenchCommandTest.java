@@ -32,7 +32,8 @@ final class BenchCommandTest {
                         "--iters=3",
                         "--warmup=1",
                         "--csv=" + csv,
-                        "--json=" + json);
+                        "--json=" + json,
+                        "--svg=" + folder.resolve("all.svg"));
         assertThat(bench.exitCode()).as(bench.err()).isZero();
         assertThat(bench.out())
                 .contains("# Collective test starting: all_reduce", "#  Rank  1")
@@ -44,6 +45,7 @@ final class BenchCommandTest {
         assertThat(lines.subList(1, lines.size()))
                 .allMatch(line -> line.startsWith("gloo,") && line.endsWith(",0"));
         assertThat(Files.readString(json)).contains("\"placement\" : \"in-place\"");
+        assertThat(folder.resolve("all.svg")).content().contains("\nall_to_all\n", "\nscatter\n");
     }
 
     @Test
@@ -108,7 +110,9 @@ final class BenchCommandTest {
                 "all_reduce --iters 0 | --iters must be at least 1",
                 "all_reduce --budget 0 | --budget must be more than 0",
                 "all_reduce --csv /no/folder/a.csv | --csv must name a file in a folder that exists",
-                "all_reduce --json / | --json must name a file"
+                "all_reduce --json / | --json must name a file",
+                "all_reduce --svg /no/folder/a.svg | --svg must name a file in a folder",
+                "barrier --svg a.svg | --svg draws against size, and barrier has none"
             })
     void refusesWrongCommandLines(String commandLine, String message) {
         Command bench = Command.jccl(("bench " + commandLine).split(" "));

@@ -1,7 +1,6 @@
 package org.jccl.cli.bench;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -117,6 +116,14 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(names = "--json", paramLabel = "FILE", description = "Also write JSON to this file.")
     private Optional<Path> json = Optional.empty();
 
+    @Option(
+            names = "--svg",
+            paramLabel = "FILE",
+            description =
+                    "Also draw latency and bus bandwidth against size to this file. Several runs in"
+                            + " one plot: see jccl plot.")
+    private Optional<Path> svg = Optional.empty();
+
     /** Creates the command, for picocli to fill. */
     public BenchCommand() {}
 
@@ -179,9 +186,13 @@ public final class BenchCommand implements Callable<Integer> {
         require(
                 budgetSeconds > 0 && budgetSeconds <= 3600,
                 "--budget must be more than 0 and at most 3600 s");
-        csv.ifPresent(file -> requireFolder("--csv", file));
-        json.ifPresent(file -> requireFolder("--json", file));
+        csv.ifPresent(file -> requireWritable("--csv", file));
+        json.ifPresent(file -> requireWritable("--json", file));
+        svg.ifPresent(file -> requireWritable("--svg", file));
         List<Collective> collectives = collectives();
+        require(
+                svg.isEmpty() || collectives.stream().anyMatch(Collective::hasData),
+                "--svg draws against size, and " + operation + " has none");
         DataType dataType = parsed(() -> DataType.parse(type));
         ReduceOp op = parsed(() -> ReduceOp.parse(reduceOp));
         if (collectives.stream().anyMatch(Collective::reduces)) {
@@ -204,7 +215,8 @@ public final class BenchCommand implements Callable<Integer> {
                 optional(warmUp),
                 budgetSeconds,
                 csv,
-                json);
+                json,
+                svg);
     }
 
     private List<Collective> collectives() {
@@ -236,11 +248,9 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     /** Found before ranks are started, of which only one would write the file. */
-    private void requireFolder(String option, Path file) {
-        Path folder = file.toAbsolutePath().getParent();
-        require(
-                folder != null && Files.isDirectory(folder) && !Files.isDirectory(file),
-                option + " must name a file in a folder that exists, got " + file);
+    private void requireWritable(String option, Path file) {
+        String fault = OutputFile.fault(file);
+        require(fault == null, option + " " + fault);
     }
 
     private void require(boolean condition, String message) {

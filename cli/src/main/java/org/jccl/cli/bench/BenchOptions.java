@@ -26,6 +26,7 @@ import org.jccl.UsageException;
  * @param budgetSeconds time for one row
  * @param csv file for comma-separated values
  * @param json file for JSON
+ * @param svg file for the plot
  */
 record BenchOptions(
         List<Collective> collectives,
@@ -40,7 +41,8 @@ record BenchOptions(
         OptionalInt warmUp,
         double budgetSeconds,
         Optional<Path> csv,
-        Optional<Path> json) {
+        Optional<Path> json,
+        Optional<Path> svg) {
 
     /**
      * The operations that a group of this size can do.

@@ -83,6 +83,9 @@ final class Benchmark {
         if (options.json().isPresent()) {
             reports.add(new JsonReport(options.json().get(), setting));
         }
+        if (options.svg().isPresent()) {
+            reports.add(new SvgReport(options.svg().get(), setting.backend()));
+        }
     }
 
     private Row measure(Collective collective, long count, Stopwatch stopwatch) {

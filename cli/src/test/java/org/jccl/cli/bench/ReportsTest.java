@@ -69,6 +69,7 @@ final class ReportsTest {
                         OptionalInt.empty(),
                         1,
                         Optional.empty(),
+                        Optional.empty(),
                         Optional.empty()));
     }
 

@@ -1,0 +1,107 @@
+package org.jccl.cli.bench;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Draws what earlier runs of {@code jccl bench} measured. */
+@Command(
+        name = "plot",
+        description = {
+            "Draws what jccl bench measured, several runs or backends in one plot: latency and bus"
+                    + " bandwidth against size, on logarithmic axes, as SVG."
+        },
+        mixinStandardHelpOptions = true,
+        footer = {
+            "",
+            "Examples:",
+            "  jccl bench all_reduce --csv gloo.csv",
+            "  mpirun -n 2 jccl bench all_reduce --backend mpi --csv mpi.csv",
+            "  jccl plot gloo.csv mpi.csv -o backends.svg",
+            "  jccl plot monday.json \"after the fix=tuesday.json\" -o fix.svg"
+        })
+public final class PlotCommand implements Callable<Integer> {
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            arity = "1..*",
+            paramLabel = "[NAME=]FILE",
+            description =
+                    "What --json or --csv of jccl bench wrote. Curves are named after what tells"
+                            + " them apart, or as you say.")
+    private List<String> files;
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE",
+            defaultValue = "bench.svg",
+            description = "The plot to write. Default: ${DEFAULT-VALUE}.")
+    private Path output;
+
+    @Option(names = "--title", description = "Title of the plot. Default: what the runs share.")
+    private String title;
+
+    /** Creates the command, for picocli to fill. */
+    public PlotCommand() {}
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        String fault = OutputFile.fault(output);
+        if (fault != null) {
+            throw new ParameterException(spec.commandLine(), "--output " + fault);
+        }
+        try {
+            Plot plot = Plot.of(read());
+            Plot.requireDrawing();
+            SvgPlot.write(title == null ? plot : new Plot(title, plot.curves()), output);
+            out.println(output + ": " + plot.curves().size() + " curves");
+            out.flush();
+            return 0;
+        } catch (NoSuchFileException e) {
+            return failed(e.getMessage() + " does not exist");
+        } catch (IOException | IllegalArgumentException e) {
+            return failed(e.getMessage());
+        }
+    }
+
+    private List<Measurement> read() throws IOException {
+        List<Measurement> measurements = new ArrayList<>();
+        Set<String> sources = new HashSet<>();
+        for (String argument : files) {
+            int equals = Files.exists(Path.of(argument)) ? -1 : argument.indexOf('=');
+            Path file = Path.of(argument.substring(equals + 1));
+            String source =
+                    equals < 0
+                            ? file.getFileName().toString().replaceFirst("\\.(json|csv)$", "")
+                            : argument.substring(0, equals);
+            if (!sources.add(source)) {
+                throw new IOException(
+                        "two files are called " + source + "; name them, as in NAME=" + file);
+            }
+            measurements.addAll(ReportFile.read(file, source, equals >= 0));
+        }
+        return measurements;
+    }
+
+    private int failed(String reason) {
+        PrintWriter err = spec.commandLine().getErr();
+        err.println("jccl plot: " + reason);
+        err.flush();
+        return 1;
+    }
+}

@@ -1,0 +1,42 @@
+package org.jccl.cli.bench;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Draws all rows when they are there. */
+final class SvgReport implements Report {
+
+    private final Path file;
+    private final String backend;
+    private final List<Measurement> measurements = new ArrayList<>();
+
+    /**
+     * Opens a report.
+     *
+     * @throws IOException when this machine can not draw, before anything is measured for nothing
+     */
+    SvgReport(Path file, String backend) throws IOException {
+        this.file = file;
+        this.backend = backend;
+        Plot.requireDrawing();
+    }
+
+    @Override
+    public void row(Row row) {
+        measurements.add(Measurement.of(row, backend));
+    }
+
+    @Override
+    public void close() {
+        if (measurements.isEmpty()) {
+            return; // what ended the run says why
+        }
+        try {
+            SvgPlot.write(Plot.of(measurements), file);
+        } catch (IOException e) {
+            throw new ReportException("can not write to " + file + ": " + e.getMessage(), e);
+        }
+    }
+}

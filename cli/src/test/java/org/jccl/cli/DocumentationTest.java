@@ -1,0 +1,120 @@
+package org.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** Links of the documentation, in the whole tree, lead somewhere. */
+final class DocumentationTest {
+
+    private static final Path TREE = Path.of("..").toAbsolutePath().normalize();
+
+    private static final Pattern CODE = Pattern.compile("(?ms)^( {0,3})```.*?^ {0,3}```|`[^`\n]*`");
+
+    private static final Pattern LINK =
+            Pattern.compile("\\]\\(([^)\\s]+)(?:\\s+\"[^\"]*\")?\\)|(?:src|href)=\"([^\"]+)\"");
+
+    private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} +(.*?) *$");
+
+    private static List<Path> pages() throws IOException {
+        List<Path> pages = new ArrayList<>();
+        Files.walkFileTree(
+                TREE,
+                new SimpleFileVisitor<>() {
+                    @Override
+                    public FileVisitResult preVisitDirectory(
+                            Path folder, BasicFileAttributes attributes) {
+                        String name = folder.getFileName().toString();
+                        boolean made = name.startsWith(".") || name.equals("target");
+                        return made ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+                    }
+
+                    @Override
+                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+                        if (file.getFileName().toString().endsWith(".md")) {
+                            pages.add(file);
+                        }
+                        return FileVisitResult.CONTINUE;
+                    }
+                });
+        return pages;
+    }
+
+    /** The anchors that GitHub and the site give the headings of a page. */
+    private static Set<String> anchors(String page) {
+        Set<String> anchors = new HashSet<>();
+        HEADING.matcher(page.replaceAll("(?ms)^```.*?^```", ""))
+                .results()
+                .map(heading -> heading.group(1).replaceAll("\\[([^]]*)]\\([^)]*\\)", "$1"))
+                .map(heading -> heading.toLowerCase(Locale.ROOT).replaceAll("[^\\w\\- ]", ""))
+                .forEach(heading -> anchors.add(heading.replace(' ', '-')));
+        return anchors;
+    }
+
+    private static List<String> faults(Path page, String content) throws IOException {
+        List<String> faults = new ArrayList<>();
+        for (MatchResult link :
+                LINK.matcher(CODE.matcher(content).replaceAll("")).results().toList()) {
+            String target = link.group(1) != null ? link.group(1) : link.group(2);
+            if (target.matches("[a-z]+:.*")) {
+                continue;
+            }
+            String[] parts = target.split("#", 2);
+            Path file = parts[0].isEmpty() ? page : page.resolveSibling(parts[0]).normalize();
+            if (!Files.exists(file)) {
+                faults.add(TREE.relativize(page) + ": " + target + " is not there");
+            } else if (parts.length == 2
+                    && file.toString().endsWith(".md")
+                    && !anchors(Files.readString(file)).contains(parts[1])) {
+                faults.add(TREE.relativize(page) + ": " + target + " has no such heading");
+            }
+        }
+        return faults;
+    }
+
+    @Test
+    void linksLeadSomewhere() throws IOException {
+        List<Path> pages = pages();
+        assertThat(pages).contains(TREE.resolve("README.md"), TREE.resolve("docs/errors.md"));
+        List<String> faults = new ArrayList<>();
+        for (Path page : pages) {
+            faults.addAll(faults(page, Files.readString(page)));
+        }
+        assertThat(faults).isEmpty();
+    }
+
+    @Test
+    void everyPageOfTheDocumentationIsNamedInTheReadme() throws IOException {
+        String readme = Files.readString(TREE.resolve("README.md"));
+        List<String> pages;
+        try (var files = Files.list(TREE.resolve("docs"))) {
+            pages = files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+        assertThat(pages)
+                .filteredOn(page -> page.endsWith(".md"))
+                .allSatisfy(page -> assertThat(readme).contains("(docs/" + page));
+    }
+
+    @Test
+    void aLinkToNowhereIsFound() throws IOException {
+        Path page = TREE.resolve("docs/errors.md");
+        assertThat(faults(page, "see [x](nowhere.md), `[y](code.md)`, [z](errors.md#no-such)"))
+                .containsExactly(
+                        "docs/errors.md: nowhere.md is not there",
+                        "docs/errors.md: errors.md#no-such has no such heading");
+        assertThat(faults(page, "[x](errors.md#results-on-devices) [y](https://host/)")).isEmpty();
+    }
+}

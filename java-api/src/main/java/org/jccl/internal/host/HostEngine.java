@@ -268,6 +268,17 @@ public final class HostEngine extends Engine {
         }
     }
 
+    /** Notes that a thread of the program blocks for a work from now on; 0 if that is not kept. */
+    long beginWait(HostWork work) {
+        return work.isDone() ? 0 : running.beginWait();
+    }
+
+    void endWait(HostWork work, long began) {
+        if (began != 0) {
+            running.endWait(work, began);
+        }
+    }
+
     /** Returns when the work is done, bringing it forward on the calling thread where possible. */
     void await(HostWork work) {
         if (VirtualThreads.isCurrent()) {
@@ -395,6 +406,7 @@ public final class HostEngine extends Engine {
         requireUsable(operation);
         place.orderAfterCaller(operation, context);
         boolean collective = operation.kind.isCollective();
+        long began = running.beginWait();
         if (collective) {
             beginCollective(operation);
         } else {
@@ -422,6 +434,9 @@ public final class HostEngine extends Engine {
         } catch (Throwable e) {
             throw collective ? notStarted(e, operation) : failed(e, operation);
         } finally {
+            if (began != 0) {
+                running.endWait(operation, began);
+            }
             running.endAndGiveBack(operation);
             if (collective) {
                 turn.unlock();

@@ -52,14 +52,18 @@ public final class HostWork extends Operation implements Work {
 
     @Override
     public void await() {
+        long began = engine.beginWait(this);
         engine.await(this);
+        engine.endWait(this, began);
         throwFailure();
     }
 
     @Override
     public void await(Duration timeout) {
         long deadline = Timeouts.deadline(timeout);
+        long began = engine.beginWait(this);
         boolean done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
+        engine.endWait(this, began);
         if (!done) {
             throw new WaitTimeoutException(
                     context(),

@@ -6,6 +6,8 @@ import java.lang.System.Logger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jccl.FailureContext;
@@ -18,6 +20,9 @@ import org.jccl.internal.json.JsonText;
  *
  * <p>What the operations run as on a device is not seen, only when they were issued and when their
  * end was noticed; so operations of a device go from scheduled to completed.
+ *
+ * <p>Beside the operations it keeps when threads of the program were blocked for them. What such a
+ * thread did in between was not communication, so a reader sees what overlapped.
  */
 public final class FlightRecorder {
 
@@ -58,6 +63,10 @@ public final class FlightRecorder {
         private long completedNanos;
     }
 
+    /** A thread of the program that was blocked until an operation was over. */
+    private record Wait(
+            String thread, boolean collective, long sequence, long beganNanos, long endedNanos) {}
+
     private final Path folder;
     private final FailureContext group;
     private final int worldRank;
@@ -67,10 +76,10 @@ public final class FlightRecorder {
     private final long timeoutMillis;
 
     /** Makes times of this machine's steady clock comparable with other ranks'. */
-    private final long epochNanos =
-            TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
+    private final long epochNanos = nanosSince1970() - System.nanoTime();
 
     private final Entry[] ring = new Entry[CAPACITY];
+    private final ArrayDeque<Wait> waits = new ArrayDeque<>();
     private long recorded;
     private boolean written;
 
@@ -102,6 +111,12 @@ public final class FlightRecorder {
         this.timeoutMillis = timeoutMillis;
     }
 
+    /** To the microsecond where the system tells: ranks of one host are compared by it. */
+    private static long nanosSince1970() {
+        Instant now = Instant.now();
+        return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
+    }
+
     /** Notes an operation before the library is called with it. */
     synchronized void begin(Operation operation) {
         Entry entry = new Entry();
@@ -126,6 +141,27 @@ public final class FlightRecorder {
             entry.state = State.COMPLETED;
             entry.completedNanos = System.nanoTime();
         }
+    }
+
+    /**
+     * Notes that the calling thread was blocked for an operation until now.
+     *
+     * @param beganNanos since when, of {@link System#nanoTime()}
+     */
+    synchronized void waited(Operation operation, long beganNanos) {
+        if (written) {
+            return;
+        }
+        if (waits.size() == CAPACITY) {
+            waits.remove();
+        }
+        waits.add(
+                new Wait(
+                        Thread.currentThread().getName(),
+                        operation.kind.isCollective(),
+                        operation.sequence,
+                        beganNanos,
+                        System.nanoTime()));
     }
 
     /**
@@ -176,6 +212,14 @@ public final class FlightRecorder {
         json.beginArray("entries");
         for (long id = Math.max(0, recorded - CAPACITY); id < recorded; id++) {
             write(ring[(int) (id % CAPACITY)], json);
+        }
+        json.endArray().beginArray("waits");
+        for (Wait wait : waits) {
+            json.beginObject(null).field("thread_name", wait.thread);
+            json.field("collective_seq_id", wait.collective ? wait.sequence : -1);
+            json.field("p2p_seq_id", wait.collective ? -1 : wait.sequence);
+            json.field("time_began_ns", wait.beganNanos + epochNanos);
+            json.field("time_ended_ns", wait.endedNanos + epochNanos).endObject();
         }
         return json.endArray().endObject().toString();
     }

@@ -104,6 +104,16 @@ public final class RunningOperations {
         }
     }
 
+    /** Begins the wait of a thread of the program; 0 where waits are not recorded. */
+    public long beginWait() {
+        return recorder == null ? 0 : System.nanoTime();
+    }
+
+    /** Notes what {@link #beginWait} has begun on the same thread; never after its 0. */
+    public void endWait(Operation operation, long beganNanos) {
+        recorder.waited(operation, beganNanos);
+    }
+
     /** Counts an operation as running from now on, until {@link #end}. */
     public synchronized void watch(Operation operation) {
         add(operation, System.nanoTime());

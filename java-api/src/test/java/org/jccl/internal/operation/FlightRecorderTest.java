@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -84,6 +86,37 @@ class FlightRecorderTest {
         assertThat(written())
                 .doesNotContain("\"record_id\":0,")
                 .contains("\"record_id\":1,", "\"record_id\":" + FlightRecorder.CAPACITY + ",");
+    }
+
+    @Test
+    void tellsWhenThreadsOfTheProgramWereBlocked() throws IOException {
+        FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
+        for (int i = 0; i <= FlightRecorder.CAPACITY; i++) {
+            recorder.waited(allReduce(i), System.nanoTime());
+        }
+        Operation message = allReduce(7);
+        message.kind = OperationKind.SEND;
+        recorder.waited(message, System.nanoTime());
+        recorder.write(null);
+        recorder.waited(allReduce(9999), System.nanoTime());
+        String waits = written().substring(written().indexOf("\"waits\"")).replace("\n", "");
+        assertThat(waits)
+                .contains("\"thread_name\":\"" + Thread.currentThread().getName() + "\"")
+                .contains("\"collective_seq_id\":-1,\"p2p_seq_id\":7,\"time_began_ns\":")
+                .doesNotContain("\"collective_seq_id\":1,", "\"collective_seq_id\":9999")
+                .contains("\"collective_seq_id\":2,\"p2p_seq_id\":-1,");
+    }
+
+    @Test
+    void timesCountFrom1970() throws IOException {
+        long before = System.currentTimeMillis();
+        FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
+        recorder.begin(allReduce(0));
+        recorder.write(null);
+        long after = System.currentTimeMillis();
+        Matcher time = Pattern.compile("\"time_created_ns\":(\\d+)").matcher(written());
+        assertThat(time.find()).isTrue();
+        assertThat(Long.parseLong(time.group(1)) / 1_000_000).isBetween(before - 1, after + 1);
     }
 
     @Test

@@ -46,10 +46,23 @@ final class TraceCommandTest {
                 .build()
                 .run();
         Path trace = folder.resolve("trace.json");
-        Command command = Command.jccl("trace", folder.toString(), "-o", trace.toString());
+        Path page = folder.resolve("timeline.html");
+        Command command =
+                Command.jccl(
+                        "trace",
+                        folder.toString(),
+                        "-o",
+                        trace.toString(),
+                        "--html",
+                        page.toString(),
+                        "--step=allReduce");
         assertThat(command.err()).isEmpty();
         assertThat(command.exitCode()).isZero();
-        assertThat(command.out()).contains("of 2 ranks");
+        assertThat(command.out())
+                .contains("of 2 ranks", page + ": open it in a browser", "was waited for longest")
+                // One host, one clock.
+                .doesNotContain("clocks differ");
+        assertThat(page).content().contains("\"label\":\"main\",\"program\":true");
         List<String> names = values(trace, "name");
         assertThat(names).contains("rank 0", "rank 1", "world (gloo)");
         assertThat(names.stream().filter("allReduce(float32 x 2, SUM)"::equals))
@@ -96,6 +109,33 @@ final class TraceCommandTest {
         assertThat(Command.jccl("trace", folder.toString(), "-o", trace.toString()).exitCode())
                 .isZero();
         assertThat(values(trace, "name")).contains("world (test)", "world (test) +1");
+    }
+
+    @Test
+    void saysWhoHasNotCome() throws IOException {
+        for (int rank = 0; rank < 2; rank++) {
+            Files.writeString(
+                    folder.resolve("rank" + rank + ".world.test.json"),
+                    """
+                    {"rank": %d, "time_written_ns": 9,
+                     "pg_config": {"world": {"name": "world", "desc": "test", "ranks": "[0, 1, 2]"}},
+                     "entries": [
+                      {"collective_seq_id": 0, "p2p_seq_id": -1, "operation": "barrier()", "bytes": 0,
+                       "state": "started", "time_created_ns": 1, "time_discovered_started_ns": 1}]}
+                    """
+                            .formatted(rank));
+        }
+        String trace = folder.resolve("trace.json").toString();
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
+                .contains(
+                        "barrier() of world (test) #0 did not end: ranks [2] have not come to it");
+        Command step = Command.jccl("trace", folder.toString(), "-o", trace, "--step=nothing");
+        assertThat(step.exitCode()).isEqualTo(1);
+        assertThat(step.err()).contains("no collective has 'nothing' in its text");
+        Command html =
+                Command.jccl("trace", folder.toString(), "-o", trace, "--html=/no/folder/t.html");
+        assertThat(html.exitCode()).isEqualTo(1);
+        assertThat(html.err()).contains("/no/folder/t.html");
     }
 
     @Test

@@ -5,8 +5,6 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 
 /** Writes recordings as one trace, a process for each rank and a thread for each group. */
 final class ChromeTrace implements AutoCloseable {
@@ -28,19 +26,14 @@ final class ChromeTrace implements AutoCloseable {
 
     void add(Recording recording) throws IOException {
         name("process_name", recording.rank(), 0, "rank " + recording.rank());
-        // Viewers draw what overlaps in one thread wrongly, so it goes to a thread beside it.
-        List<Long> busyUntil = new ArrayList<>();
+        Lanes lanes = new Lanes();
         for (Recording.Span span : recording.spans()) {
-            int lane = 0;
-            while (lane < busyUntil.size() && busyUntil.get(lane) > span.startNanos()) {
-                lane++;
-            }
-            if (lane == busyUntil.size()) {
-                busyUntil.add(0L);
+            int known = lanes.count();
+            int lane = lanes.place(span);
+            if (lane == known) {
                 String beside = lane == 0 ? "" : " +" + lane;
                 name("thread_name", recording.rank(), threads + lane, recording.group() + beside);
             }
-            busyUntil.set(lane, span.endNanos());
             write(span, recording.rank(), threads + lane);
         }
         if (!recording.failure().isEmpty()) {
@@ -54,14 +47,14 @@ final class ChromeTrace implements AutoCloseable {
             json.writeEndObject();
             json.writeEndObject();
         }
-        threads += Math.max(1, busyUntil.size());
+        threads += Math.max(1, lanes.count());
     }
 
     private void write(Recording.Span span, int rank, int thread) throws IOException {
-        boolean completed = span.state().equals("completed");
         json.writeStartObject();
         json.writeStringField("ph", "X");
-        json.writeStringField("name", completed ? span.name() : span.name() + " not completed");
+        json.writeStringField(
+                "name", span.completed() ? span.name() : span.name() + " not completed");
         place(rank, thread, span.startNanos());
         json.writeNumberField("dur", (span.endNanos() - span.startNanos()) / NANOS_PER_MICRO);
         json.writeObjectFieldStart("args");

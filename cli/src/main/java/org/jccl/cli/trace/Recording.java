@@ -9,43 +9,105 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * What one rank recorded of one group.
  *
  * @param rank in the world
  * @param group its name and backend
+ * @param members the group's ranks in the world; empty if the file does not tell
  * @param writtenNanos when the file was written, since 1970
  * @param failure why the group failed, or an empty string
  * @param spans the operations, in the order they were issued
+ * @param waits when threads of the program were blocked for them; empty if that was not recorded
+ * @param onDevice whether operations run on a device's stream, where their beginning is not seen
  */
-record Recording(int rank, String group, long writtenNanos, String failure, List<Span> spans) {
+record Recording(
+        int rank,
+        String group,
+        List<Integer> members,
+        long writtenNanos,
+        String failure,
+        List<Span> spans,
+        List<Wait> waits,
+        boolean onDevice) {
+
+    /** The year 2116, so that differences and sums of times are never too large. */
+    private static final long LATEST = Long.MAX_VALUE / 2;
 
     /**
      * One operation.
      *
      * @param name the operation's text
      * @param state scheduled, started or completed
+     * @param collective whether all ranks of the group take part
      * @param sequence position among the group's collectives or messages
      * @param bytes size
      * @param startNanos when it was issued, since 1970
      * @param endNanos when its end was noticed, or when the file was written
      */
     record Span(
-            String name, String state, long sequence, long bytes, long startNanos, long endNanos) {}
+            String name,
+            String state,
+            boolean collective,
+            long sequence,
+            long bytes,
+            long startNanos,
+            long endNanos) {
+
+        boolean completed() {
+            return state.equals("completed");
+        }
+
+        private Span shifted(long nanos) {
+            return new Span(
+                    name, state, collective, sequence, bytes, startNanos + nanos, endNanos + nanos);
+        }
+    }
+
+    /**
+     * A thread of the program that was blocked.
+     *
+     * @param thread its name
+     * @param collective whether it was for a collective
+     * @param sequence of the operation
+     * @param startNanos since 1970
+     * @param endNanos since 1970
+     */
+    record Wait(String thread, boolean collective, long sequence, long startNanos, long endNanos) {
+
+        private Wait shifted(long nanos) {
+            return new Wait(thread, collective, sequence, startNanos + nanos, endNanos + nanos);
+        }
+    }
+
+    /** The same with all times moved, for a rank whose clock goes wrong. */
+    Recording shifted(long nanos) {
+        return new Recording(
+                rank,
+                group,
+                members,
+                writtenNanos + nanos,
+                failure,
+                spans.stream().map(each -> each.shifted(nanos)).toList(),
+                waits.stream().map(each -> each.shifted(nanos)).toList(),
+                onDevice);
+    }
 
     static Recording read(Path file) throws IOException {
         try (JsonParser json = new JsonFactory().createParser(file.toFile())) {
             Map<String, String> top = new HashMap<>();
             List<Map<String, String>> entries = new ArrayList<>();
+            List<Map<String, String>> waits = new ArrayList<>();
             expect(json, json.nextToken(), JsonToken.START_OBJECT);
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 String field = json.currentName();
                 JsonToken value = json.nextToken();
-                if (field.equals("entries")) {
+                if (field.equals("entries") || field.equals("waits")) {
                     expect(json, value, JsonToken.START_ARRAY);
                     while (json.nextToken() != JsonToken.END_ARRAY) {
-                        entries.add(scalars(json));
+                        (field.equals("waits") ? waits : entries).add(scalars(json));
                     }
                 } else if (field.equals("pg_config")) {
                     expect(json, value, JsonToken.START_OBJECT);
@@ -60,7 +122,7 @@ record Recording(int rank, String group, long writtenNanos, String failure, List
                 }
             }
             expect(json, json.nextToken(), null);
-            return of(top, entries);
+            return of(top, entries, waits);
         }
     }
 
@@ -90,33 +152,66 @@ record Recording(int rank, String group, long writtenNanos, String failure, List
         return fields;
     }
 
-    private static Recording of(Map<String, String> top, List<Map<String, String>> entries)
+    private static Recording of(
+            Map<String, String> top,
+            List<Map<String, String>> entries,
+            List<Map<String, String>> waits)
             throws IOException {
-        long written = number(top, "time_written_ns", 0, Long.MAX_VALUE);
+        long written = number(top, "time_written_ns", 0, LATEST);
         List<Span> spans = new ArrayList<>();
         for (Map<String, String> entry : entries) {
-            long collective = number(entry, "collective_seq_id", -1, Long.MAX_VALUE);
-            long start = number(entry, "time_created_ns", 0, Long.MAX_VALUE);
+            long start = number(entry, "time_created_ns", 0, LATEST);
             String end = "time_discovered_completed_ns";
             spans.add(
                     new Span(
                             text(entry, "operation"),
                             text(entry, "state"),
-                            collective >= 0
-                                    ? collective
-                                    : number(entry, "p2p_seq_id", -1, Long.MAX_VALUE),
+                            isCollective(entry),
+                            sequence(entry),
                             number(entry, "bytes", 0, Long.MAX_VALUE),
                             start,
                             entry.containsKey(end)
-                                    ? number(entry, end, start, Long.MAX_VALUE)
+                                    ? number(entry, end, start, LATEST)
                                     : Math.max(start, written)));
+        }
+        List<Wait> blocked = new ArrayList<>();
+        for (Map<String, String> wait : waits) {
+            long start = number(wait, "time_began_ns", 0, LATEST);
+            blocked.add(
+                    new Wait(
+                            text(wait, "thread_name"),
+                            isCollective(wait),
+                            sequence(wait),
+                            start,
+                            number(wait, "time_ended_ns", start, LATEST)));
         }
         return new Recording(
                 (int) number(top, "rank", 0, Integer.MAX_VALUE),
                 text(top, "group.name") + " (" + text(top, "group.desc") + ")",
+                members(top.getOrDefault("group.ranks", "")),
                 written,
                 top.getOrDefault("failure", ""),
-                spans);
+                spans,
+                blocked,
+                entries.stream().noneMatch(each -> each.containsKey("time_discovered_started_ns"))
+                        && !entries.isEmpty());
+    }
+
+    private static List<Integer> members(String ranks) {
+        return Pattern.compile("\\d{1,9}")
+                .matcher(ranks)
+                .results()
+                .map(number -> Integer.valueOf(number.group()))
+                .toList();
+    }
+
+    private static boolean isCollective(Map<String, String> fields) throws IOException {
+        return number(fields, "collective_seq_id", -1, Long.MAX_VALUE) >= 0;
+    }
+
+    private static long sequence(Map<String, String> fields) throws IOException {
+        String name = isCollective(fields) ? "collective_seq_id" : "p2p_seq_id";
+        return number(fields, name, -1, Long.MAX_VALUE);
     }
 
     private static String text(Map<String, String> fields, String name) throws IOException {

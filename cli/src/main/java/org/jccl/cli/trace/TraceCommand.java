@@ -7,6 +7,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
@@ -19,9 +21,21 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "trace",
         description =
-                "Joins the files that ranks wrote under JCCL_TRACE_DIR into one Chrome trace.",
-        mixinStandardHelpOptions = true)
+                "Joins the files that ranks wrote under JCCL_TRACE_DIR into one Chrome trace, and a"
+                        + " timeline for the browser.",
+        mixinStandardHelpOptions = true,
+        footer = {
+            "",
+            "Ranks write their last 2000 operations of each group when it is closed or fails.",
+            "",
+            "Examples:",
+            "  JCCL_TRACE_DIR=trace jccl run -n 4 -- java -cp app.jar com.example.Training",
+            "  jccl trace trace --html timeline.html",
+            "  jccl trace trace --html timeline.html --step 'barrier()'"
+        })
 public final class TraceCommand implements Callable<Integer> {
+
+    private static final double NANOS_PER_MILLI = 1e6;
 
     @Spec private CommandSpec spec;
 
@@ -33,6 +47,23 @@ public final class TraceCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description = "The trace to write; open it in ui.perfetto.dev (default: trace.json).")
     private Path output = Path.of("trace.json");
+
+    @Option(
+            names = "--html",
+            paramLabel = "FILE",
+            description =
+                    "Also write a page with the timeline: who waits for whom, what overlaps, and the"
+                            + " slowest rank of each step. It needs a browser and nothing else.")
+    private Optional<Path> html = Optional.empty();
+
+    @Option(
+            names = "--step",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description =
+                    "A step begins with each collective that has this in its text. Default: found"
+                            + " by what is repeated.")
+    private String step;
 
     /** Creates the command, for picocli to fill. */
     public TraceCommand() {}
@@ -51,25 +82,69 @@ public final class TraceCommand implements Callable<Integer> {
                                 + folder
                                 + "; start the ranks with JCCL_TRACE_DIR and close their groups");
             }
-            long origin =
-                    recordings.stream()
-                            .flatMap(recording -> recording.spans().stream())
-                            .mapToLong(Recording.Span::startNanos)
-                            .min()
-                            .orElse(0);
-            try (ChromeTrace trace = new ChromeTrace(output, origin)) {
-                for (Recording recording : recordings) {
-                    trace.add(recording);
-                }
+            Timeline timeline = Timeline.of(recordings, step);
+            if (!step.isEmpty() && timeline.steps().isEmpty()) {
+                return failed("no collective has '" + step + "' in its text, see --step");
             }
+            writeTrace(timeline);
             int spans = recordings.stream().mapToInt(each -> each.spans().size()).sum();
-            long ranks = recordings.stream().map(Recording::rank).distinct().count();
-            out.println(output + ": " + spans + " operations of " + ranks + " ranks");
+            out.println(
+                    output + ": " + spans + " operations of " + timeline.ranks().size() + " ranks");
+            if (html.isPresent()) {
+                TimelinePage.write(timeline, html.get());
+                out.println(html.get() + ": open it in a browser");
+            }
+            tellWhoWasWaitedFor(timeline, out);
             out.flush();
             return 0;
         } catch (IOException e) {
             return failed(e.toString());
         }
+    }
+
+    private void writeTrace(Timeline timeline) throws IOException {
+        try (ChromeTrace trace = new ChromeTrace(output, timeline.originNanos())) {
+            for (Recording recording : timeline.recordings()) {
+                trace.add(recording);
+            }
+        }
+    }
+
+    private static void tellWhoWasWaitedFor(Timeline timeline, PrintWriter out) {
+        if (!timeline.ahead().isEmpty()) {
+            out.printf(
+                    Locale.ROOT,
+                    "clocks differ: those of ranks %s by up to %.3f ms from the first; their times"
+                            + " were moved%n",
+                    timeline.ahead().keySet(),
+                    timeline.ahead().values().stream().mapToLong(Math::abs).max().orElseThrow()
+                            / NANOS_PER_MILLI);
+        }
+        timeline.collectives().stream()
+                .filter(each -> !each.missing().isEmpty())
+                .findFirst()
+                .ifPresent(
+                        each ->
+                                out.printf(
+                                        Locale.ROOT,
+                                        "%s of %s #%d did not end: ranks %s have not come to it, or"
+                                                + " have recorded nothing%n",
+                                        each.name(),
+                                        each.group(),
+                                        each.sequence(),
+                                        each.missing()));
+        timeline.ranks().stream()
+                .max(Comparator.comparingLong(RankSummary::waitedForNanos))
+                .filter(most -> most.waitedForNanos() > 0)
+                .ifPresent(
+                        most ->
+                                out.printf(
+                                        Locale.ROOT,
+                                        "rank %d was waited for longest: last in %d collectives,"
+                                                + " %.3f ms in all%n",
+                                        most.rank(),
+                                        most.last(),
+                                        most.waitedForNanos() / NANOS_PER_MILLI));
     }
 
     private List<Recording> read() throws IOException {

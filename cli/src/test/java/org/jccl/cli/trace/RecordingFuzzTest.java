@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Any file is a recording, of which a trace can be made, or is refused. */
@@ -25,6 +26,7 @@ class RecordingFuzzTest {
             assertThat(refused.getMessage()).isNotBlank();
             return;
         }
+        TimelinePage.write(Timeline.of(List.of(recording), ""), folder.resolve("timeline.html"));
         Path trace = folder.resolve("trace.json");
         try (ChromeTrace made = new ChromeTrace(trace, 0)) {
             made.add(recording);

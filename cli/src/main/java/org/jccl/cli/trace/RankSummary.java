@@ -1,0 +1,117 @@
+package org.jccl.cli.trace;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.TreeSet;
+
+/**
+ * What one rank spent its time with. Of collectives, and of messages only what blocked.
+ *
+ * @param rank in the world
+ * @param operations that it has recorded
+ * @param busyNanos with at least one operation under way
+ * @param blockedNanos of that, with a thread of the program blocked for one
+ * @param blockedKnown whether its recordings tell what was blocked
+ * @param waitedNanos in collectives, until the last rank had come
+ * @param last in how many collectives it was the last to come, and others had to wait for it
+ * @param waitedForNanos how long the first to come waited in those
+ */
+record RankSummary(
+        int rank,
+        int operations,
+        long busyNanos,
+        long blockedNanos,
+        boolean blockedKnown,
+        long waitedNanos,
+        int last,
+        long waitedForNanos) {
+
+    private record Interval(long start, long end) {}
+
+    static List<RankSummary> of(List<Recording> recordings, List<Collective> collectives) {
+        TreeSet<Integer> ranks = new TreeSet<>();
+        recordings.forEach(each -> ranks.add(each.rank()));
+        List<RankSummary> all = new ArrayList<>();
+        for (int rank : ranks) {
+            all.add(
+                    of(
+                            rank,
+                            recordings.stream().filter(each -> each.rank() == rank).toList(),
+                            collectives));
+        }
+        return all;
+    }
+
+    private static RankSummary of(int rank, List<Recording> own, List<Collective> collectives) {
+        List<Interval> busy = new ArrayList<>();
+        List<Interval> blocked = new ArrayList<>();
+        for (Recording recording : own) {
+            recording.spans().forEach(s -> busy.add(new Interval(s.startNanos(), s.endNanos())));
+            recording.waits().forEach(w -> blocked.add(new Interval(w.startNanos(), w.endNanos())));
+        }
+        List<Interval> busyOnce = union(busy);
+        long waited = 0;
+        int last = 0;
+        long waitedFor = 0;
+        for (Collective collective : collectives) {
+            if (!collective.allWaitForLast()) {
+                continue;
+            }
+            for (Collective.Arrival arrival : collective.arrivals()) {
+                if (arrival.rank() == rank) {
+                    waited += collective.lastNanos() - arrival.startNanos();
+                }
+            }
+            if (collective.lastRank() == rank && collective.waitedNanos() > 0) {
+                last++;
+                waitedFor += collective.waitedNanos();
+            }
+        }
+        return new RankSummary(
+                rank,
+                own.stream().mapToInt(each -> each.spans().size()).sum(),
+                length(busyOnce),
+                overlap(busyOnce, union(blocked)),
+                !blocked.isEmpty(),
+                waited,
+                last,
+                waitedFor);
+    }
+
+    private static List<Interval> union(List<Interval> intervals) {
+        List<Interval> sorted = new ArrayList<>(intervals);
+        sorted.sort(Comparator.comparingLong(Interval::start));
+        List<Interval> union = new ArrayList<>();
+        for (Interval each : sorted) {
+            int newest = union.size() - 1;
+            if (newest >= 0 && each.start() <= union.get(newest).end()) {
+                Interval before = union.get(newest);
+                union.set(newest, new Interval(before.start(), Math.max(before.end(), each.end())));
+            } else {
+                union.add(each);
+            }
+        }
+        return union;
+    }
+
+    private static long length(List<Interval> union) {
+        return union.stream().mapToLong(each -> each.end() - each.start()).sum();
+    }
+
+    private static long overlap(List<Interval> one, List<Interval> other) {
+        long overlap = 0;
+        int j = 0;
+        for (Interval each : one) {
+            while (j < other.size() && other.get(j).end() <= each.start()) {
+                j++;
+            }
+            for (int k = j; k < other.size() && other.get(k).start() < each.end(); k++) {
+                overlap +=
+                        Math.min(each.end(), other.get(k).end())
+                                - Math.max(each.start(), other.get(k).start());
+            }
+        }
+        return overlap;
+    }
+}

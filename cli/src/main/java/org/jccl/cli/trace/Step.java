@@ -1,0 +1,95 @@
+package org.jccl.cli.trace;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A round of a program that repeats itself, such as a step of a training.
+ *
+ * @param startNanos when its first collective began, on the rank that came first
+ * @param endNanos when the next step began, or the last collective was over
+ * @param collectives how many fall into it
+ * @param slowest the rank that the others waited for longest, or -1 if they waited for none
+ * @param waitedNanos how long they waited for that rank
+ */
+record Step(long startNanos, long endNanos, int collectives, int slowest, long waitedNanos) {
+
+    /**
+     * Cuts a recording into steps. A step begins with each collective of a certain text.
+     *
+     * @param collectives in the order of their time
+     * @param beginning part of that text; empty to find it
+     */
+    static List<Step> of(List<Collective> collectives, String beginning) {
+        String first = beginning.isEmpty() ? beginning(collectives) : beginning;
+        List<List<Collective>> rounds = new ArrayList<>();
+        for (Collective each : collectives) {
+            if (!first.isEmpty() && each.name().contains(first)) {
+                rounds.add(new ArrayList<>());
+            }
+            if (!rounds.isEmpty()) {
+                rounds.get(rounds.size() - 1).add(each);
+            }
+        }
+        List<Step> steps = new ArrayList<>();
+        for (int i = 0; i < rounds.size(); i++) {
+            boolean last = i == rounds.size() - 1;
+            long end = last ? end(rounds.get(i)) : rounds.get(i + 1).get(0).firstNanos();
+            steps.add(of(rounds.get(i), end));
+        }
+        return steps;
+    }
+
+    /**
+     * The text that a step begins with. Programs repeat their operations; of those texts that come
+     * at least half as often as the most frequent one, the rarest comes once a step, and the first
+     * of several is where the step begins.
+     *
+     * @return an empty text where nothing is repeated
+     */
+    static String beginning(List<Collective> collectives) {
+        Map<String, Integer> counts = new LinkedHashMap<>();
+        collectives.forEach(each -> counts.merge(each.name(), 1, Integer::sum));
+        int most = counts.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+        String found = "";
+        int fewest = Integer.MAX_VALUE;
+        for (Map.Entry<String, Integer> each : counts.entrySet()) {
+            int count = each.getValue();
+            // One more or less is where the recording begins and ends.
+            if (count >= 2 && 2 * count >= most - 1 && count < fewest - 1) {
+                found = each.getKey();
+                fewest = count;
+            }
+        }
+        return found;
+    }
+
+    private static long end(List<Collective> round) {
+        return round.stream()
+                .flatMap(each -> each.arrivals().stream())
+                .mapToLong(Collective.Arrival::endNanos)
+                .max()
+                .orElseThrow();
+    }
+
+    private static Step of(List<Collective> round, long end) {
+        Map<Integer, Long> waited = new TreeMap<>();
+        for (Collective each : round) {
+            if (each.allWaitForLast()) {
+                waited.merge(each.lastRank(), each.waitedNanos(), Long::sum);
+            }
+        }
+        int slowest = -1;
+        long longest = 0;
+        for (Map.Entry<Integer, Long> each : waited.entrySet()) {
+            if (each.getValue() > longest) {
+                slowest = each.getKey();
+                longest = each.getValue();
+            }
+        }
+        return new Step(round.get(0).firstNanos(), end, round.size(), slowest, longest);
+    }
+}

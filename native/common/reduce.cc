@@ -4,11 +4,19 @@
 #include <cstring>
 #include <type_traits>
 
-#include <immintrin.h>
-
-// The loops below are compiled twice; the compiler vectorises them for the target of the function they are inlined in.
+// The loops below are compiled twice: for any processor, and for one with wide vectors, which each aarch64 is. The compiler
+// vectorises them for the target of the function they are inlined in.
 #define JCCL_INLINE inline __attribute__((always_inline))
-#define JCCL_AVX2 __attribute__((target("avx2,f16c")))
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define JCCL_WIDE __attribute__((target("avx2,f16c")))
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#define JCCL_WIDE
+#else
+#error "the kernels are written for x86_64 and aarch64"
+#endif
 
 namespace jccl {
 
@@ -224,29 +232,49 @@ void scalePortable(void* out, const void* in, size_t count, double factor) {
 }
 
 template <typename T, typename Op>
-JCCL_AVX2 void combineAvx2(void* out, const void* a, const void* b, size_t count) {
+JCCL_WIDE void combineWide(void* out, const void* a, const void* b, size_t count) {
   combineLoop<T, Op>(static_cast<T*>(out), static_cast<const T*>(a), static_cast<const T*>(b), count);
 }
 
 template <typename T, typename Op>
-JCCL_AVX2 void scaleAvx2(void* out, const void* in, size_t count, double factor) {
+JCCL_WIDE void scaleWide(void* out, const void* in, size_t count, double factor) {
   scaleLoop<T, Op>(static_cast<T*>(out), static_cast<const T*>(in), count, factor);
 }
 
-// float16 has a conversion instruction that the compiler does not find by itself: blocks of 8 go through it.
+// float16 has conversion instructions that the compiler does not find by itself: blocks of 8 go through them.
 constexpr size_t kBlock = 8;
 
-JCCL_AVX2 JCCL_INLINE void widenBlock(float* out, const Half* in) {
+#if defined(__x86_64__)
+bool hasWide() {
+  static const bool present = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  return present;
+}
+
+JCCL_WIDE JCCL_INLINE void widenBlock(float* out, const Half* in) {
   _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in))));
 }
 
-JCCL_AVX2 JCCL_INLINE void narrowBlock(Half* out, const float* in) {
+JCCL_WIDE JCCL_INLINE void narrowBlock(Half* out, const float* in) {
   _mm_storeu_si128(
       reinterpret_cast<__m128i*>(out), _mm256_cvtps_ph(_mm256_loadu_ps(in), _MM_FROUND_TO_NEAREST_INT));
 }
+#else
+constexpr bool hasWide() { return true; }
+
+JCCL_INLINE void widenBlock(float* out, const Half* in) {
+  const float16x8_t halves = vreinterpretq_f16_u16(vld1q_u16(&in->bits));
+  vst1q_f32(out, vcvt_f32_f16(vget_low_f16(halves)));
+  vst1q_f32(out + 4, vcvt_high_f32_f16(halves));
+}
+
+JCCL_INLINE void narrowBlock(Half* out, const float* in) {
+  const float16x4_t low = vcvt_f16_f32(vld1q_f32(in));
+  vst1q_u16(&out->bits, vreinterpretq_u16_f16(vcvt_high_f16_f32(low, vld1q_f32(in + 4))));
+}
+#endif
 
 template <typename Op>
-JCCL_AVX2 void combineHalfAvx2(void* out, const void* a, const void* b, size_t count) {
+JCCL_WIDE void combineHalfWide(void* out, const void* a, const void* b, size_t count) {
   auto* o = static_cast<Half*>(out);
   const auto* x = static_cast<const Half*>(a);
   const auto* y = static_cast<const Half*>(b);
@@ -265,7 +293,7 @@ JCCL_AVX2 void combineHalfAvx2(void* out, const void* a, const void* b, size_t c
 }
 
 template <typename Op>
-JCCL_AVX2 void scaleHalfAvx2(void* out, const void* in, size_t count, double factor) {
+JCCL_WIDE void scaleHalfWide(void* out, const void* in, size_t count, double factor) {
   auto* o = static_cast<Half*>(out);
   const auto* x = static_cast<const Half*>(in);
   const auto wide = static_cast<float>(factor);
@@ -281,17 +309,12 @@ JCCL_AVX2 void scaleHalfAvx2(void* out, const void* in, size_t count, double fac
   scaleLoop<Half, Op>(o + i, x + i, count - i, factor);
 }
 
-bool hasAvx2() {
-  static const bool present = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return present;
-}
-
 template <typename T, typename Op>
 Combine combineFor() {
   if constexpr (std::is_same<T, Half>::value) {
-    return hasAvx2() ? combineHalfAvx2<Op> : combinePortable<T, Op>;
+    return hasWide() ? combineHalfWide<Op> : combinePortable<T, Op>;
   } else {
-    return hasAvx2() ? combineAvx2<T, Op> : combinePortable<T, Op>;
+    return hasWide() ? combineWide<T, Op> : combinePortable<T, Op>;
   }
 }
 
@@ -299,13 +322,13 @@ template <typename Op>
 Scale scaleFor(int type) {
   switch (type) {
     case kFloat16:
-      return hasAvx2() ? scaleHalfAvx2<Op> : scalePortable<Half, Op>;
+      return hasWide() ? scaleHalfWide<Op> : scalePortable<Half, Op>;
     case kBfloat16:
-      return hasAvx2() ? scaleAvx2<Brain, Op> : scalePortable<Brain, Op>;
+      return hasWide() ? scaleWide<Brain, Op> : scalePortable<Brain, Op>;
     case kFloat32:
-      return hasAvx2() ? scaleAvx2<float, Op> : scalePortable<float, Op>;
+      return hasWide() ? scaleWide<float, Op> : scalePortable<float, Op>;
     case kFloat64:
-      return hasAvx2() ? scaleAvx2<double, Op> : scalePortable<double, Op>;
+      return hasWide() ? scaleWide<double, Op> : scalePortable<double, Op>;
     default:
       return nullptr;
   }

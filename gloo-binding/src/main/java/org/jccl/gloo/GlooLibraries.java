@@ -2,6 +2,7 @@ package org.jccl.gloo;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.spi.NativeLibraries;
@@ -9,7 +10,9 @@ import org.jccl.spi.NativeLibraries;
 /** Loads libgloo, what it needs, and the shim, all of which the jar carries. */
 final class GlooLibraries {
 
-    private static final String FOLDER = "linux-x86_64/";
+    private static final String ARTIFACT = "org.jccl:jccl-gloo";
+
+    private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
     /** In the order in which they need one another. */
     private static final List<String> NAMES =
@@ -25,15 +28,17 @@ final class GlooLibraries {
 
     /** Loads everything; never throws. */
     static Availability load() {
-        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
-        if (!platform.equals("Linux-amd64")) {
+        String platform = NativeLibraries.platform();
+        if (!PLATFORMS.contains(platform)) {
             return new Availability.Unavailable(
-                    "Gloo is built for Linux on x86_64, this is " + platform, List.of());
+                    "Gloo is built for Linux on x86_64 and aarch64, this is " + platform,
+                    List.of());
         }
         try {
             var directory =
                     NativeLibraries.load(
-                            name -> GlooLibraries.class.getResourceAsStream(FOLDER + name),
+                            ARTIFACT,
+                            name -> GlooLibraries.class.getResourceAsStream(platform + "/" + name),
                             NAMES,
                             System::load);
             return new Availability.Available(

@@ -13,7 +13,7 @@ import org.bytedeco.javacpp.annotation.Properties;
 @Properties(
         value =
                 @Platform(
-                        value = "linux-x86_64",
+                        value = {"linux-x86_64", "linux-arm64"},
                         library = GlooNative.LIBRARY,
                         include = {
                             "jccl_gloo.h",

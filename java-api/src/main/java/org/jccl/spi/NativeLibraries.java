@@ -17,6 +17,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -50,11 +51,33 @@ public final class NativeLibraries {
     private NativeLibraries() {}
 
     /**
+     * What this JVM runs on, in JavaCPP's words: {@code linux-x86_64}, {@code linux-arm64}. It is
+     * the name of a folder in a binding's jar, and the classifier of the jar that serves one
+     * platform.
+     *
+     * @return system and processor, whether or not anything is built for them
+     */
+    public static String platform() {
+        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT).replace(' ', '-');
+        String processor = System.getProperty("os.arch");
+        return system
+                + "-"
+                + switch (processor) {
+                    case "amd64" -> "x86_64";
+                    case "aarch64" -> "arm64";
+                    default -> processor;
+                };
+    }
+
+    /**
      * Extracts libraries and loads them in the given order. Loading what this class loader has
      * loaded before changes nothing.
      *
+     * @param artifact the binding's, for instance {@code org.jccl:jccl-gloo}, for the message to
+     *     whoever has a jar of another platform
      * @param resources where the files are, for instance {@code name ->
-     *     Binding.class.getResourceAsStream("linux-x86_64/" + name)}; gives null for a missing one
+     *     Binding.class.getResourceAsStream(NativeLibraries.platform() + "/" + name)}; gives null
+     *     for a missing one
      * @param names file names, each library after those it needs
      * @param loader is given the absolute path of each; pass {@code System::load} from the class
      *     that has the native methods, since a library belongs to the class loader of its caller
@@ -62,8 +85,9 @@ public final class NativeLibraries {
      * @throws BackendUnavailableException when a file is missing or no directory works; its message
      *     and its suppressed exceptions say what was tried
      */
-    public static Path load(Resources resources, List<String> names, Consumer<String> loader) {
-        Map<String, byte[]> files = read(resources, names);
+    public static Path load(
+            String artifact, Resources resources, List<String> names, Consumer<String> loader) {
+        Map<String, byte[]> files = read(artifact, resources, names);
         String digest = digest(files);
         List<Exception> attempts = new ArrayList<>();
         for (Path cache : cacheDirectories()) {
@@ -112,7 +136,8 @@ public final class NativeLibraries {
         InputStream open(String name);
     }
 
-    private static Map<String, byte[]> read(Resources resources, List<String> names) {
+    private static Map<String, byte[]> read(
+            String artifact, Resources resources, List<String> names) {
         Map<String, byte[]> files = new LinkedHashMap<>();
         for (String name : names) {
             try (InputStream in = resources.open(name)) {
@@ -122,11 +147,12 @@ public final class NativeLibraries {
                             "the jar has no "
                                     + name
                                     + " for "
-                                    + System.getProperty("os.name")
-                                    + " on "
-                                    + System.getProperty("os.arch")
-                                    + "; use a platform that the backend supports, or the complete"
-                                    + " jar");
+                                    + platform()
+                                    + "; use the artifact "
+                                    + artifact
+                                    + " without a classifier, which serves all platforms, or with"
+                                    + " the classifier "
+                                    + platform());
                 }
                 files.put(name, in.readAllBytes());
             } catch (IOException e) {

@@ -19,9 +19,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.Resources;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @ResourceLock(Resources.SYSTEM_PROPERTIES)
 class NativeLibrariesTest {
+
+    private static final String ARTIFACT = "org.example:binding";
 
     private static final List<String> NAMES = List.of("libone.so.1", "libtwo.so");
 
@@ -49,7 +53,7 @@ class NativeLibrariesTest {
     }
 
     private Path load(String version) {
-        return NativeLibraries.load(version(version), NAMES, loaded::add);
+        return NativeLibraries.load(ARTIFACT, version(version), NAMES, loaded::add);
     }
 
     @Test
@@ -85,10 +89,29 @@ class NativeLibrariesTest {
 
     @Test
     void aFileThatTheJarLacksIsNamed() {
-        assertThatThrownBy(() -> NativeLibraries.load(name -> null, NAMES, loaded::add))
+        assertThatThrownBy(() -> NativeLibraries.load(ARTIFACT, name -> null, NAMES, loaded::add))
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("libone.so.1")
-                .hasMessageContaining(System.getProperty("os.arch"));
+                .hasMessageContaining("artifact " + ARTIFACT)
+                .hasMessageContaining("the classifier " + NativeLibraries.platform());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Linux, amd64, linux-x86_64",
+        "Linux, aarch64, linux-arm64",
+        "Linux, riscv64, linux-riscv64",
+        "Mac OS X, aarch64, mac-os-x-arm64"
+    })
+    void namesThePlatform(String system, String processor, String platform) {
+        String ownSystem = System.setProperty("os.name", system);
+        String ownProcessor = System.setProperty("os.arch", processor);
+        try {
+            assertThat(NativeLibraries.platform()).isEqualTo(platform);
+        } finally {
+            System.setProperty("os.name", ownSystem);
+            System.setProperty("os.arch", ownProcessor);
+        }
     }
 
     @Test
@@ -96,6 +119,7 @@ class NativeLibrariesTest {
         assertThatThrownBy(
                         () ->
                                 NativeLibraries.load(
+                                        ARTIFACT,
                                         version("1 "),
                                         NAMES,
                                         path -> {

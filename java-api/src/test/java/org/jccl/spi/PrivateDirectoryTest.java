@@ -93,7 +93,11 @@ class PrivateDirectoryTest {
     }
 
     private Path load() {
-        return NativeLibraries.load(name -> new ByteArrayInputStream(CONTENT), NAMES, loaded::add);
+        return NativeLibraries.load(
+                "org.example:binding",
+                name -> new ByteArrayInputStream(CONTENT),
+                NAMES,
+                loaded::add);
     }
 
     @Test
@@ -177,6 +181,7 @@ class PrivateDirectoryTest {
         give(Files.createFile(directory.resolve("tmp/evil.so")), NOBODY);
         List<String> swapped = new ArrayList<>();
         NativeLibraries.load(
+                "org.example:binding",
                 name -> new ByteArrayInputStream(CONTENT),
                 NAMES,
                 path -> {

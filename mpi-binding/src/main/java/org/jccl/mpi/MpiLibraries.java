@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.spi.NativeLibraries;
@@ -33,7 +34,9 @@ final class MpiLibraries {
     /** Names the library to use. */
     static final String VARIABLE = "JCCL_MPI_LIBRARY";
 
-    private static final String FOLDER = "linux-x86_64/";
+    private static final String ARTIFACT = "org.jccl:jccl-mpi";
+
+    private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
     private static final List<String> OPEN_MPI = List.of("libmpi.so.40", "libmpi.so.80");
 
@@ -59,7 +62,8 @@ final class MpiLibraries {
     static Availability load() {
         if (!isPlatform()) {
             return new Availability.Unavailable(
-                    "the MPI shims are built for Linux on x86_64, this is " + platform(),
+                    "the MPI shims are built for Linux on x86_64 and aarch64, this is "
+                            + NativeLibraries.platform(),
                     List.of());
         }
         try {
@@ -73,12 +77,8 @@ final class MpiLibraries {
         }
     }
 
-    private static String platform() {
-        return System.getProperty("os.name") + "-" + System.getProperty("os.arch");
-    }
-
     static boolean isPlatform() {
-        return platform().equals("Linux-amd64");
+        return PLATFORMS.contains(NativeLibraries.platform());
     }
 
     /** Loads what needs no MPI library. */
@@ -88,7 +88,10 @@ final class MpiLibraries {
 
     private static void loadShim(String name) {
         NativeLibraries.load(
-                file -> MpiLibraries.class.getResourceAsStream(FOLDER + file),
+                ARTIFACT,
+                file ->
+                        MpiLibraries.class.getResourceAsStream(
+                                NativeLibraries.platform() + "/" + file),
                 List.of("lib" + name + ".so"),
                 System::load);
     }

@@ -9,7 +9,7 @@ import org.bytedeco.javacpp.annotation.Properties;
 @Properties(
         value =
                 @Platform(
-                        value = "linux-x86_64",
+                        value = {"linux-x86_64", "linux-arm64"},
                         library = MpiLibraryNative.LIBRARY,
                         include = {"mpi/library.h", "mpi/library.cc"},
                         link = "dl"))

@@ -13,7 +13,7 @@ import org.bytedeco.javacpp.annotation.Properties;
 @Properties(
         value =
                 @Platform(
-                        value = "linux-x86_64",
+                        value = {"linux-x86_64", "linux-arm64"},
                         define = {"OMPI_SKIP_MPICXX 1", "MPICH_SKIP_MPICXX 1"},
                         include = {
                             "mpi/jccl_mpi.h",

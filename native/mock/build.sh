@@ -4,6 +4,7 @@
 #   hccl: OUT_DIR/{libascend_trace.so,libacl_rt.so,libascendcl.so,libhcomm.so,libhccl.so,libopapi.so,abi-hccl}, OUT_DIR/cann-VERSION/
 #   sccl: OUT_DIR/{libtpudnn.so,libtpurt.so,libsccl.so,abi-sccl}, OUT_DIR/torch_tpu/, OUT_DIR/sccl-2024-11/
 # The directories with a version hold older libraries, without the functions that came later.
+# CXX names another compiler, for instance a cross compiler; it needs an OUT_DIR of its own.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: build.sh OUT_DIR [nccl] [hccl] [sccl]}
@@ -13,6 +14,7 @@ mkdir -p "$out/objects"
 out=$(cd "$out" && pwd)
 cd "$here"
 
+cxx=${CXX:-g++}
 flags=(-std=c++17 -O2 -g1 -fPIC -pthread -fwrapv -fvisibility=hidden -fvisibility-inlines-hidden -Wall -Wextra -Werror)
 link=(-shared -pthread -static-libstdc++ -static-libgcc -Wl,--no-undefined -Wl,-z,nodelete)
 
@@ -26,7 +28,7 @@ is_current() { # FILE LIST_OF_READ_FILES
 compile() { # SOURCE OBJECT [FLAG...]
     local source=$1 object=$2
     shift 2
-    is_current "$object" "$object.d" || g++ "${flags[@]}" "$@" -MMD -MF "$object.d" -c "$source" -o "$object"
+    is_current "$object" "$object.d" || "$cxx" "${flags[@]}" "$@" -MMD -MF "$object.d" -c "$source" -o "$object"
 }
 
 object_of() { echo "$out/objects/$(echo "${1%.cc}" | tr / -).o"; }
@@ -54,13 +56,13 @@ link_library() {
     mkdir -p "$(dirname "$library")"
     local map=$out/objects/$soname.map
     printf '%s\n' "$script" > "$map"
-    g++ -Wl,-soname,"$soname" -Wl,--version-script="$map" -o "$library.new" "$@" "${link[@]}"
+    "$cxx" -Wl,-soname,"$soname" -Wl,--version-script="$map" -o "$library.new" "$@" "${link[@]}"
     mv "$library.new" "$library"
 }
 
 link_program() { # PROGRAM SOURCE
     local read=$out/objects/$(basename "$1").d
-    is_current "$1" "$read" || g++ "${flags[@]}" -MMD -MF "$read" "$2" -o "$1" -static-libstdc++ -static-libgcc
+    is_current "$1" "$read" || "$cxx" "${flags[@]}" -MMD -MF "$read" "$2" -o "$1" -static-libstdc++ -static-libgcc
 }
 
 objects() { for source in "$@"; do object_of "$source"; done; }
@@ -159,12 +161,12 @@ build_sccl() {
     local wheel=$out/torch_tpu/lib
     mkdir -p "$wheel"
     cp -u "$out/libsccl.so" "$wheel/libsccl.so"
-    g++ -shared -nostdlib -o "$out/objects/libtorch.so" -Wl,-soname,libtorch-that-nobody-has.so -x c++ /dev/null
+    "$cxx" -shared -nostdlib -o "$out/objects/libtorch.so" -Wl,-soname,libtorch-that-nobody-has.so -x c++ /dev/null
     for chip in "${chips[@]}"; do
         cp -u "$out/libtpudnn.so" "$wheel/libtpudnn.$chip.so"
         tpurt "$wheel/libtpurt.$chip.so" "$chip"
         # The plugin for PyTorch, which carries the kernels and can not be loaded where there is no PyTorch.
-        g++ -shared -nostdlib -o "$wheel/libtorch_tpu.$chip.so" "-DMOCK_TPU_CHIP=\"$chip\"" \
+        "$cxx" -shared -nostdlib -o "$wheel/libtorch_tpu.$chip.so" "-DMOCK_TPU_CHIP=\"$chip\"" \
             front/torch_tpu/kernels.S -Wl,--no-as-needed "$out/objects/libtorch.so"
     done
 }

@@ -27,10 +27,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 abstract class FailureCases extends Cases {
 
-    private static final Duration SHORT = Duration.ofSeconds(2);
+    private static final Duration SHORT = Ranks.onThisHost(2);
 
     /** Longer than the other ranks need to notice that one is gone. */
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration PATIENCE = Ranks.onThisHost(10);
 
     private static final String[] ABSENT = {
         "allReduce(float32 x 1, SUM)", "rank 2 has not said that it waits"
@@ -45,7 +45,7 @@ abstract class FailureCases extends Cases {
     }
 
     private static Throwable outcome(CompletableFuture<Throwable> thread) throws Exception {
-        return thread.get(20, TimeUnit.SECONDS);
+        return thread.get(Ranks.onThisHost(20).toMillis(), TimeUnit.MILLISECONDS);
     }
 
     @Test
@@ -176,7 +176,7 @@ abstract class FailureCases extends Cases {
                         assertThatThrownBy(
                                         () ->
                                                 group.recv(rank.floats(1), 0)
-                                                        .await(Duration.ofSeconds(20)))
+                                                        .await(Ranks.onThisHost(20)))
                                 .isInstanceOf(JcclException.class)
                                 .isNotInstanceOf(OperationTimeoutException.class);
                     }

@@ -278,8 +278,8 @@ abstract class GroupCases extends Cases {
         onRanks(
                 size,
                 rank -> {
-                    rank.group().monitoredBarrier(Duration.ofSeconds(20), true);
-                    rank.group().monitoredBarrier(Duration.ofSeconds(20), false);
+                    rank.group().monitoredBarrier(Ranks.onThisHost(20), true);
+                    rank.group().monitoredBarrier(Ranks.onThisHost(20), false);
                 });
     }
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 abstract class LargeTensorCases extends Cases {
 
     private static final int RANKS = 2;
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Ranks.onThisHost(60);
     private static final long PART = (1L << 30) + 6_789;
     private static final long FEW = 500;
     private static final long WHOLE = RANKS * PART;

@@ -3,7 +3,6 @@ package org.jccl.conformance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -170,7 +169,7 @@ abstract class MismatchCases extends Cases {
                 .ranks()
                 .run(
                         2,
-                        Duration.ofSeconds(2),
+                        Ranks.onThisHost(2),
                         rank -> {
                             long[] sent = rank.rank() == 0 ? new long[] {0, 4} : new long[] {0, 0};
                             long[] got = rank.rank() == 0 ? new long[] {0, 0} : new long[] {2, 0};

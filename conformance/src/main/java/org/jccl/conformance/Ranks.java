@@ -19,8 +19,25 @@ public interface Ranks {
         void run(Rank rank) throws Exception;
     }
 
+    /**
+     * How many times slower than usual the host is: the system property {@code
+     * org.jccl.conformance.slowness}, 1 when it is not set. Whatever ranks wait for one another is
+     * multiplied by it, for emulated processors and for sanitizers.
+     */
+    int SLOWNESS = Integer.getInteger("org.jccl.conformance.slowness", 1);
+
     /** Deadline of an operation in tests that are not about deadlines. */
-    Duration TIMEOUT = Duration.ofSeconds(30);
+    Duration TIMEOUT = onThisHost(30);
+
+    /**
+     * How long to wait on this host.
+     *
+     * @param seconds enough on a host that is not slow
+     * @return that many times its slowness
+     */
+    static Duration onThisHost(int seconds) {
+        return Duration.ofSeconds(seconds).multipliedBy(SLOWNESS);
+    }
 
     /**
      * Runs a body on all ranks of a new world and returns when all are done.

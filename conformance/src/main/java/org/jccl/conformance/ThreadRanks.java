@@ -17,7 +17,7 @@ import org.jccl.store.HashStore;
  */
 final class ThreadRanks implements Ranks {
 
-    private static final long DEADLINE_SECONDS = 60;
+    private static final Duration DEADLINE = Ranks.onThisHost(60);
 
     private final ConformanceBackend backend;
 
@@ -52,7 +52,7 @@ final class ThreadRanks implements Ranks {
                 threads.add(thread);
                 thread.start();
             }
-            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(DEADLINE_SECONDS);
+            long deadline = System.nanoTime() + DEADLINE.toNanos();
             for (Thread thread : threads) {
                 joinBefore(deadline, thread, failure, groups);
             }

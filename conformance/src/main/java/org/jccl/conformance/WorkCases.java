@@ -187,8 +187,8 @@ abstract class WorkCases extends Cases {
                             assertThat(work.duration()).isEmpty();
                         }
                         rank.signal("gave up");
-                        reduction.await(Duration.ofSeconds(20));
-                        receive.await(Duration.ofSeconds(20));
+                        reduction.await(Ranks.onThisHost(20));
+                        receive.await(Ranks.onThisHost(20));
                     } else {
                         rank.awaitSignal("gave up");
                         rank.group().allReduce(sum, ReduceOp.SUM).await();

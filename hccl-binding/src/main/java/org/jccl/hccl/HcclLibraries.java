@@ -32,7 +32,7 @@ final class HcclLibraries {
     private static final String NO_SIGNALS = "none";
     private static final String TRACE_LIBRARY = "libascend_trace.so";
 
-    private static final Set<String> PLATFORMS = Set.of("Linux-amd64", "Linux-aarch64");
+    private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
     /** What CANN 7.0 has and is counted on. */
     private static final List<String> REQUIRED_OF_ACL =
@@ -174,7 +174,7 @@ final class HcclLibraries {
 
     private Availability load(Properties properties, Map<String, String> environment)
             throws IOException {
-        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
+        String platform = NativeLibraries.platform();
         if (!PLATFORMS.contains(platform)) {
             return unavailable("CANN needs Linux on x86_64 or aarch64, this is " + platform);
         }

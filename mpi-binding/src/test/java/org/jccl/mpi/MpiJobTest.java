@@ -18,7 +18,10 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class MpiJobTest {
 
-    private static final String DEBIAN_MPICH = "/usr/lib/x86_64-linux-gnu/libmpich.so.12";
+    private static final String DEBIAN_MPICH =
+            "/usr/lib/"
+                    + System.getProperty("os.arch").replace("amd64", "x86_64")
+                    + "-linux-gnu/libmpich.so.12";
 
     private static final String C_PROGRAM =
             """

@@ -6,7 +6,9 @@ import java.util.Map;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.ProcessGroup;
+import org.jccl.spi.NativeLibraries;
 import org.jccl.testing.ChildJvm;
+import org.jccl.testing.JarOfAnotherPlatform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -50,6 +52,14 @@ class MpiLibrariesTest {
         System.setProperty(MpiLibraries.PROPERTY, "/b");
         assertThat(MpiLibraries.candidates(Map.of(MpiLibraries.VARIABLE, "/a")))
                 .containsExactly("/b");
+    }
+
+    @Test
+    void aJarOfAnotherPlatformSaysWhichToTake() throws Exception {
+        assertThat(JarOfAnotherPlatform.availabilityOf(MpiProvider.class).toString())
+                .contains("for " + NativeLibraries.platform())
+                .contains("the artifact org.jccl:jccl-mpi without a classifier")
+                .contains("the classifier " + NativeLibraries.platform());
     }
 
     @Test

@@ -4,12 +4,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.Assumptions;
 
 /** The launchers of both families, and what a job printed. */
@@ -22,7 +24,7 @@ enum Mpirun {
     /** How a job ended. */
     record Outcome(int code, String output) {}
 
-    private static final long DEADLINE_SECONDS = 240;
+    private static final Duration DEADLINE = Ranks.onThisHost(240);
 
     /**
      * Launchers pass on what ranks print in pieces, between which those of another rank may come.
@@ -43,6 +45,7 @@ enum Mpirun {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+        command.add("-Dorg.jccl.conformance.slowness=" + Ranks.SLOWNESS);
         command.addAll(jvmOptions);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(List.of(arguments));
@@ -124,7 +127,7 @@ enum Mpirun {
                             .redirectOutput(output.toFile());
             builder.environment().putAll(environment);
             Process process = builder.start();
-            boolean ended = process.waitFor(DEADLINE_SECONDS, TimeUnit.SECONDS);
+            boolean ended = process.waitFor(DEADLINE.toMillis(), TimeUnit.MILLISECONDS);
             if (!ended) {
                 process.destroy();
                 process.waitFor();

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.javacpp.Loader;
@@ -26,7 +27,7 @@ final class NcclLibraries {
     /** The configuration structure and communicator splitting of this version are counted on. */
     static final int OLDEST_VERSION = 21800;
 
-    private static final String PLATFORM = "Linux-amd64";
+    private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
     /** A process can load these libraries once, and has to remember a failure. */
     private static NcclLibraries loaded;
@@ -76,9 +77,9 @@ final class NcclLibraries {
 
     private static NcclLibraries load(Properties properties, Map<String, String> environment) {
         List<String> tried = new ArrayList<>();
-        String platform = System.getProperty("os.name") + "-" + System.getProperty("os.arch");
-        if (!platform.equals(PLATFORM)) {
-            return unavailable("NCCL needs Linux on x86_64, this is " + platform, tried);
+        String platform = NativeLibraries.platform();
+        if (!PLATFORMS.contains(platform)) {
+            return unavailable("NCCL needs Linux on x86_64 or aarch64, this is " + platform, tried);
         }
         try {
             Path usual = Path.of(System.getProperty("user.home"), ".javacpp", "cache");
@@ -91,7 +92,8 @@ final class NcclLibraries {
             path = load(library, library.search(properties, environment), tried);
             if (path == null) {
                 return unavailable(
-                        library.fileName
+                        withoutPresets(platform)
+                                + library.fileName
                                 + " was not found; "
                                 + advice(library)
                                 + ", or name the file in -D"
@@ -105,8 +107,24 @@ final class NcclLibraries {
             return describe(path, tried);
         } catch (LinkageError | RuntimeException e) {
             return unavailable(
-                    "the libraries were found but not usable: " + LibrarySearch.messages(e), tried);
+                    withoutPresets(platform)
+                            + "the libraries were found but not usable: "
+                            + LibrarySearch.messages(e),
+                    tried);
         }
+    }
+
+    /** The jar whose lack explains a failure, or nothing. */
+    private static String withoutPresets(String platform) {
+        String file = "org/bytedeco/cuda/" + platform + "/libjnicudart.so";
+        if (Loader.class.getClassLoader().getResource(file) != null) {
+            return "";
+        }
+        return "the CUDA presets' part for "
+                + platform
+                + " is not here: add org.bytedeco:cuda with the classifier "
+                + platform
+                + "; ";
     }
 
     private static String advice(NcclLibrary library) {

@@ -2,10 +2,14 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.File;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
+import org.jccl.spi.NativeLibraries;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.Questions;
 import org.junit.jupiter.api.Test;
@@ -77,6 +81,21 @@ final class NoCudaTest {
     void ncclThatIsTooOldIsUnavailable() throws Exception {
         assertThat(ask(Map.of("MOCK_NCCL_VERSION", "21703")))
                 .contains("NCCL 2.17.3 is too old; install 2.18.0 or newer");
+    }
+
+    /** As on a class path that was put together for another platform. */
+    @Test
+    void theMissingJarOfThisPlatformIsNamed() throws Exception {
+        String platform = NativeLibraries.platform();
+        String classPath = System.getProperty("java.class.path");
+        String others =
+                Arrays.stream(classPath.split(File.pathSeparator))
+                        .filter(jar -> !jar.matches(".*/cuda-.*-" + platform + "[.]jar"))
+                        .collect(Collectors.joining(File.pathSeparator));
+        assertThat(others).isNotEqualTo(classPath);
+        assertThat(ask(Map.of(), "-cp", others))
+                .contains("the CUDA presets' part for " + platform + " is not here")
+                .contains("add org.bytedeco:cuda with the classifier " + platform);
     }
 
     @Test

@@ -9,6 +9,7 @@
  */
 module org.jccl.api {
     requires jdk.unsupported;
+    requires static jdk.jfr;
     requires static org.bytedeco.javacpp;
 
     exports org.jccl;

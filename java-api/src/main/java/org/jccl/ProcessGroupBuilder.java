@@ -105,6 +105,17 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder onFailure(OnFailure value);
 
     /**
+     * Has the world, and all groups made from it, tell what they do. May be called several times,
+     * for one listener each; without any, nothing is spent on telling.
+     *
+     * @param value called by a thread of the world
+     * @return this builder
+     * @throws UsageException when it is null or its {@link GroupListener#stallThreshold} is none,
+     *     or 16 were given before
+     */
+    ProcessGroupBuilder listener(GroupListener value);
+
+    /**
      * Joins the world. Blocks until all ranks have joined. Without init method, store, rank and
      * world size, a backend whose library knows the world by itself is asked before {@code env://}.
      *

@@ -70,6 +70,7 @@ class ArchitectureTest {
                     List.of("org.jccl.bootstrap"),
                     List.of("org.jccl.internal.memory", "org.jccl.internal.backend"),
                     List.of("org.jccl.internal.operation"),
+                    List.of("org.jccl.internal.observe"),
                     List.of("org.jccl.internal.diagnosis"),
                     List.of("org.jccl.internal.engine"),
                     List.of("org.jccl.internal.host", "org.jccl.internal.device"),

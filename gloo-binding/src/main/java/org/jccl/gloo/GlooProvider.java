@@ -62,8 +62,9 @@ public final class GlooProvider implements BackendProvider {
 
     private void log(LocalAddress chosen, int rank) {
         if (logged.add(chosen)) {
-            // On loopback all ranks are on this host, so one line is enough.
-            boolean news = rank == 0 || !chosen.address().isLoopbackAddress();
+            // On loopback all ranks are on this host, and there is nothing to choose wrongly. Of
+            // several hosts one line says how addresses are chosen.
+            boolean news = rank == 0 && !chosen.address().isLoopbackAddress();
             LOG.log(
                     news ? System.Logger.Level.INFO : System.Logger.Level.DEBUG,
                     "gloo listens on {0}: {1}",

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,10 @@ import org.jccl.Batch;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
+import org.jccl.GroupInfo;
+import org.jccl.GroupListener;
 import org.jccl.JcclException;
+import org.jccl.OperationInfo;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
@@ -135,6 +139,10 @@ final class MisuseTest {
         return ProcessLauncher.builder(1).command(List.of("true"));
     }
 
+    private static GroupInfo group() {
+        return new GroupInfo("g", 0, 1, List.of(0), "gloo", Device.CPU);
+    }
+
     private Misuse misuse() {
         ProcessGroup closed = unusable(ProcessGroup::close);
         ProcessGroup aborted = unusable(ProcessGroup::abort);
@@ -148,6 +156,20 @@ final class MisuseTest {
                         rank -> longs(2),
                         rank -> Tensor.of(64, 1, DataType.INT8, new Device("abacus", 0), null))
                 .with(Device.class, rank -> Device.CPU, rank -> new Device("abacus", 7))
+                .with(GroupInfo.class, rank -> group())
+                .with(
+                        OperationInfo.class,
+                        rank ->
+                                new OperationInfo(
+                                        group(),
+                                        "barrier",
+                                        true,
+                                        0,
+                                        -1,
+                                        Optional.empty(),
+                                        0,
+                                        Instant.EPOCH))
+                .with(GroupListener.class, rank -> new GroupListener() {})
                 .with(ProcessGroup.class, this::group, rank -> closed, rank -> aborted)
                 .with(
                         SyncCollectives.class,

@@ -67,7 +67,7 @@ public sealed interface ClusterEnvironment
 
     /**
      * Reads the variables of the first launcher of {@link #KNOWN} that started this process, and
-     * logs which one that is.
+     * logs which one that is, at level DEBUG.
      *
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return this process's place
@@ -80,9 +80,13 @@ public sealed interface ClusterEnvironment
             if (launcher.detect(environment)) {
                 Membership membership = launcher.read(environment);
                 Logger logger = System.getLogger(ClusterEnvironment.class.getName());
-                // One line a job: the other ranks read the same kind of environment.
-                Level level = membership.rank() == 0 ? Level.INFO : Level.DEBUG;
-                logger.log(level, "started by {0}: {1}", launcher.name(), placeOf(membership));
+                if (logger.isLoggable(Level.DEBUG)) {
+                    logger.log(
+                            Level.DEBUG,
+                            "started by {0}: {1}",
+                            launcher.name(),
+                            placeOf(membership));
+                }
                 return membership;
             }
         }

@@ -55,10 +55,12 @@ class ClusterEnvironmentTest {
     }
 
     @Test
-    void theLogTellsTheFirstRanksPlace() {
+    void theLogTellsThePlaceToWhoAsksForDetails() {
         Logger logger = Logger.getLogger(ClusterEnvironment.class.getName());
         List<String> lines = new CopyOnWriteArrayList<>();
         Filter before = logger.getFilter();
+        java.util.logging.Level quiet = logger.getLevel();
+        logger.setLevel(java.util.logging.Level.FINE);
         logger.setFilter(
                 line -> {
                     lines.add(MessageFormat.format(line.getMessage(), line.getParameters()));
@@ -68,9 +70,10 @@ class ClusterEnvironmentTest {
             read(with(TORCHRUN, "RANK", "0", "LOCAL_RANK", "0", "TORCHELASTIC_RESTART_COUNT", "2"));
         } finally {
             logger.setFilter(before);
+            logger.setLevel(quiet);
         }
         assertThat(lines)
-                .contains(
+                .containsExactly(
                         "started by torchrun: rank 0 of 8, local rank 0, store on node0 port 29400,"
                                 + " restart 2");
     }

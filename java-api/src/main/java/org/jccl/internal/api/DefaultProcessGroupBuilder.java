@@ -12,6 +12,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.FailureContext;
+import org.jccl.GroupListener;
 import org.jccl.Interop;
 import org.jccl.OnFailure;
 import org.jccl.ProcessGroup;
@@ -27,6 +28,7 @@ import org.jccl.internal.backend.Backends;
 import org.jccl.internal.checks.Given;
 import org.jccl.internal.group.Group;
 import org.jccl.internal.group.WorldAgreement;
+import org.jccl.internal.observe.Listener;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
@@ -40,6 +42,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     /** Pause before another look at a store that is about to be closed; also the least limit. */
     private static final Duration COME_AGAIN = Duration.ofMillis(50);
 
+    /** As many as an operation has bits for. */
+    private static final int MOST_LISTENERS = 16;
+
     private Optional<String> backend = Optional.empty();
     private Optional<String> initMethod = Optional.empty();
     private Optional<Store> store = Optional.empty();
@@ -47,6 +52,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private OptionalInt worldSize = OptionalInt.empty();
     private Interop interop = Interop.NONE;
     private OnFailure onFailure = OnFailure.THROW;
+    private final List<Listener> listeners = new ArrayList<>();
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
@@ -129,6 +135,18 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     @Override
+    public ProcessGroupBuilder listener(GroupListener value) {
+        Listener listener = Listener.of(Given.notNull(value, "listener"));
+        if (listeners.size() == MOST_LISTENERS) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "a world has at most " + MOST_LISTENERS + " listeners; have one call others");
+        }
+        listeners.add(listener);
+        return this;
+    }
+
+    @Override
     public ProcessGroup build() {
         long start = System.nanoTime();
         if (store.isEmpty() && initMethod.orElse(ENVIRONMENT).equals(ENVIRONMENT)) {
@@ -145,10 +163,13 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             world.rank(),
                             world.size(),
                             Optional.empty(),
+                            false,
                             interop,
+                            timeout,
                             timeout,
                             placed(backends, world.localRank()),
                             onFailure,
+                            listeners,
                             () -> {}));
         }
         Meeting meeting = known.map(this::meet).orElseGet(() -> meet(start));
@@ -164,6 +185,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         left(start),
                         placed(backends, place.localRank()),
                         onFailure,
+                        listeners,
                         meeting.rendezvous()::close));
     }
 

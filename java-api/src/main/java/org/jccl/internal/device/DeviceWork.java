@@ -33,6 +33,9 @@ public final class DeviceWork implements Work {
     private final boolean captured;
     private final boolean barrier;
 
+    /** Whether its end event tells the time. */
+    private boolean timed;
+
     /** 0 until it is recorded. Asked and waited for under the monitor, after which it is reused. */
     private volatile long endEvent;
 
@@ -126,6 +129,15 @@ public final class DeviceWork implements Work {
     /** Whether a graph was captured, which runs it later. */
     boolean isCaptured() {
         return captured;
+    }
+
+    /** Says that an event that tells the time is recorded before it. */
+    void timed() {
+        timed = true;
+    }
+
+    boolean isTimed() {
+        return timed;
     }
 
     /** Notes its place in the order in which works end. */

@@ -10,16 +10,24 @@ import org.jccl.spi.DeviceRuntime;
 public final class EventPool {
 
     private final DeviceRuntime runtime;
+    private final boolean timing;
     private long[] free = new long[16];
     private int count;
 
-    public EventPool(DeviceRuntime runtime) {
+    /**
+     * Creates an empty pool.
+     *
+     * @param runtime of the device
+     * @param timing whether its events tell the time, which costs the device more
+     */
+    public EventPool(DeviceRuntime runtime, boolean timing) {
         this.runtime = runtime;
+        this.timing = timing;
     }
 
     /** The device must be current. */
     public synchronized long take() {
-        return count > 0 ? free[--count] : runtime.createEvent(false);
+        return count > 0 ? free[--count] : runtime.createEvent(timing);
     }
 
     public synchronized void giveBack(long event) {

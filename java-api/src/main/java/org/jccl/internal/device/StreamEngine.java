@@ -43,6 +43,10 @@ public final class StreamEngine extends Engine {
     private final DeviceRuntime runtime;
     private final Device device;
     private final EventPool events;
+
+    /** Those around operations that somebody observes. */
+    private final EventPool timedEvents;
+
     private final long stream;
     private final BounceBuffer bounce;
     private final SynchronousCalls synchronousCalls;
@@ -90,7 +94,8 @@ public final class StreamEngine extends Engine {
         this.communicator = communicator;
         this.runtime = runtime;
         this.device = device;
-        this.events = new EventPool(runtime);
+        this.events = new EventPool(runtime, false);
+        this.timedEvents = new EventPool(runtime, true);
         DeviceRuntimes.enter(runtime, device);
         this.stream = runtime.createStream(highPriority);
         this.bounce =
@@ -119,6 +124,7 @@ public final class StreamEngine extends Engine {
         synchronized (issuing) {
             DeviceWork work = begin(operation, orderAfterCaller(operation));
             try {
+                recordStart(operation, work);
                 if (bounce.needs(operation)) {
                     callStaged(operation);
                 } else {
@@ -153,6 +159,9 @@ public final class StreamEngine extends Engine {
             }
             int finished = 0;
             try {
+                for (int i = 0; i < begun.size(); i++) {
+                    recordStart(operations.get(i), begun.get(i));
+                }
                 enqueueTogether(operations);
                 for (; finished < begun.size(); finished++) {
                     issued(begun.get(finished));
@@ -277,12 +286,22 @@ public final class StreamEngine extends Engine {
         recordEnd(work);
         if (work.isCaptured()) {
             // The graph runs it later, as often as the user likes, on memory the user keeps.
-            giveBack(work.complete(null, true, System.nanoTime()));
+            running.endAndGiveBack(work.complete(null, true, System.nanoTime()), null);
+        }
+    }
+
+    /** Marks the start of an operation that somebody observes, before the library enqueues it. */
+    private void recordStart(Operation operation, DeviceWork work) {
+        if (operation.isObserved() && !work.isCaptured()) {
+            long start = timedEvents.take();
+            operation.startEvent = start;
+            work.timed();
+            runtime.recordEvent(start, stream);
         }
     }
 
     private void recordEnd(DeviceWork work) {
-        long end = events.take();
+        long end = (work.isTimed() ? timedEvents : events).take();
         runtime.recordEvent(end, stream);
         if (work.isCaptured()) {
             capturedEvents.add(end);
@@ -304,7 +323,8 @@ public final class StreamEngine extends Engine {
             // The device is beyond use, so nothing reads the memory any more.
             CleanUp.failed(context.toString(), e);
         }
-        giveBack(work.complete(failure.get(), false, System.nanoTime()));
+        JcclException cause = failure.get();
+        running.endAndGiveBack(work.complete(cause, false, System.nanoTime()), cause);
     }
 
     @Override
@@ -329,6 +349,7 @@ public final class StreamEngine extends Engine {
                 operation.call(communicator, caller.handle());
             } catch (Throwable e) {
                 JcclException cause = notStarted(e, operation);
+                running.told(operation, cause);
                 tellFailure();
                 throw cause;
             } finally {
@@ -421,24 +442,40 @@ public final class StreamEngine extends Engine {
         if (passed) {
             lane.ended(work.place());
         }
-        Operation operation = work.complete(failure.get(), passed, System.nanoTime());
+        JcclException cause = failure.get();
+        Operation operation = work.complete(cause, passed, System.nanoTime());
         if (operation != null) {
             if (passed) {
-                letGo(operation, work.endEvent());
+                letGo(operation, work.endEvent(), cause);
             } else {
+                running.told(operation, cause);
                 draining.add(operation, work.endEvent());
             }
         }
         return true;
     }
 
-    private void letGo(Operation operation, long endEvent) {
-        events.giveBack(endEvent);
-        giveBack(operation);
+    private void letGo(Operation operation, long endEvent, JcclException cause) {
+        giveBackEvents(operation, endEvent);
+        running.endAndGiveBack(operation, cause);
     }
 
-    private void giveBack(Operation operation) {
-        running.endAndGiveBack(operation);
+    /** The device has passed the end event. */
+    private void giveBackEvents(Operation operation, long endEvent) {
+        long start = operation.startEvent;
+        if (start == 0) {
+            events.giveBack(endEvent);
+            return;
+        }
+        operation.startEvent = 0;
+        try {
+            operation.measured((long) (runtime.elapsedMillis(start, endEvent) * 1e6));
+        } catch (JcclException e) {
+            // Then nobody learns the time; what is wrong with the device shows elsewhere.
+            CleanUp.failed(context.toString(), e);
+        }
+        timedEvents.giveBack(start);
+        timedEvents.giveBack(endEvent);
     }
 
     /** Completes works from the oldest on, up to one that still runs. */
@@ -449,16 +486,17 @@ public final class StreamEngine extends Engine {
         }
         lane.ended(passed[passed.length - 1].place());
         long now = System.nanoTime();
+        JcclException cause = failure.get();
         Operation[] ended = new Operation[passed.length];
         int count = 0;
         for (DeviceWork work : passed) {
-            Operation operation = work.complete(failure.get(), true, now);
+            Operation operation = work.complete(cause, true, now);
             if (operation != null) {
-                events.giveBack(work.endEvent());
+                giveBackEvents(operation, work.endEvent());
                 ended[count++] = operation;
             }
         }
-        running.endAndGiveBack(ended, count);
+        running.endAndGiveBack(ended, count, cause);
     }
 
     /**
@@ -517,7 +555,8 @@ public final class StreamEngine extends Engine {
                 completeIfReady(work);
             }
         }
-        draining.takePassed().forEach(ended -> letGo(ended.operation(), ended.endEvent()));
+        draining.takePassed()
+                .forEach(ended -> letGo(ended.operation(), ended.endEvent(), failure.get()));
         synchronousCalls.follow();
     }
 
@@ -545,6 +584,7 @@ public final class StreamEngine extends Engine {
             release(this::freeCommunicator);
             capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));
             release(events::destroyAll);
+            release(timedEvents::destroyAll);
             release(() -> runtime.destroyStream(stream));
         }
     }

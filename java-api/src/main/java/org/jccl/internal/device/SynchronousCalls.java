@@ -9,6 +9,7 @@ import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.OperationRecord;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.DeviceRuntime;
 
@@ -40,10 +41,16 @@ final class SynchronousCalls implements AutoCloseable {
         /** The newest call that no mark covers, or null; guarded by the outer monitor. */
         private Operation newest;
 
+        /** Those before it that somebody observes; guarded by the outer monitor. */
+        private List<OperationRecord> earlier = new ArrayList<>();
+
         /** The newest call that the mark covers while the stream has not passed it, or null. */
         private Operation marked;
 
         private long markedCalls;
+
+        /** Those before it that somebody observes. */
+        private List<OperationRecord> markedEarlier = List.of();
 
         /** Made when it is first needed, by the watchdog. */
         private Event mark;
@@ -90,6 +97,9 @@ final class SynchronousCalls implements AutoCloseable {
         operation.awaited = true;
         Caller caller = caller(stream);
         if (caller.newest != null) {
+            if (caller.newest.isObserved()) {
+                caller.earlier.add(running.takeObserved(caller.newest));
+            }
             running.giveBack(caller.newest);
         }
         caller.newest = operation;
@@ -171,6 +181,10 @@ final class SynchronousCalls implements AutoCloseable {
         Operation newest = caller.newest;
         caller.newest = null;
         caller.markedCalls = caller.calls;
+        if (!caller.earlier.isEmpty()) {
+            caller.markedEarlier = caller.earlier;
+            caller.earlier = new ArrayList<>();
+        }
         return newest;
     }
 
@@ -178,6 +192,8 @@ final class SynchronousCalls implements AutoCloseable {
         end(caller);
         Operation newest = takeNewest(caller, stream);
         if (newest != null) {
+            tellEarlier(caller);
+            running.told(newest, failure.get());
             running.giveBack(newest);
         }
     }
@@ -186,8 +202,15 @@ final class SynchronousCalls implements AutoCloseable {
         Operation ended = caller.marked;
         if (ended != null) {
             caller.marked = null;
-            running.endAndGiveBack(ended);
+            tellEarlier(caller);
+            running.endAndGiveBack(ended, failure.get());
         }
+    }
+
+    private void tellEarlier(Caller caller) {
+        JcclException cause = failure.get();
+        caller.markedEarlier.forEach(each -> running.ended(each, cause));
+        caller.markedEarlier = List.of();
     }
 
     /** Destroys the marks; all must have been passed. */

@@ -16,7 +16,7 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.diagnosis.Diagnosis;
-import org.jccl.internal.operation.FlightRecorder;
+import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.Capabilities;
@@ -226,7 +226,7 @@ public abstract class Engine {
         if (failure.set(cause) == cause) {
             detector.noteFailure(cause);
             // Whoever waits must be told, whatever goes wrong in between.
-            CleanUp.run(context.toString(), () -> running.writeRecord(cause));
+            CleanUp.run(context.toString(), () -> running.observers().groupFailed(cause));
             if (endsProcess && !closed && !aborted) {
                 ProcessEnd.now(context, cause, detector::publishSoon);
             }
@@ -369,14 +369,14 @@ public abstract class Engine {
         endsProcess = true;
     }
 
-    /** Records all operations from now on. */
-    public final void recordTo(FlightRecorder recorder) {
-        running.recordTo(recorder);
+    /** Has others see all operations from now on. */
+    public final void observe(Observers others) {
+        running.observe(others);
     }
 
-    /** Writes what was recorded, if anything was. */
-    public final void writeRecord() {
-        running.writeRecord(null);
+    /** Who sees the operations. */
+    public final Observers observers() {
+        return running.observers();
     }
 
     /**

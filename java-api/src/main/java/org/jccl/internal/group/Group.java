@@ -1,6 +1,5 @@
 package org.jccl.internal.group;
 
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,6 +14,7 @@ import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.GroupInfo;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OnFailure;
@@ -34,7 +34,8 @@ import org.jccl.internal.engine.Watchdog;
 import org.jccl.internal.host.DevicePlace;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.TensorPlace;
-import org.jccl.internal.operation.FlightRecorder;
+import org.jccl.internal.observe.Listener;
+import org.jccl.internal.observe.Observation;
 import org.jccl.internal.staged.StagedPlace;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
@@ -82,6 +83,7 @@ public final class Group {
     private final Duration timeout;
     private final Watchdog watchdog;
     private final Diagnosis diagnosis;
+    private final Observation observation;
     private final OnFailure onFailure;
     private final Runnable onClose;
 
@@ -103,6 +105,7 @@ public final class Group {
             Duration timeout,
             Watchdog watchdog,
             Diagnosis diagnosis,
+            Observation observation,
             OnFailure onFailure,
             Runnable onClose) {
         this.context = context;
@@ -114,6 +117,7 @@ public final class Group {
         this.timeout = timeout;
         this.watchdog = watchdog;
         this.diagnosis = diagnosis;
+        this.observation = observation;
         this.onFailure = onFailure;
         this.onClose = onClose;
     }
@@ -141,7 +145,8 @@ public final class Group {
             OnFailure onFailure,
             Runnable onClose) {
         return world(
-                rank, size, store, false, interop, timeout, timeout, backends, onFailure, onClose);
+                rank, size, store, false, interop, timeout, timeout, backends, onFailure, List.of(),
+                onClose);
     }
 
     /**
@@ -156,6 +161,7 @@ public final class Group {
      * @param joinTimeout deadline of connecting
      * @param backends at least one, the preferred one for barriers first
      * @param onFailure what a failure does, of sub-groups too
+     * @param listeners are told what it does, and sub-groups too
      * @param onClose called when the group is closed, or can not be made
      * @return the group
      */
@@ -169,12 +175,21 @@ public final class Group {
             Duration joinTimeout,
             List<Backend> backends,
             OnFailure onFailure,
+            List<Listener> listeners,
             Runnable onClose) {
         long deadline = System.nanoTime() + joinTimeout.toNanos();
         FailureContext context = FailureContext.ofGroup("world", rank);
         Watchdog watchdog = new Watchdog("rank-" + rank);
         Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
-        Runnable end = () -> runAll(List.of(watchdog::close, diagnosis::close, onClose));
+        Observation observation = new Observation("rank-" + rank, listeners, timeout);
+        Runnable end =
+                () ->
+                        runAll(
+                                List.of(
+                                        watchdog::close,
+                                        diagnosis::close,
+                                        observation::close,
+                                        onClose));
         Group world;
         try {
             world =
@@ -187,6 +202,7 @@ public final class Group {
                             timeout,
                             watchdog,
                             diagnosis,
+                            observation,
                             onFailure,
                             end);
         } catch (RuntimeException | Error e) {
@@ -205,6 +221,7 @@ public final class Group {
             long deadline) {
         try {
             for (Backend backend : backends) {
+                long start = System.nanoTime();
                 if (backend.isForeign() || backend.isStaged()) {
                     DeviceRuntimes.of(backend.device()); // the library may ask which one is current
                 }
@@ -242,12 +259,13 @@ public final class Group {
                                 rankZeroServes);
                 Communicator communicator = create(from, create, detector);
                 Engine engine = engineOrClose(backend, communicator, detector);
-                record(engine, backend);
+                engine.observe(observation.of(info(backend), backend.worksOnHost()));
                 if (onFailure == OnFailure.END_PROCESS) {
                     engine.endProcessOnFailure();
                 }
                 watchdog.add(engine);
                 bounds.add(new Bound(backend, engine));
+                engine.observers().groupMade(System.nanoTime() - start);
             }
         } catch (JcclException e) {
             JcclException named = named(e);
@@ -328,22 +346,14 @@ public final class Group {
                 : backend.provider().create(config);
     }
 
-    private void record(Engine engine, Backend backend) {
-        String folder = System.getenv(FlightRecorder.FOLDER_VARIABLE);
-        if (folder == null || folder.isEmpty()) {
-            return;
-        }
-        engine.recordTo(
-                new FlightRecorder(
-                        Path.of(folder),
-                        context,
-                        worldRanks.get(context.rank()),
-                        backend.provider().name(),
-                        worldRanks.toString(),
-                        backend.worksOnHost()
-                                ? FlightRecorder.State.STARTED
-                                : FlightRecorder.State.SCHEDULED,
-                        timeout.toMillis()));
+    private GroupInfo info(Backend backend) {
+        return new GroupInfo(
+                context.group(),
+                context.rank(),
+                size,
+                worldRanks,
+                backend.provider().name(),
+                backend.device());
     }
 
     /** An engine that can not be made does not own the communicator yet. */
@@ -759,6 +769,7 @@ public final class Group {
                 timeout,
                 watchdog,
                 diagnosis,
+                observation,
                 onFailure,
                 () -> {});
     }
@@ -786,7 +797,7 @@ public final class Group {
         List<Runnable> steps = new ArrayList<>();
         for (Bound bound : bounds) {
             steps.add(() -> bound.engine().close(CLOSE_PATIENCE));
-            steps.add(bound.engine()::writeRecord);
+            steps.add(bound.engine().observers()::groupClosed);
             steps.add(() -> watchdog.remove(bound.engine()));
         }
         steps.add(onClose);

@@ -322,7 +322,7 @@ public final class HostEngine extends Engine {
     private void finish(HostWork work, int source, JcclException cause) {
         work.releaseMemory();
         work.complete(source, cause);
-        running.end(work);
+        running.end(work, cause);
     }
 
     /**
@@ -412,6 +412,7 @@ public final class HostEngine extends Engine {
         } else {
             beginMessage(operation);
         }
+        JcclException cause = null;
         try {
             place.enter();
             if (carrier.carries(operation)) {
@@ -432,12 +433,13 @@ public final class HostEngine extends Engine {
             }
             return -1;
         } catch (Throwable e) {
-            throw collective ? notStarted(e, operation) : failed(e, operation);
+            cause = collective ? notStarted(e, operation) : failed(e, operation);
+            throw cause;
         } finally {
             if (began != 0) {
                 running.endWait(operation, began);
             }
-            running.endAndGiveBack(operation);
+            running.endAndGiveBack(operation, cause);
             if (collective) {
                 turn.unlock();
             }

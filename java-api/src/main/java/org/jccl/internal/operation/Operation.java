@@ -75,8 +75,11 @@ public class Operation {
     /** Position among the collectives of the group, or among the messages with one peer and tag. */
     public long sequence = -1;
 
-    /** What the flight recorder notes of it, or null. */
-    FlightRecorder.Entry entry;
+    /** What observers see of it, or null where nobody does. */
+    OperationRecord observed;
+
+    /** A device's event right before it, where somebody wants to know its time, or 0. */
+    public long startEvent;
 
     /** For subclasses and pools. */
     public Operation() {}
@@ -97,7 +100,8 @@ public class Operation {
         outputParts = null;
         mark = null;
         sequence = -1;
-        entry = null;
+        observed = null;
+        startEvent = 0;
         awaited = false;
     }
 
@@ -240,6 +244,42 @@ public class Operation {
             case RECV -> communicator.recv(output, count, type, peer, tag, stream);
             case BARRIER -> communicator.barrier(stream);
         }
+    }
+
+    /** Whether somebody observes it. */
+    public final boolean isObserved() {
+        return observed != null;
+    }
+
+    /** Notes how long the device took for it, for who observes it. */
+    public final void measured(long nanos) {
+        if (observed != null) {
+            observed.measured(nanos);
+        }
+    }
+
+    /** Size of this rank's tensor in a group: of its input or output, whichever is larger. */
+    final long bytes(int size) {
+        if (type == null) {
+            return 0;
+        }
+        long elements =
+                switch (kind) {
+                    case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> count * size;
+                    case ALL_GATHER_V -> sum(outputCounts);
+                    case REDUCE_SCATTER_V -> sum(inputCounts);
+                    case ALL_TO_ALL_V -> Math.max(sum(inputCounts), sum(outputCounts));
+                    default -> count;
+                };
+        return elements * type.size();
+    }
+
+    private static long sum(long[] counts) {
+        long sum = 0;
+        for (long each : counts) {
+            sum += each;
+        }
+        return sum;
     }
 
     /** Where a failure of this operation happened. */

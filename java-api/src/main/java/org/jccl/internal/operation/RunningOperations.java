@@ -37,19 +37,16 @@ public final class RunningOperations {
     /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
     private int waiting;
 
-    /** Null unless recording was asked for. */
-    private FlightRecorder recorder;
+    /** Who sees operations start and end. */
+    private Observers observers = Observers.none();
 
-    /** Records all operations from now on. */
-    public void recordTo(FlightRecorder flightRecorder) {
-        recorder = flightRecorder;
+    /** Has others see all operations from now on. */
+    public void observe(Observers others) {
+        observers = others;
     }
 
-    /** Writes what was recorded, if anything was. */
-    public void writeRecord(JcclException failure) {
-        if (recorder != null) {
-            recorder.write(failure);
-        }
+    public Observers observers() {
+        return observers;
     }
 
     /** An empty operation, reused where possible. */
@@ -92,26 +89,26 @@ public final class RunningOperations {
     }
 
     /**
-     * Numbers and records an operation that goes straight to the caller's stream, so that its end
-     * is not seen unless it is the one to {@link #watch}. The caller has the monitor.
+     * Numbers and shows an operation that goes straight to the caller's stream, so that its end is
+     * not seen unless it is the one to {@link #watch}. The caller has the monitor.
      */
     public void note(Operation operation) {
         if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
             operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
         }
-        if (recorder != null) {
-            recorder.begin(operation);
+        if (observers.isOn()) {
+            observers.started(operation);
         }
     }
 
-    /** Begins the wait of a thread of the program; 0 where waits are not recorded. */
+    /** Begins the wait of a thread of the program; 0 where nobody sees waits. */
     public long beginWait() {
-        return recorder == null ? 0 : System.nanoTime();
+        return observers.seeWaits() ? System.nanoTime() : 0;
     }
 
     /** Notes what {@link #beginWait} has begun on the same thread; never after its 0. */
     public void endWait(Operation operation, long beganNanos) {
-        recorder.waited(operation, beganNanos);
+        observers.waited(operation.kind.isCollective(), operation.sequence, beganNanos);
     }
 
     /** Counts an operation as running from now on, until {@link #end}. */
@@ -125,17 +122,47 @@ public final class RunningOperations {
         running.add(operation);
     }
 
-    /** Forgets an operation that the library is done with, and lets its memory go. */
-    public void end(Operation operation) {
-        letGo(operation);
+    /**
+     * Tells who observes an operation that it is over; once, so that what fails can be told before
+     * the library is done with it.
+     *
+     * @param cause why it failed, or null
+     */
+    public void told(Operation operation, JcclException cause) {
+        if (operation.observed != null) {
+            OperationRecord observed = takeObserved(operation);
+            ended(observed, cause);
+        }
+    }
+
+    /** Takes over from an operation what observers see, to tell them its end later. */
+    public OperationRecord takeObserved(Operation operation) {
+        OperationRecord observed = operation.observed;
+        operation.observed = null;
+        return observed;
+    }
+
+    /** Tells its end. */
+    public void ended(OperationRecord observed, JcclException cause) {
+        observed.end(cause);
+        observers.ended(observed);
+    }
+
+    /**
+     * Forgets an operation that the library is done with, and lets its memory go.
+     *
+     * @param cause why it failed, or null
+     */
+    public void end(Operation operation, JcclException cause) {
+        letGo(operation, cause);
         synchronized (this) {
             remove(operation);
         }
     }
 
     /** The same, and the object is taken back for later use. */
-    public void endAndGiveBack(Operation operation) {
-        letGo(operation);
+    public void endAndGiveBack(Operation operation, JcclException cause) {
+        letGo(operation, cause);
         synchronized (this) {
             remove(operation);
             pool.push(operation);
@@ -143,9 +170,9 @@ public final class RunningOperations {
     }
 
     /** The same for several. */
-    public void endAndGiveBack(Operation[] operations, int count) {
+    public void endAndGiveBack(Operation[] operations, int count, JcclException cause) {
         for (int i = 0; i < count; i++) {
-            letGo(operations[i]);
+            letGo(operations[i], cause);
         }
         synchronized (this) {
             for (int i = 0; i < count; i++) {
@@ -164,10 +191,8 @@ public final class RunningOperations {
         signal();
     }
 
-    private void letGo(Operation operation) {
-        if (recorder != null) {
-            recorder.end(operation);
-        }
+    private void letGo(Operation operation, JcclException cause) {
+        told(operation, cause);
         operation.releaseMemory();
     }
 
@@ -250,6 +275,9 @@ public final class RunningOperations {
         for (Operation operation : running) {
             if (operation.startNanos == NOT_SEEN) {
                 operation.startNanos = now;
+            }
+            if (operation.observed != null) {
+                observers.lookForStall(operation.observed, now - operation.observed.startNanos());
             }
             long age = now - operation.startNanos;
             if (age > timeoutNanos) {

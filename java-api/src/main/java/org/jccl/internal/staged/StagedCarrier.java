@@ -29,7 +29,7 @@ final class StagedCarrier implements Carrier {
         this.communicator = communicator;
         this.patience = new Patience(failure, graceNanos);
         this.memory = new PinnedMemory(place.runtime(), place.device());
-        this.events = new EventPool(place.runtime());
+        this.events = new EventPool(place.runtime(), false);
         this.pipeline = new Pipeline(place, communicator, memory, events, patience);
         this.messages = new Messages(place, communicator, memory, events, patience);
     }

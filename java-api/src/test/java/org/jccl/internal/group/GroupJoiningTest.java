@@ -76,6 +76,7 @@ class GroupJoiningTest {
                 TIMEOUT,
                 List.of(new Backend(provider, Device.CPU, Optional.empty())),
                 OnFailure.THROW,
+                List.of(),
                 () -> {});
     }
 

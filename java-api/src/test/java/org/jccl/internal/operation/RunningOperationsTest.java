@@ -44,7 +44,7 @@ final class RunningOperationsTest {
                 LongStream.range(0, 1000)
                         .mapToObj(each -> begin(OperationKind.ALL_REDUCE, each, 1))
                         .toList();
-        early.subList(0, 500).forEach(running::end);
+        early.subList(0, 500).forEach(each -> running.end(each, null));
         assertThat(suspects(overdueAfter(2)))
                 .containsExactlyElementsOf(LongStream.range(500, 516).boxed().toList());
     }

@@ -1,16 +1,22 @@
-package org.jccl.internal.operation;
+package org.jccl.internal.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.GroupInfo;
 import org.jccl.ReduceOp;
+import org.jccl.internal.operation.Observers;
+import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.RunningOperations;
 import org.jccl.spi.OperationKind;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,12 +24,17 @@ import org.junit.jupiter.api.io.TempDir;
 /** What is kept, and what is written when. */
 class FlightRecorderTest {
 
-    private static final FailureContext GROUP = FailureContext.ofGroup("world/2,3", 1);
+    private static final GroupInfo GROUP =
+            new GroupInfo("world/2,3", 1, 2, List.of(2, 3), "test", Device.CPU);
+
+    private final RunningOperations running = new RunningOperations();
 
     @TempDir private Path folder;
 
     private FlightRecorder recorder(FlightRecorder.State first) {
-        return new FlightRecorder(folder.resolve("new"), GROUP, 3, "test", "[2, 3]", first, 30_000);
+        FlightRecorder recorder = new FlightRecorder(folder.resolve("new"), GROUP, first, 30_000);
+        running.observe(Observers.of(GROUP, List.of(recorder)));
+        return recorder;
     }
 
     private static Operation allReduce(long sequence) {
@@ -45,9 +56,9 @@ class FlightRecorderTest {
     void aClosedGroupHasCompletedOperations() throws IOException {
         FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
         Operation operation = allReduce(0);
-        recorder.begin(operation);
-        recorder.end(operation);
-        recorder.write(null);
+        running.begin(operation);
+        running.end(operation, null);
+        recorder.groupClosed();
         assertThat(written())
                 .contains("\"profiling_name\":\"test:all_reduce\"")
                 .contains("\"operation\":\"allReduce(float32 x 4, SUM)\"")
@@ -63,12 +74,13 @@ class FlightRecorderTest {
         FlightRecorder recorder = recorder(FlightRecorder.State.SCHEDULED);
         Operation done = allReduce(0);
         Operation stuck = allReduce(1);
-        recorder.begin(done);
-        recorder.end(done);
-        recorder.begin(stuck);
-        recorder.write(new GroupAbortedException(GROUP, "say \"why\""));
-        recorder.end(stuck);
-        recorder.write(null);
+        running.begin(done);
+        running.end(done, null);
+        running.begin(stuck);
+        recorder.groupFailed(
+                new GroupAbortedException(FailureContext.ofGroup("world/2,3", 1), "say \"why\""));
+        running.end(stuck, null);
+        recorder.groupClosed();
         assertThat(written())
                 .contains("\"state\":\"completed\"", "\"state\":\"scheduled\"")
                 .contains("\"last_enqueued_collective\":1", "\"last_completed_collective\":0")
@@ -80,9 +92,9 @@ class FlightRecorderTest {
     void onlyTheLastOperationsAreKept() throws IOException {
         FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
         for (int i = 0; i <= FlightRecorder.CAPACITY; i++) {
-            recorder.begin(allReduce(i));
+            running.begin(allReduce(i));
         }
-        recorder.write(null);
+        recorder.groupClosed();
         assertThat(written())
                 .doesNotContain("\"record_id\":0,")
                 .contains("\"record_id\":1,", "\"record_id\":" + FlightRecorder.CAPACITY + ",");
@@ -92,13 +104,13 @@ class FlightRecorderTest {
     void tellsWhenThreadsOfTheProgramWereBlocked() throws IOException {
         FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
         for (int i = 0; i <= FlightRecorder.CAPACITY; i++) {
-            recorder.waited(allReduce(i), System.nanoTime());
+            running.endWait(allReduce(i), running.beginWait());
         }
         Operation message = allReduce(7);
         message.kind = OperationKind.SEND;
-        recorder.waited(message, System.nanoTime());
-        recorder.write(null);
-        recorder.waited(allReduce(9999), System.nanoTime());
+        running.endWait(message, running.beginWait());
+        recorder.groupClosed();
+        running.endWait(allReduce(9999), running.beginWait());
         String waits = written().substring(written().indexOf("\"waits\"")).replace("\n", "");
         assertThat(waits)
                 .contains("\"thread_name\":\"" + Thread.currentThread().getName() + "\"")
@@ -111,8 +123,8 @@ class FlightRecorderTest {
     void timesCountFrom1970() throws IOException {
         long before = System.currentTimeMillis();
         FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
-        recorder.begin(allReduce(0));
-        recorder.write(null);
+        running.begin(allReduce(0));
+        recorder.groupClosed();
         long after = System.currentTimeMillis();
         Matcher time = Pattern.compile("\"time_created_ns\":(\\d+)").matcher(written());
         assertThat(time.find()).isTrue();
@@ -122,7 +134,7 @@ class FlightRecorderTest {
     @Test
     void aFolderThatCanNotBeWrittenDoesNoHarm() throws IOException {
         Files.writeString(folder.resolve("new"), "a file, no folder");
-        recorder(FlightRecorder.State.STARTED).write(null);
+        recorder(FlightRecorder.State.STARTED).groupClosed();
         assertThat(folder.resolve("new")).hasContent("a file, no folder");
     }
 }

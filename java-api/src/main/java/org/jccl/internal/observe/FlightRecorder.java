@@ -1,4 +1,4 @@
-package org.jccl.internal.operation;
+package org.jccl.internal.observe;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -10,9 +10,11 @@ import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import org.jccl.FailureContext;
+import org.jccl.GroupInfo;
 import org.jccl.JcclException;
 import org.jccl.internal.json.JsonText;
+import org.jccl.internal.operation.OperationObserver;
+import org.jccl.internal.operation.OperationRecord;
 
 /**
  * The last operations of one group on one backend, kept in a ring and written to a file when the
@@ -24,10 +26,10 @@ import org.jccl.internal.json.JsonText;
  * <p>Beside the operations it keeps when threads of the program were blocked for them. What such a
  * thread did in between was not communication, so a reader sees what overlapped.
  */
-public final class FlightRecorder {
+final class FlightRecorder implements OperationObserver {
 
     /** Names the folder to write to; nothing is recorded without it. */
-    public static final String FOLDER_VARIABLE = "JCCL_TRACE_DIR";
+    static final String FOLDER_VARIABLE = "JCCL_TRACE_DIR";
 
     /** As many as PyTorch keeps. */
     static final int CAPACITY = 2000;
@@ -35,7 +37,7 @@ public final class FlightRecorder {
     private static final Logger LOGGER = System.getLogger("org.jccl");
 
     /** Where an operation is. */
-    public enum State {
+    enum State {
         /** Issued to a device's stream. */
         SCHEDULED,
         /** Inside the library. */
@@ -49,18 +51,12 @@ public final class FlightRecorder {
         }
     }
 
-    /** One operation, as text, because its object is reused. */
-    static final class Entry {
-        private long recordId;
-        private String name;
-        private String text;
-        private boolean collective;
-        private long sequence;
-        private long bytes;
-        private String thread;
-        private State state;
-        private long createdNanos;
-        private long completedNanos;
+    /** One operation; the thread by name, since threads end. */
+    private record Entry(long recordId, OperationRecord operation, String thread) {
+
+        boolean isCompleted() {
+            return operation.hasEnded();
+        }
     }
 
     /** A thread of the program that was blocked until an operation was over. */
@@ -68,10 +64,7 @@ public final class FlightRecorder {
             String thread, boolean collective, long sequence, long beganNanos, long endedNanos) {}
 
     private final Path folder;
-    private final FailureContext group;
-    private final int worldRank;
-    private final String backend;
-    private final String ranks;
+    private final GroupInfo group;
     private final State first;
     private final long timeoutMillis;
 
@@ -87,26 +80,13 @@ public final class FlightRecorder {
      * Creates an empty recorder.
      *
      * @param folder made when it is missing
-     * @param group name and rank in it
-     * @param worldRank this process's rank in the world
-     * @param backend name of the backend
-     * @param ranks the members' ranks in the world, as text
+     * @param group whose operations it records
      * @param first state of an operation that was just handed to the library
      * @param timeoutMillis deadline of an operation
      */
-    public FlightRecorder(
-            Path folder,
-            FailureContext group,
-            int worldRank,
-            String backend,
-            String ranks,
-            State first,
-            long timeoutMillis) {
+    FlightRecorder(Path folder, GroupInfo group, State first, long timeoutMillis) {
         this.folder = folder;
         this.group = group;
-        this.worldRank = worldRank;
-        this.backend = backend;
-        this.ranks = ranks;
         this.first = first;
         this.timeoutMillis = timeoutMillis;
     }
@@ -117,38 +97,40 @@ public final class FlightRecorder {
         return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
     }
 
-    /** Notes an operation before the library is called with it. */
-    synchronized void begin(Operation operation) {
-        Entry entry = new Entry();
-        entry.recordId = recorded;
-        entry.name = backend + ":" + operation.kind.name().toLowerCase(Locale.ROOT);
-        entry.text = operation.describe();
-        entry.collective = operation.kind.isCollective();
-        entry.sequence = operation.sequence;
-        entry.bytes = operation.type == null ? 0 : operation.count * operation.type.size();
-        entry.thread = Thread.currentThread().getName();
-        entry.state = first;
-        entry.createdNanos = System.nanoTime();
-        ring[(int) (recorded++ % CAPACITY)] = entry;
-        operation.entry = entry;
+    @Override
+    public boolean isOn() {
+        return true;
     }
 
-    /** Notes that an operation is over. After a failure nothing is: what was stuck stays so. */
-    synchronized void end(Operation operation) {
-        Entry entry = operation.entry;
-        operation.entry = null;
-        if (entry != null && !written) {
-            entry.state = State.COMPLETED;
-            entry.completedNanos = System.nanoTime();
-        }
+    @Override
+    public boolean seesWaits() {
+        return true;
     }
 
-    /**
-     * Notes that the calling thread was blocked for an operation until now.
-     *
-     * @param beganNanos since when, of {@link System#nanoTime()}
-     */
-    synchronized void waited(Operation operation, long beganNanos) {
+    @Override
+    public synchronized void started(OperationRecord operation) {
+        ring[(int) (recorded % CAPACITY)] =
+                new Entry(recorded, operation, operation.thread().getName());
+        recorded++;
+    }
+
+    @Override
+    public void ended(OperationRecord operation) {
+        // The record itself says so.
+    }
+
+    @Override
+    public void groupFailed(JcclException cause) {
+        write(cause);
+    }
+
+    @Override
+    public void groupClosed() {
+        write(null);
+    }
+
+    @Override
+    public synchronized void waited(boolean collective, long sequence, long beganNanos) {
         if (written) {
             return;
         }
@@ -158,8 +140,8 @@ public final class FlightRecorder {
         waits.add(
                 new Wait(
                         Thread.currentThread().getName(),
-                        operation.kind.isCollective(),
-                        operation.sequence,
+                        collective,
+                        sequence,
                         beganNanos,
                         System.nanoTime()));
     }
@@ -169,7 +151,7 @@ public final class FlightRecorder {
      *
      * @param failure why the group failed, or null
      */
-    synchronized void write(JcclException failure) {
+    private synchronized void write(JcclException failure) {
         if (written) {
             return;
         }
@@ -183,25 +165,35 @@ public final class FlightRecorder {
             Files.move(unfinished, file, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException | UncheckedIOException e) {
             // The group's own end matters more than its record.
-            LOGGER.log(Logger.Level.WARNING, group + ": can not write " + file, e);
+            LOGGER.log(
+                    Logger.Level.WARNING,
+                    "group '"
+                            + group.name()
+                            + "', rank "
+                            + group.rank()
+                            + ": can not write "
+                            + file,
+                    e);
         }
     }
 
     private String fileName() {
-        String name = group.group().replaceAll("[^A-Za-z0-9,_-]", "_");
-        return "rank" + worldRank + "." + name + "." + backend + ".json";
+        String name = group.name().replaceAll("[^A-Za-z0-9,_-]", "_");
+        return "rank" + group.worldRank() + "." + name + "." + group.backend() + ".json";
     }
 
     private String json(JcclException failure) {
         long now = System.nanoTime();
         JsonText json = new JsonText();
         json.beginObject(null);
-        json.field("version", "jccl 1").field("rank", worldRank);
+        json.field("version", "jccl 1").field("rank", group.worldRank());
         json.field("time_written_ns", now + epochNanos);
-        json.beginObject("pg_config").beginObject(group.group());
-        json.field("name", group.group()).field("desc", backend).field("ranks", ranks);
+        json.beginObject("pg_config").beginObject(group.name());
+        json.field("name", group.name())
+                .field("desc", group.backend())
+                .field("ranks", group.worldRanks().toString());
         json.endObject().endObject();
-        json.beginObject("pg_status").beginObject(group.group());
+        json.beginObject("pg_status").beginObject(group.name());
         json.field("last_enqueued_collective", last(State.SCHEDULED));
         json.field("last_started_collective", last(State.STARTED));
         json.field("last_completed_collective", last(State.COMPLETED));
@@ -225,24 +217,30 @@ public final class FlightRecorder {
     }
 
     private void write(Entry entry, JsonText json) {
+        OperationRecord operation = entry.operation;
+        boolean collective = operation.isCollective();
+        boolean completed = entry.isCompleted();
+        State state = completed ? State.COMPLETED : first;
         json.beginObject(null);
         json.field("record_id", entry.recordId);
-        json.beginArray("process_group").value(group.group()).value(backend).endArray();
-        json.field("collective_seq_id", entry.collective ? entry.sequence : -1);
-        json.field("p2p_seq_id", entry.collective ? -1 : entry.sequence);
-        json.field("profiling_name", entry.name);
-        json.field("operation", entry.text).field("bytes", entry.bytes);
-        json.field("is_p2p", !entry.collective);
+        json.beginArray("process_group").value(group.name()).value(group.backend()).endArray();
+        json.field("collective_seq_id", collective ? operation.sequence() : -1);
+        json.field("p2p_seq_id", collective ? -1 : operation.sequence());
+        json.field(
+                "profiling_name",
+                group.backend() + ":" + operation.kind().name().toLowerCase(Locale.ROOT));
+        json.field("operation", operation.text()).field("bytes", operation.bytes());
+        json.field("is_p2p", !collective);
         json.field("thread_name", entry.thread);
-        json.field("state", entry.state.toString());
-        json.field("time_created_ns", entry.createdNanos + epochNanos);
+        json.field("state", state.toString());
+        json.field("time_created_ns", operation.startNanos() + epochNanos);
         if (first == State.STARTED) {
-            json.field("time_discovered_started_ns", entry.createdNanos + epochNanos);
+            json.field("time_discovered_started_ns", operation.startNanos() + epochNanos);
         }
-        boolean completed = entry.state == State.COMPLETED;
         if (completed) {
-            json.field("time_discovered_completed_ns", entry.completedNanos + epochNanos);
-            json.field("duration_ms", (entry.completedNanos - entry.createdNanos) / 1e6);
+            json.field("time_discovered_completed_ns", operation.endNanos() + epochNanos);
+            long nanos = operation.endNanos() - operation.startNanos();
+            json.field("duration_ms", operation.deviceNanos().orElse(nanos) / 1e6);
         }
         json.field("timeout_ms", timeoutMillis).field("retired", completed).endObject();
     }
@@ -251,8 +249,11 @@ public final class FlightRecorder {
     private long last(State reached) {
         long last = -1;
         for (Entry entry : ring) {
-            if (entry != null && entry.collective && entry.state.compareTo(reached) >= 0) {
-                last = Math.max(last, entry.sequence);
+            if (entry != null && entry.operation.isCollective()) {
+                State state = entry.isCompleted() ? State.COMPLETED : first;
+                if (state.compareTo(reached) >= 0) {
+                    last = Math.max(last, entry.operation.sequence());
+                }
             }
         }
         return last;

@@ -1,0 +1,121 @@
+package org.jccl.internal.observe;
+
+import java.util.concurrent.TimeUnit;
+import org.jccl.GroupInfo;
+import org.jccl.JcclException;
+import org.jccl.internal.operation.OperationObserver;
+import org.jccl.internal.operation.OperationRecord;
+
+/**
+ * Writes events to JFR, which may be switched on and off at any time. While it is off, asking an
+ * event whether it is on is a method that returns false, which the compiler removes. To be named
+ * only where the module {@code jdk.jfr} is present.
+ */
+final class JfrObserver implements OperationObserver {
+
+    private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Shown as "N/A". */
+    private static final long UNKNOWN = Long.MIN_VALUE;
+
+    private static final CollectiveEvent COLLECTIVE = new CollectiveEvent();
+    private static final MessageEvent MESSAGE = new MessageEvent();
+    private static final StallEvent STALL = new StallEvent();
+
+    private final GroupInfo group;
+
+    JfrObserver(GroupInfo group) {
+        this.group = group;
+    }
+
+    @Override
+    public boolean isOn() {
+        return COLLECTIVE.isEnabled() || MESSAGE.isEnabled() || STALL.isEnabled();
+    }
+
+    @Override
+    public long stallNanos() {
+        return STALL_NANOS;
+    }
+
+    @Override
+    public void started(OperationRecord operation) {
+        OperationEvent event =
+                operation.isCollective() ? new CollectiveEvent() : new MessageEvent();
+        if (event.isEnabled()) {
+            event.begin();
+            operation.keep(event);
+        }
+    }
+
+    @Override
+    public void ended(OperationRecord operation) {
+        if (operation.kept() instanceof OperationEvent event) {
+            event.end();
+            if (event.shouldCommit()) {
+                fill(event, operation);
+                event.commit();
+            }
+        }
+    }
+
+    private void fill(OperationEvent event, OperationRecord operation) {
+        event.group = group.name();
+        event.rank = group.rank();
+        event.backend = group.backend();
+        event.operation = operation.name();
+        event.sequence = operation.sequence();
+        event.dataType = operation.type() == null ? null : operation.type().toString();
+        event.bytes = operation.bytes();
+        event.deviceTime = operation.deviceNanos().orElse(UNKNOWN);
+        event.issuer = operation.thread();
+        event.failure = operation.failure() == null ? null : operation.failure().getMessage();
+        if (event instanceof CollectiveEvent collective) {
+            collective.root = operation.peer();
+        } else if (event instanceof MessageEvent message) {
+            message.peer = operation.peer();
+        }
+    }
+
+    @Override
+    public void stalled(OperationRecord operation, long nanos) {
+        StallEvent event = new StallEvent();
+        if (event.shouldCommit()) {
+            event.group = group.name();
+            event.rank = group.rank();
+            event.backend = group.backend();
+            event.operation = operation.text();
+            event.sequence = operation.sequence();
+            event.soFar = nanos;
+            event.commit();
+        }
+    }
+
+    @Override
+    public void groupMade(long nanos) {
+        GroupCreationEvent event = new GroupCreationEvent();
+        if (event.shouldCommit()) {
+            event.group = group.name();
+            event.rank = group.rank();
+            event.size = group.size();
+            event.worldRank = group.worldRank();
+            event.backend = group.backend();
+            event.device = group.device().toString();
+            event.took = nanos;
+            event.commit();
+        }
+    }
+
+    @Override
+    public void groupFailed(JcclException cause) {
+        GroupFailureEvent event = new GroupFailureEvent();
+        if (event.shouldCommit()) {
+            event.group = group.name();
+            event.rank = group.rank();
+            event.backend = group.backend();
+            event.kind = cause.getClass().getName();
+            event.reason = cause.getMessage();
+            event.commit();
+        }
+    }
+}

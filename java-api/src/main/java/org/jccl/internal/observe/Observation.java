@@ -1,0 +1,88 @@
+package org.jccl.internal.observe;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.GroupInfo;
+import org.jccl.internal.operation.Observers;
+import org.jccl.internal.operation.OperationObserver;
+
+/** Who observes a world and all groups made from it. */
+public final class Observation implements AutoCloseable {
+
+    private final Optional<ListenerThread> listeners;
+    private final Optional<Path> records;
+    private final Duration timeout;
+
+    /**
+     * Starts a thread where there are listeners.
+     *
+     * @param name of the world and rank, for the thread's name
+     * @param given the program's listeners
+     * @param timeout deadline of an operation
+     */
+    public Observation(String name, List<Listener> given, Duration timeout) {
+        this.listeners =
+                given.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(new ListenerThread(name, List.copyOf(given)));
+        this.records = folder(FlightRecorder.FOLDER_VARIABLE);
+        this.timeout = timeout;
+    }
+
+    private static Optional<Path> folder(String variable) {
+        return Optional.ofNullable(System.getenv(variable))
+                .filter(name -> !name.isEmpty())
+                .map(Path::of);
+    }
+
+    /**
+     * The observers of one group on one backend.
+     *
+     * @param group the group
+     * @param onHost whether its library works on the host
+     */
+    public Observers of(GroupInfo group, boolean onHost) {
+        List<OperationObserver> observers = new ArrayList<>();
+        records.ifPresent(
+                folder ->
+                        observers.add(
+                                new FlightRecorder(
+                                        folder,
+                                        group,
+                                        onHost
+                                                ? FlightRecorder.State.STARTED
+                                                : FlightRecorder.State.SCHEDULED,
+                                        timeout.toMillis())));
+        if (hasJfr()) {
+            observers.add(new JfrObserver(group));
+        }
+        listeners.ifPresent(
+                thread ->
+                        thread.listeners()
+                                .forEach(
+                                        each ->
+                                                observers.add(
+                                                        new ListenerObserver(
+                                                                group, thread, each))));
+        return Observers.of(group, observers);
+    }
+
+    /** An image of Java may come without the module {@code jdk.jfr}. */
+    private static boolean hasJfr() {
+        try {
+            Class.forName("jdk.jfr.Event", false, Observation.class.getClassLoader());
+            return true;
+        } catch (ClassNotFoundException | LinkageError e) {
+            return false;
+        }
+    }
+
+    /** Waits for a moment until listeners know everything. */
+    @Override
+    public void close() {
+        listeners.ifPresent(ListenerThread::close);
+    }
+}

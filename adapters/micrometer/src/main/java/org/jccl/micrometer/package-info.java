@@ -1,0 +1,2 @@
+/** Metrics of process groups for Micrometer. */
+package org.jccl.micrometer;

@@ -6,6 +6,7 @@ module org.jccl.benchmarks {
     requires jdk.unsupported;
     requires jmh.core;
     requires org.bytedeco.cuda;
+    requires jdk.jfr;
     requires org.jccl.api;
     requires org.jccl.mpi;
     requires org.jccl.nccl;

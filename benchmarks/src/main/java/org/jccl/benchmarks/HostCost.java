@@ -1,10 +1,14 @@
 package org.jccl.benchmarks;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import jdk.jfr.Recording;
 import org.jccl.DataType;
 import org.jccl.Device;
+import org.jccl.GroupListener;
 import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.SyncCollectives;
@@ -40,6 +44,11 @@ public class HostCost {
     @Param({"nccl", "hccl", "sccl", "gloo", "mpi"})
     public String backend;
 
+    /** Who watches: nobody, a listener that does nothing, or JFR with all its events. */
+    @Param("nobody")
+    public String watched;
+
+    private Optional<Recording> recording = Optional.empty();
     private Device device;
     private ProcessGroup group;
     private SyncCollectives sync;
@@ -49,9 +58,18 @@ public class HostCost {
     @Setup
     public void join() {
         device = deviceOf(backend);
+        ProcessGroupBuilder world = ProcessGroup.builder();
+        switch (watched) {
+            case "nobody" -> {}
+            case "listener" -> world.listener(new GroupListener() {});
+            case "jfr" -> {
+                recording = Optional.of(new Recording());
+                recording.get().start();
+            }
+            default -> throw new IllegalArgumentException("watched=" + watched);
+        }
         group =
-                ProcessGroup.builder()
-                        .backend(backend)
+                world.backend(backend)
                         .store(HashStore.create(TIMEOUT))
                         .rank(0)
                         .worldSize(1)
@@ -84,6 +102,7 @@ public class HostCost {
     public void leave() {
         tensor.close();
         group.close();
+        recording.ifPresent(Recording::close);
     }
 
     /**

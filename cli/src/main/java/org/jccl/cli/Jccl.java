@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import org.jccl.JcclException;
 import org.jccl.cli.bench.BenchCommand;
 import org.jccl.cli.bench.PlotCommand;
+import org.jccl.cli.info.Host;
 import org.jccl.cli.info.InfoCommand;
 import org.jccl.cli.ranktable.RankTableCommand;
 import org.jccl.cli.trace.TraceCommand;
@@ -20,13 +21,22 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         versionProvider = Jccl.Version.class,
         synopsisSubcommandLabel = "COMMAND",
+        footer = {
+            "",
+            "Examples:",
+            "  jccl info",
+            "  jccl run -n 4 -- java -cp app.jar com.example.Training",
+            "  jccl bench all_reduce -n 2 --svg all_reduce.svg",
+            "  source <(jccl completion bash)"
+        },
         subcommands = {
             RunCommand.class,
             BenchCommand.class,
             PlotCommand.class,
             InfoCommand.class,
             RankTableCommand.class,
-            TraceCommand.class
+            TraceCommand.class,
+            CompletionCommand.class
         })
 public final class Jccl {
 
@@ -58,7 +68,7 @@ public final class Jccl {
      * @return its exit code: 0 for success, 2 for a wrong command line, otherwise the command's own
      */
     static int execute(PrintWriter out, PrintWriter err, String... arguments) {
-        CommandLine jccl = new CommandLine(new Jccl());
+        CommandLine jccl = commandLine();
         // What follows the command that run starts are that command's options, not ours.
         jccl.getSubcommands().get("run").setStopAtPositional(true);
         return jccl.setOut(out)
@@ -75,13 +85,29 @@ public final class Jccl {
                 .execute(arguments);
     }
 
-    /** Tells the version from the jar. */
+    private static CommandLine commandLine() {
+        CommandLine jccl = new CommandLine(new Jccl());
+        provideVersion(jccl);
+        return jccl;
+    }
+
+    /** All commands take {@code --version}. */
+    private static void provideVersion(CommandLine command) {
+        command.getCommandSpec().versionProvider(new Version());
+        command.getSubcommands().values().forEach(Jccl::provideVersion);
+    }
+
+    /** What a report of a fault should name. */
     static final class Version implements CommandLine.IVersionProvider {
 
         @Override
         public String[] getVersion() {
-            String version = Jccl.class.getPackage().getImplementationVersion();
-            return new String[] {"jccl " + (version == null ? "(not from a jar)" : version)};
+            Host host = Host.current();
+            return new String[] {
+                "jccl " + host.version(),
+                "Java " + host.java() + ", " + host.vm(),
+                host.os() + ", " + host.arch()
+            };
         }
     }
 }

@@ -6,14 +6,34 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class InfoCommandTest {
 
     @Test
-    void tellsOfEachBackendWhetherItIsThere() {
+    void tellsInAFewLinesWhatIsUsableAndWhatIsNot() {
         Command info = Command.jccl("info");
+        assertThat(info.exitCode()).isZero();
+        List<String> lines = info.out().lines().toList();
+        // MPI is usable or missing, and two lines are enough for what is usable.
+        assertThat(lines).hasSizeBetween(5, 6).allMatch(line -> line.length() < 160);
+        assertThat(lines.get(0))
+                .matches("jccl .*, Java " + System.getProperty("java.version") + ", Linux .*");
+        assertThat(lines.get(1)).matches("usable +gloo \\(0\\.5\\.0, cpu\\).*");
+        assertThat(info.out())
+                .containsPattern(
+                        "\\Rmissing +nccl: libcuda\\.so\\.1 was not found; install the NVIDIA")
+                .contains("hccl: libascendcl.so was not found; install CANN")
+                .contains("sccl: libtpudnn was not found; install")
+                .endsWith("(more: jccl info --verbose)\n")
+                .doesNotContain("tried", "name the file");
+    }
+
+    @Test
+    void tellsOfEachBackendWhetherItIsThere() {
+        Command info = Command.jccl("info", "--verbose");
         assertThat(info.exitCode()).isZero();
         assertThat(info.out())
                 .contains(System.getProperty("java.version"), System.getProperty("os.arch"))

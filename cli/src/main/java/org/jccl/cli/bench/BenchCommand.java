@@ -3,6 +3,7 @@ package org.jccl.cli.bench;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -17,6 +19,7 @@ import org.jccl.UsageException;
 import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.bootstrap.LaunchException;
 import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.cli.info.Bindings;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -31,7 +34,18 @@ import picocli.CommandLine.Spec;
             "Measures an operation and checks its results; prints the table of nccl-tests.",
             "Starts the ranks itself, unless a launcher (jccl run, torchrun, mpirun, ...) did."
         },
-        mixinStandardHelpOptions = true)
+        mixinStandardHelpOptions = true,
+        footer = {
+            "",
+            "Examples:",
+            "  jccl bench all_reduce                           # 2 ranks here, 4 B to 64 MB, Gloo",
+            "  jccl bench all_reduce -n 4 -b 1K -e 16M --svg all_reduce.svg",
+            "  jccl bench all -n 2 --csv all.csv               # every operation",
+            "  jccl run -n 4 -- jccl bench all_gather          # inside a job: joins it",
+            "  mpirun -n 4 jccl bench all_reduce --backend mpi",
+            "",
+            "Exits with 1 when a result was wrong or a rank failed."
+        })
 public final class BenchCommand implements Callable<Integer> {
 
     private static final int WRONG_RESULTS = 1;
@@ -41,12 +55,14 @@ public final class BenchCommand implements Callable<Integer> {
 
     @Parameters(
             paramLabel = "OP",
+            completionCandidates = Operations.class,
             description = "Operation, as PyTorch or nccl-tests name it, or 'all'.")
     private String operation;
 
     @Option(
             names = "--backend",
             defaultValue = "gloo",
+            completionCandidates = Backends.class,
             description = "Backend to measure. Default: ${DEFAULT-VALUE}.")
     private String backend;
 
@@ -90,6 +106,7 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--mode",
             defaultValue = "sync",
+            completionCandidates = Modes.class,
             description = "sync: group.sync(); async: issue and await each. Default: sync.")
     private String mode;
 
@@ -261,5 +278,35 @@ public final class BenchCommand implements Callable<Integer> {
 
     private ParameterException refused(String message) {
         return new ParameterException(spec.commandLine(), message);
+    }
+
+    /** For completion. */
+    static final class Operations implements Iterable<String> {
+
+        @Override
+        public Iterator<String> iterator() {
+            return Stream.concat(
+                            Stream.of("all"),
+                            Arrays.stream(Collective.values()).map(Collective::toString))
+                    .iterator();
+        }
+    }
+
+    /** For completion. */
+    static final class Backends implements Iterable<String> {
+
+        @Override
+        public Iterator<String> iterator() {
+            return Bindings.KNOWN.iterator();
+        }
+    }
+
+    /** For completion. */
+    static final class Modes implements Iterable<String> {
+
+        @Override
+        public Iterator<String> iterator() {
+            return Arrays.stream(Mode.values()).map(Mode::toString).iterator();
+        }
     }
 }

@@ -11,7 +11,8 @@ import org.jccl.spi.BackendProvider;
 /** The backends this project has or plans bindings for, and those of others that are present. */
 public final class Bindings {
 
-    private static final List<String> KNOWN = List.of("gloo", "nccl", "mpi", "hccl", "sccl");
+    /** Names of the backends of this project. */
+    public static final List<String> KNOWN = List.of("gloo", "nccl", "mpi", "hccl", "sccl");
 
     private Bindings() {}
 

@@ -32,6 +32,25 @@ public record Host(String version, String java, String vm, String os, String arc
     }
 
     /**
+     * The facts in one line, for people.
+     *
+     * @return for instance {@code jccl 1.0, Java 17.0.15, Linux 6.1 on amd64, 8 processors}
+     */
+    public String line() {
+        return "jccl "
+                + version
+                + ", Java "
+                + java
+                + ", "
+                + os
+                + " on "
+                + arch
+                + ", "
+                + processors
+                + (processors == 1 ? " processor" : " processors");
+    }
+
+    /**
      * The facts by name, for JSON.
      *
      * @return texts and numbers, in the order of this record

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jccl.Availability;
@@ -32,13 +33,19 @@ record Info(Host host, Path cache, Launcher launcher, List<Bindings.Binding> bin
      */
     record Launcher(String name, String place) {
 
+        private static final String NONE = "none";
+
+        boolean isNone() {
+            return name.equals(NONE);
+        }
+
         static Launcher detect(Map<String, String> environment) {
             for (ClusterEnvironment launcher : ClusterEnvironment.KNOWN) {
                 if (launcher.detect(environment)) {
                     return new Launcher(launcher.name(), place(launcher, environment));
                 }
             }
-            return new Launcher("none", "no launcher's variables in the environment");
+            return new Launcher(NONE, "no launcher's variables in the environment");
         }
 
         private static String place(ClusterEnvironment launcher, Map<String, String> environment) {
@@ -59,7 +66,43 @@ record Info(Host host, Path cache, Launcher launcher, List<Bindings.Binding> bin
                 Bindings.all());
     }
 
+    /** What can be used, and of what can not the one reason: a line each. */
     void writeText(PrintWriter out) {
+        out.println(host.line() + launcherPart());
+        List<String> usable = new ArrayList<>();
+        List<String> missing = new ArrayList<>();
+        for (Bindings.Binding binding : bindings) {
+            if (binding.availability() instanceof Availability.Available found) {
+                String devices = String.join(" ", binding.deviceTypes());
+                usable.add(
+                        binding.name() + " (" + firstPart(found.version()) + ", " + devices + ")");
+            } else if (binding.availability() instanceof Availability.Unavailable not) {
+                missing.add(binding.name() + ": " + nextStep(not.reason()));
+            }
+        }
+        out.printf(LINE, "usable", usable.isEmpty() ? "nothing" : String.join(", ", usable));
+        for (int i = 0; i < missing.size(); i++) {
+            boolean last = i == missing.size() - 1;
+            String more = last ? " (more: jccl info --verbose)" : "";
+            out.printf(LINE, i == 0 ? "missing" : "", missing.get(i) + more);
+        }
+    }
+
+    private String launcherPart() {
+        return launcher.isNone() ? "" : "; " + launcher.name() + ": " + launcher.place();
+    }
+
+    /** A library's version without what it was built from. */
+    private static String firstPart(String version) {
+        return version.split(",", 2)[0];
+    }
+
+    /** What is missing and what to install; how to name a file in an odd place is told in full. */
+    private static String nextStep(String reason) {
+        return reason.replaceFirst(", or name the file .*", "");
+    }
+
+    void writeDetails(PrintWriter out) {
         out.printf(LINE, "jccl", host.version());
         out.printf(LINE, "java", host.java() + ", " + host.vm());
         out.printf(

@@ -12,13 +12,27 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "info",
         description = "Tells which backends are available here, with version and path, or why not.",
-        mixinStandardHelpOptions = true)
+        mixinStandardHelpOptions = true,
+        footer = {
+            "",
+            "Examples:",
+            "  jccl info",
+            "  jccl info --verbose                           # every place that was looked at",
+            "  jccl info --json | jq '.backends[].available'",
+            "  JCCL_NCCL_LIBRARY=/opt/nccl/libnccl.so.2 jccl info"
+        })
 public final class InfoCommand implements Callable<Integer> {
 
     @Spec private CommandSpec spec;
 
-    @Option(names = "--json", description = "Print JSON instead of text.")
+    @Option(names = "--json", description = "Print all as JSON.")
     private boolean json;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description =
+                    "Print all, with every place that was looked at and why it was not taken.")
+    private boolean verbose;
 
     /** Creates the command, for picocli to fill. */
     public InfoCommand() {}
@@ -29,6 +43,8 @@ public final class InfoCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             info.writeJson(out);
+        } else if (verbose) {
+            info.writeDetails(out);
         } else {
             info.writeText(out);
         }

@@ -11,7 +11,15 @@ import picocli.CommandLine.Spec;
         description = "Makes, checks and shows the rank tables of SCCL and HCCL.",
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {GenerateCommand.class, CheckCommand.class, ShowCommand.class})
+        subcommands = {GenerateCommand.class, CheckCommand.class, ShowCommand.class},
+        footer = {
+            "",
+            "Examples:",
+            "  jccl ranktable check rank_table.json",
+            "  jccl ranktable show rank_table.json",
+            "  jccl ranktable generate --device_id \"[[7,6,2,3]]\" -o rank_table.json",
+            "  jccl ranktable generate --from rank_table.json --format hccl-2.0"
+        })
 public final class RankTableCommand implements Runnable {
 
     @Spec private CommandSpec spec;

@@ -2,6 +2,7 @@ package org.jccl.cli.bench;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -49,6 +50,7 @@ import picocli.CommandLine.Spec;
 public final class BenchCommand implements Callable<Integer> {
 
     private static final int WRONG_RESULTS = 1;
+    private static final String NO_PROGRESS = "--no-progress";
     private static final int DEFAULT_RANKS = 2;
 
     @Spec private CommandSpec spec;
@@ -141,6 +143,15 @@ public final class BenchCommand implements Callable<Integer> {
                             + " one plot: see jccl plot.")
     private Optional<Path> svg = Optional.empty();
 
+    @Option(
+            names = NO_PROGRESS,
+            description =
+                    "Do not say on standard error how far it is: one line on a terminal, elsewhere"
+                            + " one every ten seconds.")
+    private boolean noProgress;
+
+    private Progress progress = Progress.none();
+
     /** Creates the command, for picocli to fill. */
     public BenchCommand() {}
 
@@ -163,14 +174,21 @@ public final class BenchCommand implements Callable<Integer> {
             if (ranks.isPresent() && ranks.get() != group.size()) {
                 throw refused("-n is " + ranks.get() + ", but the job has " + group.size());
             }
-            long wrong = new Benchmark(group, options, spec.commandLine().getOut()).run();
+            if (group.rank() == 0) {
+                progress = progress(options, group.size());
+            }
+            long wrong = new Benchmark(group, options, spec.commandLine().getOut(), progress).run();
             return wrong == 0 ? 0 : WRONG_RESULTS;
         }
     }
 
     private int launch(BenchOptions options) {
         CommandSpec jccl = spec.root();
-        List<String> arguments = jccl.commandLine().getParseResult().originalArgs();
+        List<String> arguments =
+                new ArrayList<>(jccl.commandLine().getParseResult().originalArgs());
+        // It is said here, where standard error is the user's.
+        arguments.add(NO_PROGRESS);
+        progress = progress(options, ranks.orElse(DEFAULT_RANKS));
         try {
             ProcessLauncher.builder(ranks.orElse(DEFAULT_RANKS))
                     .mainClass(jccl.userObject().getClass(), arguments.toArray(String[]::new))
@@ -179,18 +197,35 @@ public final class BenchCommand implements Callable<Integer> {
                     .run();
             return 0;
         } catch (LaunchException e) {
+            progress.clear();
             spec.commandLine().getErr().println("jccl: " + e.getMessage());
             return e.exitCode();
         }
     }
 
     /** Rank 0's table is this command's own output; what other ranks say is marked. */
-    private void show(int rank, boolean error, String line) {
+    private synchronized void show(int rank, boolean error, String line) {
+        progress.clear();
         if (rank == 0 && !error) {
             spec.commandLine().getOut().println(line);
+            if (!line.isBlank() && !line.startsWith("#")) {
+                progress.sizeDone();
+                return;
+            }
         } else {
             spec.commandLine().getErr().println("[" + rank + "] " + line);
         }
+        progress.restore();
+    }
+
+    private Progress progress(BenchOptions options, int size) {
+        return noProgress
+                ? Progress.none()
+                : new Progress(
+                        spec.commandLine().getErr(),
+                        Progress.isTerminal(),
+                        options.sizes(size),
+                        System::nanoTime);
     }
 
     private BenchOptions options() {

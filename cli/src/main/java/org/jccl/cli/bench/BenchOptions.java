@@ -61,6 +61,14 @@ record BenchOptions(
         return possible;
     }
 
+    /** How many rows there will be, or 0 when a group of this size can do none of them. */
+    int sizes(int ranks) {
+        return collectives.stream()
+                .filter(value -> value != Collective.SENDRECV || ranks > 1)
+                .mapToInt(value -> (int) counts(value, ranks).count())
+                .sum();
+    }
+
     /** Elements of the calls for an operation, each number once. */
     LongStream counts(Collective collective, int ranks) {
         if (!collective.hasData()) {

@@ -31,12 +31,14 @@ final class Benchmark {
     private final Device device;
     private final BenchOptions options;
     private final PrintWriter out;
+    private final Progress progress;
 
-    Benchmark(ProcessGroup group, BenchOptions options, PrintWriter out) {
+    Benchmark(ProcessGroup group, BenchOptions options, PrintWriter out, Progress progress) {
         this.group = group;
         this.device = group.devices().get(0);
         this.options = options;
         this.out = out;
+        this.progress = progress;
     }
 
     /**
@@ -61,16 +63,22 @@ final class Benchmark {
             }
             long wrong = 0;
             for (Collective collective : options.collectives(group.size())) {
+                progress.clear();
                 reports.forEach(report -> report.begin(collective));
+                progress.restore();
                 for (long count : options.counts(collective, group.size()).toArray()) {
                     Row row = measure(collective, count, stopwatch);
                     wrong += row.wrong();
+                    progress.clear();
                     reports.forEach(report -> report.row(row));
+                    progress.sizeDone();
                 }
+                progress.clear();
                 reports.forEach(report -> report.end(collective));
             }
             return wrong;
         } finally {
+            progress.clear();
             reports.forEach(Report::close);
         }
     }

@@ -15,9 +15,10 @@ Communicator::~Communicator() {
   }
 }
 
-void Communicator::listen(const std::string& address) {
+void Communicator::listen(const std::string& address, int64_t firstNumber) {
   auto device = deviceAt(address);
   listener_ = std::make_unique<Listener>(address);
+  firstNumber_ = firstNumber;
   mesh_ = makeMesh(device);
   context_ = std::make_shared<Context>(std::move(device), mesh_, timeout_);
 }
@@ -26,7 +27,7 @@ std::vector<char> Communicator::addressFor(int peer) const {
   Contact contact;
   std::memset(&contact, 0, sizeof(contact));  // it is published as it lies in memory
   contact.where = {listener_->address(), -1};
-  contact.number = peer;
+  contact.number = firstNumber_ + peer;
   const auto* bytes = reinterpret_cast<const char*>(&contact);
   return std::vector<char>(bytes, bytes + sizeof(contact));
 }
@@ -40,8 +41,9 @@ void Communicator::connect(int peer, const std::vector<char>& address, int64_t t
   const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
   try {
     mesh_->adopt(
-        peer, dials(listener_->address(), contact.where.address) ? dial(contact, deadline)
-                                                                 : listener_->accept(peer, deadline));
+        peer, dials(listener_->address(), contact.where.address)
+                  ? dial(contact, deadline)
+                  : listener_->accept(firstNumber_ + peer, deadline));
   } catch (const Failure& failure) {
     throw Failure(failure.status, "rank " + std::to_string(peer) + ": " + failure.what());
   }

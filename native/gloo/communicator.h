@@ -20,7 +20,7 @@ class Communicator {
   virtual ~Communicator();
 
   // Forming the mesh: listen on every rank, exchange the addresses, connect to each peer in rank order.
-  void listen(const std::string& address);
+  void listen(const std::string& address, int64_t firstNumber);
   std::vector<char> addressFor(int peer) const;
   void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis);
 
@@ -94,6 +94,7 @@ class Communicator {
 
   // While it connects to its peers.
   std::unique_ptr<Listener> listener_;
+  int64_t firstNumber_ = 0;  // with which rank 0 introduces itself there
   int connected_ = 0;
   std::vector<char> scratch_;
 

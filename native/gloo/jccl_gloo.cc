@@ -78,8 +78,8 @@ int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) 
   return -jccl::kInternal;  // nothing in it throws but an allocation
 }
 
-int jccl_gloo_listen(int64_t handle, const char* address) noexcept {
-  return guarded(handle, [&](Communicator& c) { c.listen(address); });
+int jccl_gloo_listen(int64_t handle, const char* address, int64_t first_number) noexcept {
+  return guarded(handle, [&](Communicator& c) { c.listen(address, first_number); });
 }
 
 int jccl_gloo_address(int64_t handle, int peer, signed char* out, int capacity) noexcept {

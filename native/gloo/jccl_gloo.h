@@ -14,8 +14,8 @@ JCCL_GLOO_CALL const char* jccl_gloo_version() noexcept;
 // may be PyTorch's; all ranks of a group must agree.
 JCCL_GLOO_CALL int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept;
 
-// Opens a port on a numeric address of this host, one for all peers.
-JCCL_GLOO_CALL int jccl_gloo_listen(int64_t handle, const char* address) noexcept;
+// Opens a port on a numeric address of this host, one for all peers. Peer r says first_number + r when it connects.
+JCCL_GLOO_CALL int jccl_gloo_listen(int64_t handle, const char* address, int64_t first_number) noexcept;
 
 // Where a peer must connect to. Returns the number of bytes written, or -Status.
 JCCL_GLOO_CALL int jccl_gloo_address(int64_t handle, int peer, signed char* out, int capacity) noexcept;

@@ -78,7 +78,7 @@ void inGroup(int size, bool torch, const std::function<void(const Rank&)>& body)
   for (int rank = 0; rank < size; rank++) {
     threads.emplace_back([&, rank] {
       const int64_t handle = jccl_gloo_create(rank, size, kTimeoutMillis, torch ? 1 : 0);
-      require(jccl_gloo_listen(handle, "127.0.0.1") == 0, "listen", handle);
+      require(jccl_gloo_listen(handle, "127.0.0.1", 1000) == 0, "listen", handle);
       for (int peer = 0; peer < size; peer++) {
         auto& address = addresses[rank][peer];
         address.resize(1024);
@@ -241,7 +241,7 @@ void noDescriptors() {
     int lengths[2];
     for (int rank = 0; rank < 2; rank++) {
       handles[rank] = jccl_gloo_create(rank, 2, kTimeoutMillis, 1);
-      require(jccl_gloo_listen(handles[rank], "127.0.0.1") == 0, "listen", handles[rank]);
+      require(jccl_gloo_listen(handles[rank], "127.0.0.1", 1000) == 0, "listen", handles[rank]);
       lengths[rank] = jccl_gloo_address(handles[rank], 1 - rank, addresses[rank], 1024);
     }
     // Which one dials depends on their ports; the one that does is not kept waiting.

@@ -11,21 +11,32 @@ import java.util.List;
  * @param address on which it listens, numeric
  * @param onlyLocal whether no other host reaches that address
  * @param port gloo's own form of the address and the port, which is one for all peers
- * @param numbers for each rank that with which it introduces itself there; empty where all do so
- *     with their rank
+ * @param firstNumber with which rank 0 introduces itself there, and the others with those that
+ *     follow; drawn at random, so that whoever means another listener is not taken for a rank
+ * @param numbers with which each rank does so where they do not follow each other, else empty
  */
 record Announcement(
-        String host, String address, boolean onlyLocal, byte[] port, List<Long> numbers) {
+        String host,
+        String address,
+        boolean onlyLocal,
+        byte[] port,
+        long firstNumber,
+        List<Long> numbers) {
 
     /** A {@code sockaddr_storage}, and a number that is not used. */
     static final int PORT_BYTES = 136;
+
+    /** With which a rank introduces itself. */
+    long number(int rank) {
+        return numbers.isEmpty() ? firstNumber + rank : numbers.get(rank);
+    }
 
     /** The bytes with which a rank connects. */
     byte[] place(int rank) {
         return ByteBuffer.allocate(port.length + Long.BYTES)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .put(port)
-                .putLong(numbers.isEmpty() ? rank : numbers.get(rank))
+                .putLong(number(rank))
                 .array();
     }
 }

@@ -17,8 +17,9 @@ sealed interface AnnouncementFormat permits OwnAnnouncementFormat, TorchAnnounce
      */
     boolean meets();
 
-    byte[] encode(Announcement announcement);
-
     /** The announcement of a rank of a group of {@code size}. */
+    byte[] encode(Announcement announcement, int size);
+
+    /** The inverse. */
     Announcement decode(byte[] value, int size);
 }

@@ -31,8 +31,8 @@ final class GlooCommunicator implements HostCommunicator {
         this.torch = torch;
     }
 
-    void listen(String address) {
-        checkSetUp(GlooNative.listen(handle, address));
+    void listen(String address, long firstNumber) {
+        checkSetUp(GlooNative.listen(handle, address, firstNumber));
     }
 
     int address(int peer, byte[] out) {

@@ -3,6 +3,7 @@ package org.jccl.gloo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,7 +12,6 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
-import java.util.stream.LongStream;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
@@ -35,6 +35,9 @@ final class GlooConnector {
     private static final Duration LONGEST = Duration.ofHours(24);
     private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int LONGEST_ADDRESS = 1024;
+
+    /** Their upper bound: of 18 digits, and far from where gloo's own numbers would overflow. */
+    private static final long FIRST_NUMBERS = 1L << 59;
 
     private final CommunicatorConfig config;
     private final GlooCommunicator communicator;
@@ -118,8 +121,9 @@ final class GlooConnector {
 
     /** Listens, tells the others where, and waits for what they tell. */
     private List<Announcement> listen(LocalAddress local, Store store, IntFunction<String> key) {
-        communicator.listen(local.address().getHostAddress());
-        return exchange(announce(local), store, key);
+        long firstNumber = new SecureRandom().nextLong(FIRST_NUMBERS);
+        communicator.listen(local.address().getHostAddress(), firstNumber);
+        return exchange(announce(local, firstNumber), store, key);
     }
 
     /**
@@ -184,7 +188,7 @@ final class GlooConnector {
         return IntStream.range(0, config.size()).boxed().toList();
     }
 
-    private Announcement announce(LocalAddress local) {
+    private Announcement announce(LocalAddress local, long firstNumber) {
         byte[] buffer = new byte[LONGEST_ADDRESS];
         int anyPeer = config.rank() == 0 ? 1 : 0;
         communicator.address(anyPeer, buffer);
@@ -194,15 +198,13 @@ final class GlooConnector {
                 local.address().getHostAddress().replaceFirst("%.*", ""),
                 local.address().isLoopbackAddress() && !local.asked(),
                 Arrays.copyOf(buffer, Announcement.PORT_BYTES),
-                LongStream.range(0, config.size())
-                        .map(peer -> peer == config.rank() ? 0 : peer)
-                        .boxed()
-                        .toList());
+                firstNumber,
+                List.of());
     }
 
     private List<Announcement> exchange(Announcement mine, Store store, IntFunction<String> key) {
         Arrivals arrivals = arrivals(store, key);
-        byte[] value = format.encode(mine);
+        byte[] value = format.encode(mine, config.size());
         List<byte[]> values;
         try {
             if (format.meets()) {

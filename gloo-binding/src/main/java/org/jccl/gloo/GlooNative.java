@@ -42,7 +42,7 @@ final class GlooNative {
     static native long create(int rank, int size, long timeoutMillis, int torch);
 
     @Name("jccl_gloo_listen")
-    static native int listen(long handle, String address);
+    static native int listen(long handle, String address, long firstNumber);
 
     @Name("jccl_gloo_address")
     static native int address(long handle, int peer, byte[] out, int capacity);

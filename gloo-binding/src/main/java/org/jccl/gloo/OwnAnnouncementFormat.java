@@ -11,7 +11,7 @@ import org.jccl.MismatchException;
 /** One line of text, then gloo's own form of address and port. */
 final class OwnAnnouncementFormat implements AnnouncementFormat {
 
-    private static final int WORDS = 3;
+    private static final int WORDS = 4;
 
     @Override
     public String key(int rank) {
@@ -29,13 +29,15 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
     }
 
     @Override
-    public byte[] encode(Announcement announcement) {
+    public byte[] encode(Announcement announcement, int size) {
         byte[] line =
                 (announcement.host()
                                 + " "
                                 + announcement.address()
                                 + " "
                                 + announcement.onlyLocal()
+                                + " "
+                                + announcement.firstNumber()
                                 + "\n")
                         .getBytes(StandardCharsets.UTF_8);
         return ByteBuffer.allocate(line.length + announcement.port().length)
@@ -55,7 +57,8 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
         if (value.length - first != Announcement.PORT_BYTES
                 || words.length != WORDS
                 || words[1].isBlank()
-                || !words[2].equals("true") && !words[2].equals("false")) {
+                || !words[2].equals("true") && !words[2].equals("false")
+                || !words[3].matches("\\d{1,18}")) {
             throw new MismatchException(
                     FailureContext.NONE,
                     "gloo: what a rank has announced in "
@@ -70,6 +73,7 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
                 words[1],
                 Boolean.parseBoolean(words[2]),
                 Arrays.copyOfRange(value, first, value.length),
+                Long.parseLong(words[3]),
                 List.of());
     }
 }

@@ -40,19 +40,20 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
     }
 
     @Override
-    public byte[] encode(Announcement announcement) {
+    public byte[] encode(Announcement announcement, int size) {
         byte[] host = announcement.host().getBytes(StandardCharsets.UTF_8);
-        List<Long> numbers = announcement.numbers();
         ByteBuffer value =
                 littleEndian(
                         new byte
                                 [2 * Long.BYTES
                                         + host.length
                                         + Announcement.PORT_BYTES
-                                        + numbers.size() * Long.BYTES]);
+                                        + size * Long.BYTES]);
         value.putLong(host.length).put(host);
         value.putLong(Announcement.PORT_BYTES).put(announcement.port());
-        numbers.forEach(value::putLong);
+        for (int rank = 0; rank < size; rank++) {
+            value.putLong(announcement.number(rank));
+        }
         return value.array();
     }
 
@@ -72,7 +73,7 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
             }
             InetAddress where = addressOf(littleEndian(address));
             return new Announcement(
-                    host, where.getHostAddress(), where.isLoopbackAddress(), address, numbers);
+                    host, where.getHostAddress(), where.isLoopbackAddress(), address, 0, numbers);
         } catch (BufferUnderflowException | UnknownHostException e) {
             throw foreign(value);
         }

@@ -65,10 +65,13 @@ class TorchFarewellTest {
                         task -> new Thread(task).start());
         store.await(List.of(FORMAT.key(0)), Ranks.TIMEOUT);
         Announcement theirs = FORMAT.decode(store.get(FORMAT.key(0)), 2);
-        Announcement ours = new Announcement(theirs.host(), PYTHON, true, port(), List.of(0L, 0L));
-        store.set(FORMAT.key(1), FORMAT.encode(ours));
+        Announcement ours = new Announcement(theirs.host(), PYTHON, true, port(), 0, List.of());
+        store.set(FORMAT.key(1), FORMAT.encode(ours, 2));
         try (SocketChannel python = SocketChannel.open(addressIn(theirs))) {
-            ByteBuffer number = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, 1);
+            ByteBuffer number =
+                    ByteBuffer.allocate(8)
+                            .order(ByteOrder.LITTLE_ENDIAN)
+                            .putLong(0, theirs.number(1));
             python.write(number);
             java.get().close();
             python.configureBlocking(false);

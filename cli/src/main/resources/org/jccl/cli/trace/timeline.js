@@ -504,10 +504,10 @@
   element("find").addEventListener("input", (event) => find(event.target.value));
   element("find").addEventListener("keydown", (event) => { if (event.key === "Enter") go(event.shiftKey ? -1 : 1); });
 
-  function toStep(number) {
-    const step = data.steps[number];
-    const margin = (step[S_END] - step[S_START]) * .05;
-    look(step[S_START] - margin, step[S_END] + margin);
+  function toStep(number, last = number) {
+    const from = data.steps[number][S_START], to = data.steps[last][S_END];
+    const margin = (to - from) * .03;
+    look(from - margin, to + margin);
   }
 
   // ---- what the page says in words
@@ -614,10 +614,11 @@
   fillRanks();
   fillSteps();
   everything();
-  // For links to a place in the page: #from=MS&to=MS, #step=N, #select=N (number of the collective), #find=TEXT.
+  // For links to a place in the page: #from=MS&to=MS, #step=N or #step=N-M, #select=N (number of the collective), #find=TEXT.
   const wanted = new URLSearchParams(location.hash.slice(1));
   if (wanted.has("from")) look(wanted.get("from") * 1e6, wanted.get("to") * 1e6);
-  if (data.steps[wanted.get("step") - 1]) toStep(wanted.get("step") - 1);
+  const steps = (wanted.get("step") || "").split("-").map((each) => Number(each) - 1);
+  if (data.steps[steps[0]]) toStep(steps[0], data.steps[steps[1]] ? steps[1] : steps[0]);
   if (data.collectives[wanted.get("select")]) select(Number(wanted.get("select")));
   if (wanted.has("find")) { element("find").value = wanted.get("find"); find(wanted.get("find")); }
   new ResizeObserver(redraw).observe(element("chart"));

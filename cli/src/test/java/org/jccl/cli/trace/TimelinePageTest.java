@@ -114,7 +114,7 @@ final class TimelinePageTest {
 
     @Test
     void aBrowserShowsWhoWaitsForWhom() throws Exception {
-        String shown = browse(ordinaryPage(), "#select=1", "--dump-dom");
+        String shown = browse(ordinaryPage(), "#step=1-2&select=1", "--dump-dom");
         assertThat(shown)
                 .contains("data-ready=\"true\"")
                 .contains("2 ranks, 4 operations, 1.86 ms from 1970-01-01 00:00:00 UTC")

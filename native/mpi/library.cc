@@ -15,6 +15,7 @@ enum Family : int { kNone, kOpenMpi, kMpich, kStandardAbi };
 
 thread_local std::string text;
 
+// With pages of 4 KiB. A kernel of aarch64 with larger ones has larger huge pages too, and does without them here.
 constexpr size_t kHugePage = 2 << 20;
 
 size_t wholePages(int64_t bytes) { return (static_cast<size_t>(bytes) + kHugePage - 1) / kHugePage * kHugePage; }

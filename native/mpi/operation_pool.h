@@ -27,7 +27,8 @@ class OperationPool {
   // For a collective that its caller waits for. A group has one at a time, so this needs no atomic exchange, which would
   // be a tenth of what a short call costs.
   Operation* takeWaitedFor() {
-    if (waitedForIsTaken_.load(std::memory_order_relaxed)) {
+    // Acquires what the thread that had it before has written, see giveBack().
+    if (waitedForIsTaken_.load(std::memory_order_acquire)) {
       return take();  // it was given up, and the library still has it
     }
     waitedForIsTaken_.store(true, std::memory_order_relaxed);

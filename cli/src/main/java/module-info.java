@@ -24,6 +24,8 @@ module org.jccl.cli {
             info.picocli;
     opens org.jccl.cli.ranktable to
             info.picocli;
+    opens org.jccl.cli.top to
+            info.picocli;
     opens org.jccl.cli.trace to
             info.picocli;
 

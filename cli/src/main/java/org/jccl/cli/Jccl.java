@@ -4,12 +4,14 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Properties;
 import org.jccl.JcclException;
 import org.jccl.cli.bench.BenchCommand;
 import org.jccl.cli.bench.PlotCommand;
 import org.jccl.cli.info.Host;
 import org.jccl.cli.info.InfoCommand;
 import org.jccl.cli.ranktable.RankTableCommand;
+import org.jccl.cli.top.TopCommand;
 import org.jccl.cli.trace.TraceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -36,6 +38,7 @@ import picocli.CommandLine.Command;
             InfoCommand.class,
             RankTableCommand.class,
             TraceCommand.class,
+            TopCommand.class,
             CompletionCommand.class
         })
 public final class Jccl {
@@ -48,11 +51,21 @@ public final class Jccl {
      * @param arguments the command line, for instance {@code run --nproc-per-node 2 -- hostname}
      */
     public static void main(String[] arguments) {
+        logInOneLine();
         // Whatever the locale is, ranks' lines go through as they came.
         PrintWriter out = writer(FileDescriptor.out);
         PrintWriter err = writer(FileDescriptor.err);
         int exitCode = execute(out, err, arguments);
         System.exit(exitCode);
+    }
+
+    /** Unless the user has said how to log. */
+    private static void logInOneLine() {
+        Properties given = System.getProperties();
+        if (!given.containsKey("java.util.logging.config.file")
+                && !given.containsKey("java.util.logging.config.class")) {
+            given.putIfAbsent("java.util.logging.SimpleFormatter.format", "jccl: %4$s: %5$s%6$s%n");
+        }
     }
 
     private static PrintWriter writer(FileDescriptor descriptor) {

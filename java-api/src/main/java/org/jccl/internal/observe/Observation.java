@@ -14,10 +14,11 @@ public final class Observation implements AutoCloseable {
 
     private final Optional<ListenerThread> listeners;
     private final Optional<Path> records;
+    private final Optional<Monitor> monitor;
     private final Duration timeout;
 
     /**
-     * Starts a thread where there are listeners.
+     * Starts a thread where there are listeners, and one where the rank is monitored.
      *
      * @param name of the world and rank, for the thread's name
      * @param given the program's listeners
@@ -29,6 +30,7 @@ public final class Observation implements AutoCloseable {
                         ? Optional.empty()
                         : Optional.of(new ListenerThread(name, List.copyOf(given)));
         this.records = folder(FlightRecorder.FOLDER_VARIABLE);
+        this.monitor = folder(Monitor.FOLDER_VARIABLE).map(folder -> new Monitor(folder, name));
         this.timeout = timeout;
     }
 
@@ -59,6 +61,7 @@ public final class Observation implements AutoCloseable {
         if (hasJfr()) {
             observers.add(new JfrObserver(group));
         }
+        monitor.ifPresent(each -> observers.add(each.watch(group)));
         listeners.ifPresent(
                 thread ->
                         thread.listeners()
@@ -84,5 +87,6 @@ public final class Observation implements AutoCloseable {
     @Override
     public void close() {
         listeners.ifPresent(ListenerThread::close);
+        monitor.ifPresent(Monitor::close);
     }
 }

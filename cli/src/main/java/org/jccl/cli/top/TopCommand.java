@@ -1,0 +1,139 @@
+package org.jccl.cli.top;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Shows where the ranks of a running job are. */
+@Command(
+        name = "top",
+        description = "Show where the ranks of a running job are, and who waits for whom.",
+        mixinStandardHelpOptions = true,
+        showDefaultValues = true,
+        sortOptions = false,
+        footer = {
+            "",
+            "Ranks that are started with JCCL_MONITOR_DIR=DIR say there once a second where they"
+                    + " are. With ranks on several hosts the folder must be shared, or each host"
+                    + " is looked at by itself.",
+            "",
+            "  JCCL_MONITOR_DIR=/tmp/job jccl run -n 4 -- java -cp app.jar com.example.Training",
+            "  jccl top /tmp/job",
+            "",
+            "BEHIND is the number of collectives that a rank has yet to start until it is where"
+                    + " the first of its group is; FOR is how long its operation runs. A rank that"
+                    + " does not say anything is frozen, stopped (by a signal) or dead.",
+            "",
+            "Ends when the job does: 0 when every rank has closed its world, 1 when one has died."
+        })
+public final class TopCommand implements Callable<Integer> {
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "DIR",
+            defaultValue = "${env:JCCL_MONITOR_DIR}",
+            description = "The folder that JCCL_MONITOR_DIR names for the ranks.")
+    private Path folder;
+
+    @Option(
+            names = "--once",
+            description = "Print one table and end: with 0, or with 1 when something is wrong.")
+    private boolean once;
+
+    @Option(
+            names = {"-d", "--delay"},
+            paramLabel = "SECONDS",
+            defaultValue = "1",
+            description = "Time between two looks.")
+    private double delay;
+
+    /** Creates the command, for picocli to fill. */
+    public TopCommand() {}
+
+    @Override
+    public Integer call() throws InterruptedException {
+        if (folder == null) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "name the folder that JCCL_MONITOR_DIR names for the ranks");
+        }
+        if (!(delay >= 0.1 && delay <= 3600)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--delay must be from 0.1 to 3600 seconds, got " + delay);
+        }
+        Screen screen = once ? Screen.plain() : Screen.ofThisProcess();
+        try {
+            return watch(screen);
+        } catch (IOException e) {
+            spec.commandLine().getErr().println("jccl top: " + folder + ": " + e.getMessage());
+            return 1;
+        }
+    }
+
+    private int watch(Screen screen) throws IOException, InterruptedException {
+        PrintWriter out = spec.commandLine().getOut();
+        boolean empty = true;
+        while (true) {
+            JobView view = new JobView(read(), System.currentTimeMillis());
+            if (view.rows().isEmpty()) {
+                if (once) {
+                    throw new IOException(
+                            "no rank has written here; start them with JCCL_MONITOR_DIR=" + folder);
+                }
+                if (empty) {
+                    screen.show(out, List.of("no rank has written to " + folder + " yet"));
+                    empty = false;
+                }
+            } else {
+                screen.show(out, screen.table().lines(view));
+            }
+            if (once) {
+                return view.findings().isEmpty() ? 0 : 1;
+            }
+            if (view.isOver()) {
+                return view.endedWell() ? 0 : 1;
+            }
+            Thread.sleep((long) (delay * 1000));
+        }
+    }
+
+    private List<RankFile> read() throws IOException {
+        if (!Files.isDirectory(folder)) {
+            return List.of();
+        }
+        List<Path> files;
+        try (Stream<Path> all = Files.list(folder)) {
+            files = all.filter(file -> name(file).matches("rank\\d+\\.json")).sorted().toList();
+        }
+        List<RankFile> ranks = new ArrayList<>();
+        for (Path file : files) {
+            try {
+                ranks.add(RankFile.read(file));
+            } catch (NoSuchFileException | java.io.FileNotFoundException e) {
+                // Somebody clears the folder.
+                continue;
+            } catch (IOException e) {
+                throw new IOException(name(file) + ": " + e.getMessage(), e);
+            }
+        }
+        return ranks;
+    }
+
+    private static String name(Path file) {
+        return file.getFileName().toString();
+    }
+}

@@ -1,0 +1,172 @@
+package org.jccl.internal.observe;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jccl.GroupInfo;
+import org.jccl.internal.json.JsonText;
+
+/**
+ * Says once a second in a file where this rank is, for {@code jccl top}. A thread of its own
+ * writes, so that a file that is old means that the whole process stands still; readers see a whole
+ * file or none.
+ */
+final class Monitor implements AutoCloseable {
+
+    /** Names the folder to write to; nothing is written without it. */
+    static final String FOLDER_VARIABLE = "JCCL_MONITOR_DIR";
+
+    private static final System.Logger LOGGER = System.getLogger("org.jccl.monitor");
+    private static final long INTERVAL_MILLIS = 1000;
+
+    /** A program may have thousands of groups; who is stuck is among those that come first. */
+    private static final int MOST_GROUPS = 16;
+
+    private final Path folder;
+    private final Thread thread;
+    private final String host = hostName();
+    private final ProcessHandle process = ProcessHandle.current();
+
+    // Guarded by this object's monitor, inside which that of a group is taken.
+    private final List<MonitoredGroup> groups = new ArrayList<>();
+    private MonitoredGroup world;
+    private MonitoredGroup.Totals ofClosed = MonitoredGroup.Totals.NONE;
+    private boolean ended;
+
+    // The writing thread's own.
+    private MonitoredGroup.Totals lastTotals = MonitoredGroup.Totals.NONE;
+    private long lastNanos = System.nanoTime();
+    private boolean hasFailed;
+
+    /**
+     * Starts the thread.
+     *
+     * @param folder made when it is missing
+     * @param name of the world and rank, for the thread's name
+     */
+    Monitor(Path folder, String name) {
+        this.folder = folder;
+        thread = new Thread(this::run, "jccl-monitor-" + name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static String hostName() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "unknown";
+        }
+    }
+
+    /** Watches a group until it is closed. */
+    synchronized MonitoredGroup watch(GroupInfo group) {
+        MonitoredGroup watched = new MonitoredGroup(group, this::forget);
+        if (world == null) {
+            world = watched;
+        }
+        groups.add(watched);
+        return watched;
+    }
+
+    private synchronized void forget(MonitoredGroup group) {
+        groups.remove(group);
+        ofClosed = ofClosed.plus(group.totals());
+    }
+
+    private void run() {
+        boolean last = false;
+        while (!last) {
+            synchronized (this) {
+                if (!ended) {
+                    try {
+                        wait(INTERVAL_MILLIS);
+                    } catch (InterruptedException e) {
+                        // Nobody has a reason to; then this one is early.
+                    }
+                }
+                last = ended;
+            }
+            write();
+        }
+    }
+
+    private void write() {
+        try {
+            String text = json();
+            if (!text.isEmpty()) {
+                Files.createDirectories(folder);
+                Path unfinished = Files.createTempFile(folder, ".monitor", ".part");
+                Files.writeString(unfinished, text);
+                Path file = folder.resolve("rank" + world.info().worldRank() + ".json");
+                Files.move(unfinished, file, StandardCopyOption.REPLACE_EXISTING);
+            }
+        } catch (IOException | UncheckedIOException e) {
+            if (!hasFailed) {
+                hasFailed = true;
+                LOGGER.log(
+                        System.Logger.Level.WARNING,
+                        "can not write to " + folder + " where this rank is: " + e);
+            }
+        }
+    }
+
+    /** Empty before the world is there. */
+    private synchronized String json() {
+        if (world == null) {
+            return "";
+        }
+        long now = System.nanoTime();
+        MonitoredGroup.Totals totals = ofClosed;
+        for (MonitoredGroup group : groups) {
+            totals = totals.plus(group.totals());
+        }
+        double seconds = Math.max(1, now - lastNanos) / 1e9;
+        JsonText json = new JsonText().beginObject(null);
+        json.field("version", "jccl monitor 1");
+        json.field("rank", world.info().worldRank());
+        json.field("size", world.info().size());
+        json.field("host", host).field("pid", process.pid());
+        json.field(
+                "process_started_ms",
+                process.info().startInstant().map(each -> each.toEpochMilli()).orElse(0L));
+        json.field("time_ms", System.currentTimeMillis());
+        json.field("interval_ms", INTERVAL_MILLIS);
+        json.field("ended", ended);
+        json.field("operations", totals.operations()).field("bytes", totals.bytes());
+        json.field("failed", totals.failed());
+        json.field(
+                "operations_per_second", (totals.operations() - lastTotals.operations()) / seconds);
+        json.field("bytes_per_second", (totals.bytes() - lastTotals.bytes()) / seconds);
+        json.beginArray("groups");
+        groups.stream()
+                .map(each -> each.state(now))
+                .sorted(Comparator.comparingLong(MonitoredGroup.State::runningNanos).reversed())
+                .limit(MOST_GROUPS)
+                .forEach(each -> each.write(json));
+        lastTotals = totals;
+        lastNanos = now;
+        return json.endArray().endObject().toString();
+    }
+
+    /** Says that this rank has ended, and does not wait for more than a moment. */
+    @Override
+    public void close() {
+        synchronized (this) {
+            ended = true;
+            notifyAll();
+        }
+        try {
+            thread.join(INTERVAL_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

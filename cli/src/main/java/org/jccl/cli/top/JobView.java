@@ -141,7 +141,15 @@ final class JobView {
         List<Integer> waiting = new ArrayList<>();
         List<Integer> awaited = new ArrayList<>();
         String operation = "";
-        long longest = 0;
+        long position = furthest;
+        long longest = -1;
+        // Of an operation that a gone rank has half done, some ranks may already be in the next.
+        boolean someGone =
+                rows.stream()
+                        .filter(row -> row.health.isGone())
+                        .flatMap(row -> row.file.stream())
+                        .flatMap(file -> file.groups().stream())
+                        .anyMatch(each -> each.name().equals(name));
         for (Row row : rows) {
             Optional<RankFile.Group> found =
                     row.file.stream()
@@ -152,13 +160,18 @@ final class JobView {
                 continue;
             }
             RankFile.Group group = found.get();
-            boolean inside = group.runningSequence() == furthest && !group.running().isEmpty();
-            if (row.health.isGone() || group.started() < furthest) {
+            boolean inside =
+                    group.runningSequence() >= 0
+                            && (someGone || group.runningSequence() == furthest);
+            if (row.health.isGone() || !someGone && group.started() < furthest) {
                 awaited.add(row.rank);
             } else if (inside) {
                 waiting.add(row.rank);
-                operation = group.running();
-                longest = Math.max(longest, group.runningMillis());
+                if (group.runningMillis() > longest) {
+                    longest = group.runningMillis();
+                    operation = group.running();
+                    position = group.runningSequence();
+                }
             }
         }
         if (!waiting.isEmpty() && !awaited.isEmpty()) {
@@ -168,7 +181,7 @@ final class JobView {
                             "%s: %s in operation %d %s for up to %s, for %s",
                             name,
                             ranks(waiting) + (waiting.size() == 1 ? " waits" : " wait"),
-                            furthest,
+                            position,
                             operation,
                             Text.duration(longest),
                             ranks(awaited)));

@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jccl.Availability;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
@@ -18,9 +16,8 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
-import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,30 +38,13 @@ class GroupClosingTest {
     private RuntimeException createFailure;
 
     private final BackendProvider provider =
-            new BackendProvider() {
-                @Override
-                public String name() {
-                    return "scripted";
-                }
-
-                @Override
-                public Set<String> deviceTypes() {
-                    return Set.of("cpu");
-                }
-
-                @Override
-                public Availability availability() {
-                    return new Availability.Available("1", "this process");
-                }
-
-                @Override
-                public Communicator create(CommunicatorConfig config) {
-                    if (createFailure != null) {
-                        throw createFailure;
-                    }
-                    return library.communicator();
-                }
-            };
+            new ScriptedProvider(
+                    config -> {
+                        if (createFailure != null) {
+                            throw createFailure;
+                        }
+                        return library.communicator();
+                    });
 
     private Group world(Interop interop, Optional<Store> store, Runnable onClose) {
         return Group.world(

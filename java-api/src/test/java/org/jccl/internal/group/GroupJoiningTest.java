@@ -9,11 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.jccl.Availability;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
@@ -24,8 +22,8 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
@@ -42,28 +40,11 @@ class GroupJoiningTest {
     private Consumer<CommunicatorConfig> connect = config -> {};
 
     private final BackendProvider provider =
-            new BackendProvider() {
-                @Override
-                public String name() {
-                    return "scripted";
-                }
-
-                @Override
-                public Set<String> deviceTypes() {
-                    return Set.of("cpu");
-                }
-
-                @Override
-                public Availability availability() {
-                    return new Availability.Available("1", "this process");
-                }
-
-                @Override
-                public Communicator create(CommunicatorConfig config) {
-                    connect.accept(config);
-                    return new ScriptedCommunicator().communicator();
-                }
-            };
+            new ScriptedProvider(
+                    config -> {
+                        connect.accept(config);
+                        return new ScriptedCommunicator().communicator();
+                    });
 
     private Group world(int rank, Store store, boolean rankZeroServes) {
         return Group.world(

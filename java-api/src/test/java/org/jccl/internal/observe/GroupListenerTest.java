@@ -8,7 +8,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -17,7 +16,6 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
-import org.jccl.Availability;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
@@ -38,9 +36,8 @@ import org.jccl.internal.api.DefaultProcessGroup;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.group.Group;
 import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.spi.BackendProvider;
-import org.jccl.spi.Communicator;
-import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.RefusedOperationException;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
@@ -132,29 +129,12 @@ class GroupListenerTest {
     }
 
     private final BackendProvider provider =
-            new BackendProvider() {
-                @Override
-                public String name() {
-                    return "scripted";
-                }
-
-                @Override
-                public Set<String> deviceTypes() {
-                    return Set.of("cpu");
-                }
-
-                @Override
-                public Availability availability() {
-                    return new Availability.Available("1", "this process");
-                }
-
-                @Override
-                public Communicator create(CommunicatorConfig config) {
-                    ScriptedCommunicator library = new ScriptedCommunicator();
-                    libraries.add(library);
-                    return library.communicator();
-                }
-            };
+            new ScriptedProvider(
+                    config -> {
+                        ScriptedCommunicator library = new ScriptedCommunicator();
+                        libraries.add(library);
+                        return library.communicator();
+                    });
 
     /** Rank 1 of 2, so that messages have a peer. */
     private ProcessGroup world(GroupListener... listeners) {

@@ -8,11 +8,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
-import org.jccl.Availability;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
@@ -22,9 +20,9 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.TestGroups;
 import org.jccl.internal.host.ScriptedCommunicator;
+import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.Communicator;
-import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
@@ -42,27 +40,10 @@ class JfrEventsTest {
     private final ScriptedCommunicator library = new ScriptedCommunicator();
 
     private static BackendProvider provider(Communicator communicator) {
-        return new BackendProvider() {
-            @Override
-            public String name() {
-                return "scripted";
-            }
-
-            @Override
-            public Set<String> deviceTypes() {
-                return Set.of("cpu");
-            }
-
-            @Override
-            public Availability availability() {
-                return new Availability.Available("1", "this process");
-            }
-
-            @Override
-            public Communicator create(CommunicatorConfig config) {
-                return communicator;
-            }
-        };
+        return new ScriptedProvider(
+                config -> {
+                    return communicator;
+                });
     }
 
     private static ProcessGroup world(ScriptedCommunicator library) {

@@ -16,6 +16,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.jccl.BootstrapException;
 import org.jccl.UsageException;
+import org.jccl.store.TcpStore;
 import org.jccl.testing.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -71,6 +72,11 @@ class ElasticJobTest {
         CompletionException failure = catchThrowableOfType(CompletionException.class, job::join);
         assertThat(failure).hasCauseInstanceOf(LaunchException.class);
         return (LaunchException) failure.getCause();
+    }
+
+    /** Waits until a launcher serves the job's store, so that one that comes later does not. */
+    private static void awaitStore(int port) {
+        TcpStore.connect("127.0.0.1", port, WAIT).close();
     }
 
     private void awaitLine(String line) throws InterruptedException {
@@ -171,9 +177,10 @@ class ElasticJobTest {
 
     @Test
     void launchersThatDisagreeAreRefused() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        int port = freePort();
+        ElasticNodes two = nodes(2, 2, endpoint(port));
         CompletableFuture<Void> first = start(launcher(two, "true"));
-        TimeUnit.MILLISECONDS.sleep(500);
+        awaitStore(port);
         ProcessLauncher other = launcher(two, "true").maxRestarts(3).build();
         assertThatThrownBy(other::run)
                 .isInstanceOf(BootstrapException.class)
@@ -186,9 +193,10 @@ class ElasticJobTest {
 
     @Test
     void anotherRunsStoreIsNotTakenForThisOnes() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        int port = freePort();
+        ElasticNodes two = nodes(2, 2, endpoint(port));
         CompletableFuture<Void> first = start(launcher(two, "true"));
-        TimeUnit.MILLISECONDS.sleep(500);
+        awaitStore(port);
         assertThatThrownBy(launcher(two, "true").runId("other").build()::run)
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("not that of run 'other'")
@@ -229,7 +237,8 @@ class ElasticJobTest {
     @ValueSource(booleans = {true, false})
     void aLostLauncherIsNotWaitedFor(boolean servesTheStore, @TempDir Path folder)
             throws Exception {
-        String endpoints = endpoint(freePort()) + "," + endpoint(freePort());
+        int port = freePort();
+        String endpoints = endpoint(port) + "," + endpoint(freePort());
         Path together = folder.resolve("together");
         // Alone, the ranks end once they have been together; ranks of a lost launcher are lost too.
         String script =
@@ -243,7 +252,7 @@ class ElasticJobTest {
         Process lost;
         if (servesTheStore) {
             lost = launcherProcess(endpoints, script, 3);
-            TimeUnit.SECONDS.sleep(3);
+            awaitStore(port);
             survivor = start(launcher(nodes, script).maxRestarts(3));
         } else {
             survivor = start(launcher(nodes, script).maxRestarts(3));

@@ -3,6 +3,7 @@ package org.jccl.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -128,6 +129,67 @@ class TopCommandTest {
         Command top = top();
         assertThat(top.exitCode()).isZero();
         assertThat(top.out()).contains("0 ended", "1 ended").doesNotContain("\u001b");
+    }
+
+    @Test
+    void whoWaitsForAMomentIsNoFinding() throws IOException {
+        write(0, 2, 0, "\"groups\": [" + group("world", 7, "barrier()", 900) + "]");
+        write(1, 2, 0, "\"groups\": [" + group("world", 6, "", 0) + "]");
+        assertThat(top("--once").out()).contains("1 ok            1").doesNotContain("wait");
+        assertThat(top("--once").exitCode()).isZero();
+    }
+
+    @Test
+    void onATerminalTheTableFits() throws Exception {
+        String failure =
+                "\"ended\": true, \"groups\": [{\"name\": \"world\", \"backend\": \"gloo\","
+                        + " \"started\": 0, \"completed\": -1, \"failure\": \"two\\nlines\"}]";
+        for (int rank = 0; rank < 20; rank++) {
+            write(rank, 20, 0, failure);
+        }
+        String command =
+                "stty rows 10 cols 50; exec '%s' -cp '%s' org.jccl.cli.Jccl top '%s'"
+                        .formatted(
+                                Path.of(System.getProperty("java.home"), "bin", "java"),
+                                System.getProperty("java.class.path"),
+                                folder);
+        // A terminal of its own; -e exits as the command does.
+        ProcessBuilder builder = new ProcessBuilder("script", "-qec", command, "/dev/null");
+        builder.environment().put("TERM", "xterm");
+        builder.environment().remove("NO_COLOR");
+        Process top = builder.redirectErrorStream(true).start();
+        String said = new String(top.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(top.waitFor()).as(said).isZero();
+        String shown = said.substring(said.indexOf("\u001b[H") + 3, said.indexOf("\u001b[J"));
+        assertThat(shown.replaceAll("\u001b\\[[0-9]*[mK]", "").lines())
+                .hasSizeBetween(5, 9)
+                .allMatch(line -> line.length() <= 50)
+                .anyMatch(line -> line.matches("rank \\d+, group world gloo failed: two lines"))
+                .anyMatch(line -> line.matches("... and \\d+ more ranks"));
+    }
+
+    @Test
+    void topEndsWithWhoReadsIt() throws Exception {
+        write(0, 2, 0, "\"groups\": []");
+        Process top =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                "org.jccl.cli.Jccl",
+                                "top",
+                                "-d",
+                                "0.1",
+                                folder.toString())
+                        .redirectErrorStream(true)
+                        .start();
+        try {
+            assertThat(top.inputReader().readLine()).startsWith(" RANK");
+            top.inputReader().close();
+            top.waitFor();
+        } finally {
+            top.destroyForcibly();
+        }
     }
 
     @Test

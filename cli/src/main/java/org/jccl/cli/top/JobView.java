@@ -14,6 +14,7 @@ import java.util.stream.Collectors;
 final class JobView {
 
     private static final int RANKS_NAMED = 8;
+    private static final long WORTH_TELLING_MILLIS = 1000;
 
     /**
      * One rank.
@@ -174,7 +175,8 @@ final class JobView {
                 }
             }
         }
-        if (!waiting.isEmpty() && !awaited.isEmpty()) {
+        // For moments ranks wait all the time.
+        if (!waiting.isEmpty() && !awaited.isEmpty() && longest >= WORTH_TELLING_MILLIS) {
             findings.add(
                     String.format(
                             Locale.ROOT,

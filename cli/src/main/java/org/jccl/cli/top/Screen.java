@@ -10,31 +10,42 @@ import java.util.concurrent.TimeUnit;
 /**
  * Where the table is shown: a terminal, on which it is drawn over itself, or anything else, which
  * gets one table after the other.
- *
- * @param terminal whether it is one
- * @param table as large as there is room for
  */
-record Screen(boolean terminal, JobTable table) {
+final class Screen implements AutoCloseable {
 
     private static final int PLENTY = Integer.MAX_VALUE;
     private static final String HOME = "\u001b[H";
     private static final String CLEAR_LINE = "\u001b[K";
     private static final String CLEAR_REST = "\u001b[J";
 
+    private final PrintWriter out;
+    private final boolean terminal;
+    private final Thread onInterrupt;
+    private boolean drawn;
+
+    /**
+     * A screen.
+     *
+     * @param out standard output
+     * @param terminal whether that is one
+     */
+    private Screen(PrintWriter out, boolean terminal) {
+        this.out = out;
+        this.terminal = terminal;
+        this.onInterrupt = new Thread(this::leaveLine, "jccl-top-end");
+        if (terminal) {
+            Runtime.getRuntime().addShutdownHook(onInterrupt);
+        }
+    }
+
     /** No terminal. */
-    static Screen plain() {
-        return new Screen(false, new JobTable(PLENTY, PLENTY, false));
+    static Screen plain(PrintWriter out) {
+        return new Screen(out, false);
     }
 
     /** What standard output of this process is. */
-    static Screen ofThisProcess() {
-        if (!isTerminal()) {
-            return plain();
-        }
-        int[] size = size();
-        String noColor = System.getenv("NO_COLOR");
-        boolean colored = noColor == null || noColor.isEmpty();
-        return new Screen(true, new JobTable(size[0] - 1, size[1], colored));
+    static Screen ofThisProcess(PrintWriter out) {
+        return new Screen(out, isTerminal());
     }
 
     private static boolean isTerminal() {
@@ -52,7 +63,7 @@ record Screen(boolean terminal, JobTable table) {
         }
     }
 
-    /** Lines and columns, as stty tells; else what terminals have at least. */
+    /** Lines and columns now, as stty tells; else what terminals have at least. */
     private static int[] size() {
         try {
             Process stty =
@@ -66,7 +77,7 @@ record Screen(boolean terminal, JobTable table) {
             String[] numbers = text.trim().split(" ");
             int lines = Integer.parseInt(numbers[0]);
             int columns = Integer.parseInt(numbers[1]);
-            if (lines > 5 && columns > 40) {
+            if (lines > 3 && columns > 10) {
                 return new int[] {lines, columns};
             }
         } catch (IOException | RuntimeException e) {
@@ -77,15 +88,50 @@ record Screen(boolean terminal, JobTable table) {
         return new int[] {24, 80};
     }
 
-    void show(PrintWriter out, List<String> lines) {
-        if (!terminal) {
-            lines.forEach(out::println);
-            out.println();
+    /**
+     * Shows a job in place of what was shown before, as large as there is room for.
+     *
+     * @return whether somebody still reads
+     */
+    boolean show(JobView view) {
+        if (terminal) {
+            int[] size = size();
+            String noColor = System.getenv("NO_COLOR");
+            boolean colored = noColor == null || noColor.isEmpty();
+            draw(new JobTable(size[0] - 1, size[1], colored).lines(view), size[0]);
         } else {
-            StringBuilder text = new StringBuilder(HOME);
-            lines.forEach(line -> text.append(line).append(CLEAR_LINE).append('\n'));
-            out.print(text.append(CLEAR_REST));
+            new JobTable(PLENTY, PLENTY, false).lines(view).forEach(out::println);
+            out.println();
         }
+        return !out.checkError();
+    }
+
+    private void draw(List<String> lines, int height) {
+        StringBuilder text = new StringBuilder();
+        if (!drawn) {
+            // What stands there moves up, to where it can be scrolled back to.
+            text.append("\n".repeat(height));
+            drawn = true;
+        }
+        text.append(HOME);
+        lines.forEach(line -> text.append(line).append(CLEAR_LINE).append('\n'));
+        out.print(text.append(CLEAR_REST));
+    }
+
+    /** The terminal has printed ^C; the shell's prompt shall not stand behind it. */
+    private void leaveLine() {
+        out.println();
         out.flush();
+    }
+
+    @Override
+    public void close() {
+        if (terminal) {
+            try {
+                Runtime.getRuntime().removeShutdownHook(onInterrupt);
+            } catch (IllegalStateException e) {
+                // It runs already.
+            }
+        }
     }
 }

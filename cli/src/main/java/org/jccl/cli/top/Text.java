@@ -33,8 +33,9 @@ final class Text {
         return String.format(Locale.ROOT, format, value, PREFIXES[prefix], unit).replace(" /", "/");
     }
 
-    /** Cut to a width, with dots where something is missing. */
+    /** As one line cut to a width, with dots where something is missing. */
     static String cut(String text, int width) {
-        return text.length() <= width ? text : text.substring(0, Math.max(0, width - 3)) + "...";
+        String line = text.replaceAll("\\p{Cntrl}+", " ");
+        return line.length() <= width ? line : line.substring(0, Math.max(0, width - 3)) + "...";
     }
 }

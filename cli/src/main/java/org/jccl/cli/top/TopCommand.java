@@ -75,8 +75,8 @@ public final class TopCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--delay must be from 0.1 to 3600 seconds, got " + delay);
         }
-        Screen screen = once ? Screen.plain() : Screen.ofThisProcess();
-        try {
+        PrintWriter out = spec.commandLine().getOut();
+        try (Screen screen = once ? Screen.plain(out) : Screen.ofThisProcess(out)) {
             return watch(screen);
         } catch (IOException e) {
             spec.commandLine().getErr().println("jccl top: " + folder + ": " + e.getMessage());
@@ -85,8 +85,7 @@ public final class TopCommand implements Callable<Integer> {
     }
 
     private int watch(Screen screen) throws IOException, InterruptedException {
-        PrintWriter out = spec.commandLine().getOut();
-        boolean empty = true;
+        boolean told = false;
         while (true) {
             JobView view = new JobView(read(), System.currentTimeMillis());
             if (view.rows().isEmpty()) {
@@ -94,21 +93,28 @@ public final class TopCommand implements Callable<Integer> {
                     throw new IOException(
                             "no rank has written here; start them with JCCL_MONITOR_DIR=" + folder);
                 }
-                if (empty) {
-                    screen.show(out, List.of("no rank has written to " + folder + " yet"));
-                    empty = false;
+                if (!told) {
+                    PrintWriter err = spec.commandLine().getErr();
+                    err.println("jccl top: no rank has written to " + folder + " yet; waiting");
+                    err.flush();
+                    told = true;
                 }
-            } else {
-                screen.show(out, screen.table().lines(view));
             }
-            if (once) {
+            boolean read = view.rows().isEmpty() || screen.show(view);
+            if (once || !read) {
                 return view.findings().isEmpty() ? 0 : 1;
             }
             if (view.isOver()) {
                 return view.endedWell() ? 0 : 1;
             }
-            Thread.sleep((long) (delay * 1000));
+            Thread.sleep(pauseMillis());
         }
+    }
+
+    /** Ranks write on whole seconds, so between those they are all seen at the same moment. */
+    private long pauseMillis() {
+        long pause = (long) (delay * 1000);
+        return pause < 1000 ? pause : pause + 500 - (System.currentTimeMillis() + pause) % 1000;
     }
 
     private List<RankFile> read() throws IOException {

@@ -14,7 +14,7 @@ import org.jccl.GroupInfo;
 import org.jccl.internal.json.JsonText;
 
 /**
- * Says once a second in a file where this rank is, for {@code jccl top}. A thread of its own
+ * Says on each whole second in a file where this rank is, for {@code jccl top}. A thread of its own
  * writes, so that a file that is old means that the whole process stands still; readers see a whole
  * file or none.
  */
@@ -87,7 +87,7 @@ final class Monitor implements AutoCloseable {
             synchronized (this) {
                 if (!ended) {
                     try {
-                        wait(INTERVAL_MILLIS);
+                        wait(millisToNext(System.currentTimeMillis()));
                     } catch (InterruptedException e) {
                         // Nobody has a reason to; then this one is early.
                     }
@@ -96,6 +96,13 @@ final class Monitor implements AutoCloseable {
             }
             write();
         }
+    }
+
+    /** Until the next whole second, at which all ranks write, so that a reader can compare them. */
+    private static long millisToNext(long now) {
+        long left = INTERVAL_MILLIS - now % INTERVAL_MILLIS;
+        // Whoever wakes a little early has written already.
+        return left < INTERVAL_MILLIS / 10 ? left + INTERVAL_MILLIS : left;
     }
 
     private void write() {

@@ -29,7 +29,9 @@ constexpr size_t kRingBytes = 4 * kSegmentBytes;
 }  // namespace
 
 std::shared_ptr<Mesh> Collectives::makeMesh(std::shared_ptr<tcp::Device> device) const {
-  return std::make_shared<Mesh>(std::move(device), rank_, size_, timeout_);
+  auto mesh = std::make_shared<Mesh>(std::move(device), rank_, size_, timeout_);
+  mesh->exchange().setBusyPolling(busyPolling_);
+  return mesh;
 }
 
 uint64_t Collectives::messageSlot(size_t count, int type, int tag) const {
@@ -44,9 +46,13 @@ Operation Collectives::begin(const Signature& signature, Milliseconds timeout) {
 
 // With nothing to move, ranks still meet, so that one which has something to move is noticed.
 void Collectives::meet(const Operation& op) {
-  ::gloo::BarrierOptions options(context_);
-  options.setTag(op.tag);
-  ::gloo::barrier(options);
+  // Everybody hears from everybody, so that who is missing can be named.
+  for (int i = 0; i < size_; i++) {
+    if (i != rank_) {
+      op.exchange.with(i, nullptr, 0, nullptr, 0);
+    }
+  }
+  op.run();
 }
 
 void Collectives::barrier(int64_t timeoutMillis) {
@@ -63,11 +69,23 @@ void Collectives::broadcast(void* data, size_t count, int type, int root) {
   if (count == 0) {
     return meet(op);
   }
-  ::gloo::BroadcastOptions options(context_);
-  options.setOutput<uint8_t>(op.mesh.transfer(data, count * elementSizeOf(type)));
-  options.setRoot(root);
-  options.setTag(op.tag);
-  ::gloo::broadcast(options);
+  // A binomial tree: relative to the root, a rank's parent lacks its lowest bit, and its children have a lower one more.
+  const size_t bytes = count * elementSizeOf(type);
+  const int relative = (rank_ - root + size_) % size_;
+  int lowest = 1;
+  while (lowest < size_ && (relative & lowest) == 0) {
+    lowest *= 2;
+  }
+  if (relative != 0) {
+    op.exchange.receive((relative - lowest + root) % size_, data, bytes);
+    op.run();
+  }
+  for (int bit = lowest / 2; bit > 0; bit /= 2) {
+    if (relative + bit < size_) {
+      op.exchange.send((relative + bit + root) % size_, data, bytes);
+    }
+  }
+  op.run();
 }
 
 void Collectives::allReduce(const void* in, void* out, size_t count, int type, int kind, double factor) {
@@ -106,30 +124,27 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
 void Collectives::exchangeAndReduce(
     const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine) {
   auto* parts = static_cast<char*>(scratch(bytes * size_));
-  auto received = op.mesh.transfer(parts, bytes * size_);
-  auto sent = op.mesh.transfer(in, bytes);
-  for (int i = 1; i < size_; i++) {
-    const int from = (rank_ + size_ - i) % size_;
-    received->recv(from, op.slot(0), from * bytes, bytes);
-    sent->send((rank_ + i) % size_, op.slot(0), 0, bytes);
+  for (int i = 0; i < size_; i++) {
+    if (i != rank_) {
+      op.exchange.with(i, in, bytes, parts + i * bytes, bytes);
+    }
   }
-  copy(parts + rank_ * bytes, in, bytes);
-  for (int i = 1; i < size_; i++) {
-    received->waitRecv();
-    sent->waitSend();
-  }
-  combine(out, parts, parts + bytes, count);
-  for (int i = 2; i < size_; i++) {
-    combine(out, out, parts + i * bytes, count);
-  }
+  op.run();
+  combineInOrder(in, out, parts, bytes, count, combine);
 }
 
 void Collectives::reduce(
     const void* in, void* out, size_t count, int type, int kind, double factor, int root) {
   const size_t bytes = count * elementSizeOf(type);
   const Combine combine = combiner(type, kind);
+  const bool direct = bytes <= kExchangeBytes / std::max(1, size_ - 1);
+  char* workspace = nullptr;
+  if (size_ > 1) {
+    // One at the root for what each rank sends; gloo's ring needs a place for partial results on every rank.
+    workspace = static_cast<char*>(scratch(direct && rank_ == root ? bytes * size_ : bytes));
+  }
   if (size_ > 1 && rank_ != root) {
-    out = scratch(bytes);  // gloo's ring needs a place for partial results on every rank
+    out = workspace;
   }
   if (kind == kPremulSum) {
     multiplyOf(type)(out, in, count, factor);
@@ -142,15 +157,46 @@ void Collectives::reduce(
   if (count == 0) {
     return meet(op);
   }
-  ::gloo::ReduceOptions options(context_);
-  setMemory(
-      options, in == out ? nullptr : op.mesh.transfer(in, bytes), op.mesh.transfer(out, bytes), elementSizeOf(type));
-  options.setReduceFunction(combine);
-  options.setRoot(root);
-  options.setTag(op.tag);
-  ::gloo::reduce(options);
+  if (direct) {
+    reduceDirect(op, in, out, bytes, count, combine, root, workspace);
+  } else {
+    ::gloo::ReduceOptions options(context_);
+    setMemory(
+        options, in == out ? nullptr : op.mesh.transfer(in, bytes), op.mesh.transfer(out, bytes), elementSizeOf(type));
+    options.setReduceFunction(combine);
+    options.setRoot(root);
+    options.setTag(op.tag);
+    ::gloo::reduce(options);
+  }
   if (kind == kAvg && rank_ == root) {
     divideOf(type)(out, out, count, size_);
+  }
+}
+
+// Every rank sends all it has to the root, which reduces in rank order.
+void Collectives::reduceDirect(
+    const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine, int root,
+    char* parts) {
+  if (rank_ != root) {
+    op.exchange.send(root, in, bytes);
+    return op.run();
+  }
+  for (int i = 0; i < size_; i++) {
+    if (i != rank_) {
+      op.exchange.receive(i, parts + i * bytes, bytes);
+    }
+  }
+  op.run();
+  combineInOrder(in, out, parts, bytes, count, combine);
+}
+
+// What the ranks sent lies one after another but for this rank's own.
+void Collectives::combineInOrder(
+    const void* own, void* out, char* parts, size_t bytes, size_t count, Combine combine) {
+  copy(parts + rank_ * bytes, own, bytes);
+  combine(out, parts, parts + bytes, count);
+  for (int i = 2; i < size_; i++) {
+    combine(out, out, parts + i * bytes, count);
   }
 }
 
@@ -162,6 +208,10 @@ void Collectives::allGather(const void* in, void* out, size_t count, int type) {
   const Operation op = begin(Signature(kAllGather, type).add(count));
   if (count == 0) {
     return meet(op);
+  }
+  if (bytes * size_ <= kExchangeBytes) {
+    const std::vector<int64_t> counts(size_, count);
+    return allGatherDirect(op, in, out, Parts(counts.data(), size_, elementSizeOf(type)));
   }
   ::gloo::AllgatherOptions options(context_);
   if (in != at(out, rank_ * bytes)) {
@@ -181,6 +231,9 @@ void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, i
   if (parts.total() == 0) {
     return meet(op);
   }
+  if (parts.total() <= kExchangeBytes) {
+    return allGatherDirect(op, in, out, parts);
+  }
   ::gloo::AllgathervOptions options(context_);
   if (in != at(out, parts.offset(rank_))) {
     options.setInput<uint8_t>(op.mesh.transfer(in, parts.bytes(rank_)));
@@ -188,6 +241,16 @@ void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, i
   options.setOutput<uint8_t>(op.mesh.transfer(out, parts.total()), parts.all());
   options.setTag(op.tag);
   ::gloo::allgatherv(options);
+}
+
+void Collectives::allGatherDirect(const Operation& op, const void* in, void* out, const Parts& parts) {
+  for (int i = 0; i < size_; i++) {
+    if (i != rank_) {
+      op.exchange.with(i, in, parts.bytes(rank_), at(out, parts.offset(i)), parts.bytes(i));
+    }
+  }
+  copy(at(out, parts.offset(rank_)), in, parts.bytes(rank_));
+  op.run();
 }
 
 void Collectives::gather(const void* in, void* out, int64_t count, int type, int root) {
@@ -200,19 +263,16 @@ void Collectives::gather(const void* in, void* out, int64_t count, int type, int
     return meet(op);
   }
   if (rank_ != root) {
-    auto sent = op.mesh.transfer(in, part);
-    sent->send(root, op.slot(0), 0, part);
-    return sent->waitSend();
+    op.exchange.send(root, in, part);
+  } else {
+    for (int i = 0; i < size_; i++) {
+      if (i != rank_) {
+        op.exchange.receive(i, at(out, i * part), part);
+      }
+    }
+    copy(at(out, rank_ * part), in, part);
   }
-  auto received = op.mesh.transfer(out, part * size_);
-  for (int i = 1; i < size_; i++) {
-    const int from = (rank_ + i) % size_;
-    received->recv(from, op.slot(0), from * part, part);
-  }
-  copy(at(out, rank_ * part), in, part);
-  for (int i = 1; i < size_; i++) {
-    received->waitRecv();
-  }
+  op.run();
 }
 
 void Collectives::scatter(const void* in, void* out, int64_t count, int type, int root) {
@@ -225,18 +285,17 @@ void Collectives::scatter(const void* in, void* out, int64_t count, int type, in
     return meet(op);
   }
   if (rank_ != root) {
-    auto received = op.mesh.transfer(out, part);
-    received->recv(root, op.slot(0), 0, part);
-    return received->waitRecv();
+    op.exchange.receive(root, out, part);
+  } else {
+    for (int i = 0; i < size_; i++) {
+      if (i != rank_) {
+        op.exchange.send(i, at(in, i * part), part);
+      }
+    }
   }
-  auto sent = op.mesh.transfer(in, part * size_);
-  for (int i = 1; i < size_; i++) {
-    const int to = (rank_ + i) % size_;
-    sent->send(to, op.slot(0), to * part, part);
-  }
-  copy(out, at(in, rank_ * part), part);
-  for (int i = 1; i < size_; i++) {
-    sent->waitSend();
+  op.run();
+  if (rank_ == root) {
+    copy(out, at(in, rank_ * part), part);
   }
 }
 
@@ -285,25 +344,13 @@ void Collectives::reduceScatterDirect(
     const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,
     size_t elementSize) {
   const size_t bytes = parts.bytes(rank_);
-  auto incoming = op.mesh.transfer(received, bytes * size_);
-  auto outgoing = op.mesh.transfer(in, parts.total());
-  for (int i = 1; i < size_; i++) {
-    const int from = (rank_ + size_ - i) % size_;
-    const int to = (rank_ + i) % size_;
-    incoming->recv(from, op.slot(0), from * bytes, bytes);
-    outgoing->send(to, op.slot(0), parts.offset(to), parts.bytes(to));
+  for (int i = 0; i < size_; i++) {
+    if (i != rank_) {
+      op.exchange.with(i, at(in, parts.offset(i)), parts.bytes(i), received + i * bytes, bytes);
+    }
   }
-  for (int i = 1; i < size_; i++) {
-    incoming->waitRecv();
-    outgoing->waitSend();
-  }
-  const auto part = [&](int i) -> const void* {
-    return i == rank_ ? at(in, parts.offset(rank_)) : at(received, i * bytes);
-  };
-  combine(out, part(0), part(1), bytes / elementSize);
-  for (int i = 2; i < size_; i++) {
-    combine(out, out, part(i), bytes / elementSize);
-  }
+  op.run();
+  combineInOrder(at(in, parts.offset(rank_)), out, received, bytes, bytes / elementSize, combine);
 }
 
 // Part p starts at rank p + 1 and travels up to rank p, which is the last to add to it. Parts are cut into segments;
@@ -395,22 +442,13 @@ void Collectives::allToAllV(
     return;
   }
   const Operation op = begin(Signature(kAllToAll, type));
-  const auto slot = [&](size_t bytes) {
-    return slotOf(kPairwise, op.tag, Signature(kAllToAll, type).add(bytes).bits24());
-  };
-  auto incoming = op.mesh.transfer(out, receives.total());
-  auto outgoing = op.mesh.transfer(in, sends.total());
-  for (int i = 1; i < size_; i++) {
-    const int from = (rank_ + size_ - i) % size_;
-    const int to = (rank_ + i) % size_;
-    incoming->recv(from, slot(receives.bytes(from)), receives.offset(from), receives.bytes(from));
-    outgoing->send(to, slot(sends.bytes(to)), sends.offset(to), sends.bytes(to));
+  for (int i = 0; i < size_; i++) {
+    if (i != rank_) {
+      op.exchange.with(
+          i, at(in, sends.offset(i)), sends.bytes(i), at(out, receives.offset(i)), receives.bytes(i));
+    }
   }
-  op.mesh.begunAll();
-  for (int i = 1; i < size_; i++) {
-    incoming->waitRecv();
-    outgoing->waitSend();
-  }
+  op.run();
 }
 
 }  // namespace jccl

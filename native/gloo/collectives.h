@@ -10,7 +10,8 @@ namespace jccl {
 
 class Collectives final : public Communicator {
  public:
-  Collectives(int rank, int size, int64_t timeoutMillis) : Communicator(rank, size, timeoutMillis) {}
+  Collectives(int rank, int size, int64_t timeoutMillis, std::chrono::nanoseconds busyPolling)
+      : Communicator(rank, size, timeoutMillis), busyPolling_(busyPolling) {}
 
   void barrier(int64_t timeoutMillis) override;
   void broadcast(void* data, size_t count, int type, int root) override;
@@ -28,6 +29,7 @@ class Collectives final : public Communicator {
 
  protected:
   std::shared_ptr<Mesh> makeMesh(std::shared_ptr<tcp::Device> device) const override;
+  bool exchanges() const override { return true; }
   uint64_t messageSlot(size_t count, int type, int tag) const override;
 
  private:
@@ -36,12 +38,19 @@ class Collectives final : public Communicator {
   void meet(const Operation& op);
   void exchangeAndReduce(
       const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);
+  void reduceDirect(
+      const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine, int root,
+      char* parts);
+  void combineInOrder(const void* own, void* out, char* parts, size_t bytes, size_t count, Combine combine);
+  void allGatherDirect(const Operation& op, const void* in, void* out, const Parts& parts);
   void reduceScatterDirect(
       const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,
       size_t elementSize);
   void reduceScatterRing(
       const Operation& op, const void* in, void* out, const Parts& parts, char* lanes, Combine combine,
       size_t elementSize);
+
+  const std::chrono::nanoseconds busyPolling_;
 };
 
 }  // namespace jccl

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "exchange.h"
 #include "reduce.h"
 
 namespace jccl {
@@ -39,11 +40,19 @@ void Communicator::connect(int peer, const std::vector<char>& address, int64_t t
   }
   std::memcpy(&contact, address.data(), sizeof(contact));
   const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
+  // The numbers of second connections come after those of all ranks.
+  const auto connection = [&](int64_t offset) {
+    Contact their = contact;
+    their.number += offset;
+    return dials(listener_->address(), contact.where.address)
+               ? dial(their, deadline)
+               : listener_->accept(firstNumber_ + offset + peer, deadline);
+  };
   try {
-    mesh_->adopt(
-        peer, dials(listener_->address(), contact.where.address)
-                  ? dial(contact, deadline)
-                  : listener_->accept(firstNumber_ + peer, deadline));
+    mesh_->adopt(peer, connection(0));
+    if (exchanges()) {
+      mesh_->exchange().adopt(peer, connection(size_));
+    }
   } catch (const Failure& failure) {
     throw Failure(failure.status, "rank " + std::to_string(peer) + ": " + failure.what());
   }

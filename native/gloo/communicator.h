@@ -68,6 +68,8 @@ class Communicator {
   Communicator(int rank, int size, int64_t timeoutMillis);
 
   virtual std::shared_ptr<Mesh> makeMesh(std::shared_ptr<tcp::Device> device) const = 0;
+  // Whether there is a second connection to each peer.
+  virtual bool exchanges() const = 0;
   // What a message of this shape has as its slot.
   virtual uint64_t messageSlot(size_t count, int type, int tag) const = 0;
   void* scratch(size_t bytes);

@@ -63,12 +63,14 @@ const char* jccl_gloo_version() noexcept {
   return version.c_str();
 }
 
-int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept try {
+int64_t jccl_gloo_create(
+    int rank, int size, int64_t timeout_millis, int torch, int64_t busy_poll_nanos) noexcept try {
   std::shared_ptr<Communicator> communicator;
   if (torch != 0) {
     communicator = std::make_shared<jccl::TorchCommunicator>(rank, size, timeout_millis);
   } else {
-    communicator = std::make_shared<jccl::Collectives>(rank, size, timeout_millis);
+    communicator = std::make_shared<jccl::Collectives>(
+        rank, size, timeout_millis, std::chrono::nanoseconds(busy_poll_nanos));
   }
   std::lock_guard<std::mutex> lock(registry().mutex);
   const int64_t handle = registry().next++;

@@ -11,8 +11,10 @@
 JCCL_GLOO_CALL const char* jccl_gloo_version() noexcept;
 
 // A communicator without connections, or -Status. Its operations fail after the timeout. With torch not 0, other ranks
-// may be PyTorch's; all ranks of a group must agree.
-JCCL_GLOO_CALL int64_t jccl_gloo_create(int rank, int size, int64_t timeout_millis, int torch) noexcept;
+// may be PyTorch's; all ranks of a group must agree. A collective without them looks for messages that long before its
+// thread sleeps.
+JCCL_GLOO_CALL int64_t jccl_gloo_create(
+    int rank, int size, int64_t timeout_millis, int torch, int64_t busy_poll_nanos) noexcept;
 
 // Opens a port on a numeric address of this host, one for all peers. Peer r says first_number + r when it connects.
 JCCL_GLOO_CALL int jccl_gloo_listen(int64_t handle, const char* address, int64_t first_number) noexcept;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exchange.h"
 #include "reduce.h"
 #include "transport.h"
 
@@ -118,7 +119,7 @@ inline uint32_t tagOf(uint32_t position, const Signature& signature) {
 // A collective from its first to its last message.
 class Operation final {
  public:
-  Operation(Mesh& mesh, uint32_t tag, Clock::time_point deadline, uint8_t kind = 0) : mesh(mesh), tag(tag) {
+  Operation(Mesh& mesh, uint32_t tag, Clock::time_point deadline, uint8_t kind = 0) : mesh(mesh), exchange(mesh.exchange()), tag(tag) {
     mesh.enter(static_cast<uint64_t>(kind) << 32 | tag, deadline);
   }
   // After a failure the position stays known, for the question what the peers were doing.
@@ -131,8 +132,11 @@ class Operation final {
   Operation& operator=(const Operation&) = delete;
 
   uint64_t slot(uint32_t step) const { return slotOf(kOwnCollective, tag, step); }
+  // Moves what was given to the exchange.
+  void run() const { exchange.run(tag, mesh.deadline()); }
 
   Mesh& mesh;
+  Exchange& exchange;
   const uint32_t tag;
 };
 

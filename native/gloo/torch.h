@@ -34,6 +34,7 @@ class TorchCommunicator final : public Communicator {
 
  protected:
   std::shared_ptr<Mesh> makeMesh(std::shared_ptr<tcp::Device> device) const override;
+  bool exchanges() const override { return false; }
   uint64_t messageSlot(size_t count, int type, int tag) const override;
 
  private:

@@ -10,6 +10,8 @@
 
 #include <gloo/common/error.h>
 
+#include "exchange.h"
+
 namespace jccl {
 
 namespace {
@@ -38,6 +40,11 @@ std::string plainMessage(const std::exception_ptr& cause) {
   }
   const auto end = text.find("] ");
   return !text.empty() && text[0] == '[' && end != std::string::npos ? text.substr(end + 2) : text;
+}
+
+std::string inOtherOperation(int rank) {
+  return "rank " + std::to_string(rank) +
+         " issued another operation at this position: kind, count, data type, reduce op or root differ";
 }
 
 Transfer::Transfer(const std::shared_ptr<Mesh>& mesh, void* memory, size_t bytes, Clock::time_point deadline)
@@ -181,7 +188,7 @@ void Peer::wakeLocked(const std::exception_ptr& cause) {
 }
 
 Mesh::Mesh(std::shared_ptr<tcp::Device> device, int rank, int size, Milliseconds timeout)
-    : tcp::Context(std::move(device), rank, size) {
+    : tcp::Context(std::move(device), rank, size), exchange_(new Exchange(*this, size)) {
   setTimeout(timeout);
 }
 
@@ -211,12 +218,12 @@ std::unique_ptr<Transfer> Mesh::transfer(const void* memory, size_t bytes, Clock
 }
 
 void Mesh::enter(uint64_t tag, Clock::time_point deadline) {
-  begunAll_ = false;
   tag_ = tag;
   deadline_ = deadline;
 }
 
 void Mesh::fail(const std::exception_ptr& cause) {
+  exchange_->fail(cause);
   // Closing a connection takes up to a tick of the loop thread, so everybody is woken first.
   for (int i = 0; i < size; i++) {
     if (peer(i) != nullptr) {
@@ -268,20 +275,25 @@ std::string Mesh::otherOperation() {
   if (mine == kNoTag) {
     return "";
   }
+  const std::string other = otherAnnouncement();
+  return other.empty() ? exchange_->otherOperation(static_cast<uint32_t>(mine)) : other;
+}
+
+std::string Mesh::otherAnnouncement() {
+  const uint64_t mine = tag_;
+  if (mine == kNoTag) {
+    return "";
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& pending : pendingOperations_) {
     const uint64_t kind = pending.slot >> 56;
     const uint32_t theirs = static_cast<uint32_t>(pending.slot >> 24);
-    if (kind == kPointToPoint || (theirs & 0xff) != (mine & 0xff) ||
-        (theirs == mine && (kind != kPairwise || !begunAll_))) {
+    if (kind == kPointToPoint || theirs == mine || (theirs & 0xff) != (mine & 0xff)) {
       continue;
     }
     const auto& ranks = pending.getSendList().empty() ? pending.getRecvList() : pending.getSendList();
     if (!ranks.empty()) {
-      return "rank " + std::to_string(ranks.front()) +
-             (theirs == mine ? " sends or receives another number of elements than this rank expects"
-                             : " issued another operation at this position: kind, count, data type, reduce op or "
-                               "root differ");
+      return inOtherOperation(ranks.front());
     }
   }
   return "";

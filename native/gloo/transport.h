@@ -31,13 +31,12 @@ using Milliseconds = std::chrono::milliseconds;
 // use kinds 0x01 to 0x08.
 constexpr uint64_t kPointToPoint = 0x10;
 constexpr uint64_t kOwnCollective = 0x11;
-// Collectives whose step is a hash of what one pair of ranks exchanges; they start all transfers before they wait.
-constexpr uint64_t kPairwise = 0x12;
 
 inline uint64_t slotOf(uint64_t kind, uint32_t tag, uint32_t step) {
   return kind << 56 | static_cast<uint64_t>(tag) << 24 | (step & 0xffffff);
 }
 
+class Exchange;
 class Mesh;
 
 // A piece of memory that is being sent or received. Must be destroyed by the thread that waits for it.
@@ -115,9 +114,6 @@ class Mesh : public tcp::Context {
   // gloo's number of the kind of collective.
   void enter(uint64_t tag, Clock::time_point deadline);
   void leave() { tag_ = kNoTag; }
-  // All transfers of the collective have begun. Until then a peer may well announce one of the same tag that this rank
-  // has not come to, and never will when an earlier one finds its connection gone.
-  void begunAll() { begunAll_ = true; }
   Clock::time_point deadline() const { return deadline_; }
 
   // Wakes every waiting thread and closes every connection. Safe from any thread.
@@ -125,13 +121,17 @@ class Mesh : public tcp::Context {
 
   // The first connection that failed by itself: "rank 3: Connection closed by peer", or empty.
   std::string lostPeer();
-  // A peer that wants to exchange messages of another operation at this position, or empty.
+  // A peer that is in another operation at this position, or empty.
   virtual std::string otherOperation();
+  // One of them that has told so over gloo's connections, or empty.
+  std::string otherAnnouncement();
+
+  // The second connections, which groups with PyTorch's ranks do without.
+  Exchange& exchange() { return *exchange_; }
 
  protected:
   static constexpr uint64_t kNoTag = ~uint64_t{0};
   std::atomic<uint64_t> tag_{kNoTag};
-  std::atomic<bool> begunAll_{false};
 
  private:
   friend class Peer;
@@ -140,6 +140,7 @@ class Mesh : public tcp::Context {
   void wakeReceiversFromAny(const std::exception_ptr& cause);
   Peer* peer(int rank) { return static_cast<Peer*>(pairs_[rank].get()); }
 
+  const std::unique_ptr<Exchange> exchange_;
   Clock::time_point deadline_;
   std::mutex failureMutex_;
   std::string lostPeer_;
@@ -154,6 +155,9 @@ class Context final : public ::gloo::Context {
 
 // The process's device that is bound to a numeric address; shared by all communicators that use it.
 std::shared_ptr<tcp::Device> deviceAt(const std::string& address);
+
+// What a rank is told whose peer is in another operation at the same position.
+std::string inOtherOperation(int rank);
 
 // A message without the path of a source file that gloo puts in front.
 std::string plainMessage(const std::exception_ptr& cause);

@@ -77,7 +77,7 @@ void inGroup(int size, bool torch, const std::function<void(const Rank&)>& body)
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; rank++) {
     threads.emplace_back([&, rank] {
-      const int64_t handle = jccl_gloo_create(rank, size, kTimeoutMillis, torch ? 1 : 0);
+      const int64_t handle = jccl_gloo_create(rank, size, kTimeoutMillis, torch ? 1 : 0, 0);
       require(jccl_gloo_listen(handle, "127.0.0.1", 1000) == 0, "listen", handle);
       for (int peer = 0; peer < size; peer++) {
         auto& address = addresses[rank][peer];
@@ -240,7 +240,7 @@ void noDescriptors() {
     signed char addresses[2][1024];
     int lengths[2];
     for (int rank = 0; rank < 2; rank++) {
-      handles[rank] = jccl_gloo_create(rank, 2, kTimeoutMillis, 1);
+      handles[rank] = jccl_gloo_create(rank, 2, kTimeoutMillis, 1, 0);
       require(jccl_gloo_listen(handles[rank], "127.0.0.1", 1000) == 0, "listen", handles[rank]);
       lengths[rank] = jccl_gloo_address(handles[rank], 1 - rank, addresses[rank], 1024);
     }

@@ -68,7 +68,12 @@ final class GlooConnector {
         // The engine's deadline comes first: its message says where the other ranks are.
         long millis = timeout.plus(ENGINE_FIRST).toMillis();
         boolean torch = config.interop() != Interop.NONE;
-        long handle = GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0);
+        long busyPolling =
+                config.options(GlooOptions.class)
+                        .map(each -> each.busyPolling().toNanos())
+                        .orElse(0L);
+        long handle =
+                GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0, busyPolling);
         if (handle < 0) {
             throw NativeStatus.exception(
                     (int) -handle, "libgloo", "gloo: no memory for a communicator", -1);

@@ -20,6 +20,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "reduce.cc",
                             "transport.cc",
                             "listener.cc",
+                            "exchange.cc",
                             "communicator.cc",
                             "collectives.cc",
                             "torch_transport.cc",
@@ -39,7 +40,8 @@ final class GlooNative {
     static native String version();
 
     @Name("jccl_gloo_create")
-    static native long create(int rank, int size, long timeoutMillis, int torch);
+    static native long create(
+            int rank, int size, long timeoutMillis, int torch, long busyPollNanos);
 
     @Name("jccl_gloo_listen")
     static native int listen(long handle, String address, long firstNumber);

@@ -90,7 +90,7 @@ class GlooConnectorTest {
 
     /** Rank 1 of 2, up to the barrier. It dials, as its address is the larger one. */
     private static GlooCommunicator connectOnly(Store store) {
-        long handle = GlooNative.create(1, 2, LONG.toMillis(), 0);
+        long handle = GlooNative.create(1, 2, LONG.toMillis(), 0, 0);
         GlooCommunicator communicator = new GlooCommunicator(handle, LONG, false);
         communicator.listen("127.0.0.2", 0);
         byte[] buffer = new byte[1024];

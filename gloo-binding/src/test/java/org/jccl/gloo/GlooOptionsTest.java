@@ -3,10 +3,19 @@ package org.jccl.gloo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
@@ -26,10 +35,67 @@ final class GlooOptionsTest {
 
     @Test
     void nothingIsNull() {
-        assertThatThrownBy(() -> new GlooOptions(null, Optional.empty()))
+        assertThatThrownBy(() -> new GlooOptions(null, Optional.empty(), Duration.ZERO))
                 .isInstanceOf(UsageException.class);
-        assertThatThrownBy(() -> new GlooOptions(Optional.empty(), null))
+        assertThatThrownBy(() -> new GlooOptions(Optional.empty(), null, Duration.ZERO))
                 .isInstanceOf(UsageException.class);
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"PT-1S", "PT1.1S"})
+    void busyPollingHasLimits(Duration duration) {
+        assertThatThrownBy(() -> GlooOptions.defaults().withBusyPolling(duration))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("busy polling");
+    }
+
+    @Test
+    void optionsAddUp() {
+        assertThat(GlooOptions.onHost("127.0.0.1").withBusyPolling(Duration.ofMillis(1)))
+                .isEqualTo(
+                        new GlooOptions(
+                                Optional.empty(), Optional.of("127.0.0.1"), Duration.ofMillis(1)));
+    }
+
+    /** One rank comes later than the other looks for it. */
+    @Test
+    void busyPollingGivesTheSameResults() throws Exception {
+        HashStore store = HashStore.create(Ranks.TIMEOUT);
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        List<Future<float[]>> results = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            int rank = i;
+            results.add(
+                    threads.submit(
+                            () -> {
+                                try (ProcessGroup group =
+                                        ProcessGroup.builder()
+                                                .backend("gloo")
+                                                .store(store)
+                                                .rank(rank)
+                                                .worldSize(2)
+                                                .options(
+                                                        GlooOptions.onHost("127.0.0.1")
+                                                                .withBusyPolling(
+                                                                        Duration.ofMillis(1)))
+                                                .build()) {
+                                    try (Tensor tensor =
+                                            Tensor.allocate(Device.CPU, DataType.FLOAT32, 2)) {
+                                        tensor.copyFrom(new float[] {rank + 1, 10});
+                                        Thread.sleep(rank * 60);
+                                        for (int step = 0; step < 100; step++) {
+                                            group.sync().allReduce(tensor, ReduceOp.AVG);
+                                        }
+                                        return tensor.copyTo(new float[2]);
+                                    }
+                                }
+                            }));
+        }
+        threads.shutdown();
+        for (Future<float[]> result : results) {
+            assertThat(result.get()).containsExactly(1.5f, 10);
+        }
     }
 
     private static ProcessGroupBuilder builder(String backend, Device device) {

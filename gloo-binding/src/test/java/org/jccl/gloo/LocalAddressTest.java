@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import org.jccl.UsageException;
@@ -84,7 +85,10 @@ class LocalAddressTest {
 
     @Test
     void optionsTakeOneOfTheTwo() {
-        assertThatThrownBy(() -> new GlooOptions(Optional.of("lo"), Optional.of("127.0.0.1")))
+        assertThatThrownBy(
+                        () ->
+                                new GlooOptions(
+                                        Optional.of("lo"), Optional.of("127.0.0.1"), Duration.ZERO))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("not both");
     }

@@ -1,0 +1,239 @@
+#include "exchange.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace jccl {
+
+namespace {
+
+// After these a thread that sleeps looks whether a peer is in another operation.
+constexpr Milliseconds kFirstPause(50);
+constexpr Milliseconds kLongestPause(1000);
+
+// Header and memory without what was moved before.
+int remaining(void* header, size_t headerBytes, void* memory, size_t bytes, size_t moved, iovec* parts) {
+  int count = 0;
+  if (moved < headerBytes) {
+    parts[count++] = {static_cast<char*>(header) + moved, headerBytes - moved};
+    moved = headerBytes;
+  }
+  const size_t done = moved - headerBytes;
+  if (done < bytes) {
+    parts[count++] = {static_cast<char*>(memory) + done, bytes - done};
+  }
+  return count;
+}
+
+}  // namespace
+
+Exchange::Exchange(Mesh& mesh, int size) : mesh_(mesh), connections_(size) { waiting_.reserve(size); }
+
+Exchange::~Exchange() {
+  for (const Connection& connection : connections_) {
+    if (connection.fd >= 0) {
+      ::close(connection.fd);
+    }
+  }
+}
+
+void Exchange::adopt(int peer, int fd) {
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  std::lock_guard<std::mutex> lock(failureMutex_);
+  connections_[peer].fd = fd;
+  if (failure_ != nullptr) {
+    ::shutdown(fd, SHUT_RDWR);
+  }
+}
+
+void Exchange::with(int peer, const void* out, size_t outBytes, void* in, size_t inBytes) {
+  connections_[peer].out = {
+      true, {0, outBytes, inBytes}, static_cast<char*>(const_cast<void*>(out)), outBytes, 0};
+  connections_[peer].in = {true, {}, static_cast<char*>(in), inBytes, 0};
+}
+
+void Exchange::run(uint32_t tag, Clock::time_point deadline) {
+  std::lock_guard<std::mutex> lock(running_);
+  tag_ = tag;
+  const int size = static_cast<int>(connections_.size());
+  for (int peer = 0; peer < size; peer++) {
+    write(peer);
+  }
+  for (int peer = 0; peer < size; peer++) {
+    read(peer);
+  }
+  while (!finished()) {
+    wait(deadline);
+    for (int peer = 0; peer < size; peer++) {
+      if ((waiting_[peer].revents & ~POLLIN) != 0) {
+        write(peer);
+      }
+      if ((waiting_[peer].revents & ~POLLOUT) != 0) {
+        read(peer);
+      }
+    }
+  }
+}
+
+void Exchange::wait(Clock::time_point deadline) {
+  waiting_.clear();
+  for (const Connection& connection : connections_) {
+    const int events = (connection.out.open ? POLLOUT : 0) | (connection.in.open ? POLLIN : 0);
+    // A negative descriptor is passed over, so that places are ranks.
+    waiting_.push_back({events != 0 ? connection.fd : -1, static_cast<short>(events), 0});
+  }
+  const auto begin = Clock::now();
+  Milliseconds pause(0);  // while it is busy
+  for (auto now = begin;; now = Clock::now()) {
+    if (now >= deadline) {
+      throw Failure(kTimeout, timedOut());
+    }
+    if (now - begin >= busyPolling_) {
+      pause = std::min(std::max(pause * 2, kFirstPause), kLongestPause);
+    }
+    const auto left = std::chrono::duration_cast<Milliseconds>(deadline - now) + Milliseconds(1);
+    const int ready = ::poll(waiting_.data(), waiting_.size(), static_cast<int>(std::min(pause, left).count()));
+    if (ready > 0) {
+      return;
+    }
+    if (ready < 0 && errno != EINTR) {
+      throw Failure(kInternal, std::string("can not wait for a message: ") + std::strerror(errno));
+    }
+    if (ready == 0 && pause >= kFirstPause) {
+      const std::string other = mesh_.otherAnnouncement();
+      if (!other.empty()) {
+        throw Failure(kMismatch, other);
+      }
+    }
+  }
+}
+
+bool Exchange::finished() const {
+  return std::none_of(connections_.begin(), connections_.end(), [](const Connection& connection) {
+    return connection.out.open || connection.in.open;
+  });
+}
+
+void Exchange::write(int peer) {
+  Message& message = connections_[peer].out;
+  message.header.tag = tag_;
+  while (message.open) {
+    iovec parts[2];
+    msghdr all{};
+    all.msg_iov = parts;
+    all.msg_iovlen =
+        remaining(&message.header, sizeof(Header), message.memory, message.bytes, message.moved, parts);
+    const ssize_t sent = ::sendmsg(connections_[peer].fd, &all, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EAGAIN) {
+      return;
+    }
+    if (sent < 0 && errno != EINTR) {
+      lost(peer, std::strerror(errno));
+    }
+    message.moved += std::max<ssize_t>(0, sent);
+    message.open = message.moved < sizeof(Header) + message.bytes;
+  }
+}
+
+void Exchange::read(int peer) {
+  Message& message = connections_[peer].in;
+  while (message.open) {
+    iovec parts[2];
+    msghdr all{};
+    all.msg_iov = parts;
+    all.msg_iovlen =
+        remaining(&message.header, sizeof(Header), message.memory, message.bytes, message.moved, parts);
+    const ssize_t got = ::recvmsg(connections_[peer].fd, &all, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) {
+      return;
+    }
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      lost(peer, got == 0 ? "Connection closed by peer" : std::strerror(errno));
+    }
+    message.moved += std::max<ssize_t>(0, got);
+    if (message.moved >= sizeof(Header)) {
+      check(peer);
+    }
+    message.open = message.moved < sizeof(Header) + message.bytes;
+  }
+}
+
+void Exchange::check(int peer) const {
+  const Header& theirs = connections_[peer].in.header;
+  const size_t in = connections_[peer].in.bytes;
+  const size_t out = connections_[peer].out.bytes;
+  if (theirs.tag == tag_ && theirs.bytes == in && theirs.expected == out) {
+    return;
+  }
+  if (theirs.tag != tag_) {
+    throw Failure(kMismatch, inOtherOperation(peer));
+  }
+  const std::string name = "rank " + std::to_string(peer);
+  if (theirs.bytes != in) {
+    throw Failure(
+        kMismatch, name + " sends " + std::to_string(theirs.bytes) + " bytes where this rank expects " +
+                       std::to_string(in) + ", another number of elements");
+  }
+  throw Failure(
+      kMismatch, name + " expects " + std::to_string(theirs.expected) + " bytes where this rank sends " +
+                     std::to_string(out) + ", another number of elements");
+}
+
+void Exchange::lost(int peer, const char* why) {
+  {
+    std::lock_guard<std::mutex> lock(failureMutex_);
+    if (failure_ != nullptr) {
+      std::rethrow_exception(failure_);
+    }
+  }
+  throw Failure(kPeerLost, "lost rank " + std::to_string(peer) + ": " + why);
+}
+
+std::string Exchange::timedOut() const {
+  std::string text;
+  for (size_t peer = 0; peer < connections_.size(); peer++) {
+    if (connections_[peer].out.open || connections_[peer].in.open) {
+      text += (text.empty() ? "timed out waiting for rank " : ", rank ") + std::to_string(peer);
+    }
+  }
+  return text;
+}
+
+void Exchange::fail(const std::exception_ptr& cause) noexcept {
+  std::lock_guard<std::mutex> lock(failureMutex_);
+  if (failure_ == nullptr) {
+    failure_ = cause;
+    for (const Connection& connection : connections_) {
+      if (connection.fd >= 0) {
+        ::shutdown(connection.fd, SHUT_RDWR);
+      }
+    }
+  }
+}
+
+std::string Exchange::otherOperation(uint32_t tag) {
+  std::unique_lock<std::mutex> lock(running_, std::try_to_lock);
+  for (size_t peer = 0; lock && peer < connections_.size(); peer++) {
+    Header header;
+    // An operation that has begun here looks at the header by itself.
+    const Message& message = connections_[peer].in;
+    if (connections_[peer].fd < 0 || (message.open && message.moved > 0)) {
+      continue;
+    }
+    const ssize_t got = ::recv(connections_[peer].fd, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT);
+    if (got == sizeof(header) && header.tag != tag && (header.tag & 0xff) == (tag & 0xff)) {
+      return inOtherOperation(static_cast<int>(peer));
+    }
+  }
+  return "";
+}
+
+}  // namespace jccl

@@ -509,6 +509,10 @@ class GroupListenerTest {
                 world.sync().barrier();
             }
             leave.countDown();
+            // Closing waits for a second only.
+            while (completed.get() <= ListenerThread.CAPACITY) {
+                Thread.sleep(10);
+            }
             world.close();
             assertThat(log.records())
                     .singleElement()

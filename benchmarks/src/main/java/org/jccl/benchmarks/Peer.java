@@ -9,8 +9,12 @@ public interface Peer extends AutoCloseable {
     /** Tells the number of ranks. */
     int size();
 
-    /** Tells name and version of what is measured. */
-    String version();
+    /**
+     * Tells name and version of what is measured.
+     *
+     * @throws Exception when they can not be found out
+     */
+    String version() throws Exception;
 
     /**
      * Prepares an operation on float32. {@code all_reduce}, {@code broadcast} and {@code reduce}

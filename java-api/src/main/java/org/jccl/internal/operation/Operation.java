@@ -38,7 +38,7 @@ public class Operation {
     public ReduceOp op;
 
     /** Root, or peer of send and recv, or -1. */
-    public int peer;
+    public int peer = -1;
 
     /** Tag of send and recv. */
     public int tag;

@@ -188,8 +188,10 @@ class GroupListenerTest {
         assertThat(notes.operations)
                 .extracting(OperationInfo::bytes)
                 .containsExactly(24L, 24L, 24L, 24L, 24L, 24L, 0L, 0L);
+        assertThat(notes.operations)
+                .extracting(OperationInfo::peer)
+                .containsExactly(-1, -1, -1, -1, 0, 0, -1, -1);
         OperationInfo send = notes.operations.get(4);
-        assertThat(send.peer()).isZero();
         assertThat(send.collective()).isFalse();
         assertThat(send.type()).contains(DataType.FLOAT32);
         assertThat(send.issued()).isBetween(before, Instant.now().plusMillis(5));

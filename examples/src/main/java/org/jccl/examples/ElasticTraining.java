@@ -89,6 +89,7 @@ public final class ElasticTraining {
             for (int epoch = done + 1; epoch <= options.epochs(); epoch++) {
                 trainer.epoch(train);
                 save(trainer, epoch);
+                print("epoch %d of %d saved", epoch, options.epochs());
             }
         }
         Proof proof = Proof.of(world, network, world.rank() == 0 ? undisturbed() : null);

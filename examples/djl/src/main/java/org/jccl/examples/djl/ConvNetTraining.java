@@ -20,6 +20,8 @@ import ai.djl.training.Trainer;
 import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.dataset.BatchSampler;
 import ai.djl.training.dataset.Sampler;
+import ai.djl.training.listener.TrainingListener;
+import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
@@ -85,7 +87,7 @@ public final class ConvNetTraining {
         Engine.getInstance().setRandomSeed(1 + world.rank());
         float[] trained;
         try (Model model = model();
-                Trainer trainer = new DistributedTrainer(model, config(), world)) {
+                Trainer trainer = new DistributedTrainer(model, config(world.rank() == 0), world)) {
             trainer.initialize(new Shape(1, 1, SIDE, SIDE));
             int batch = BATCH / world.size();
             EasyTrain.fit(trainer, epochs, data(trainer, new ShardedSampler(world, batch)), null);
@@ -111,9 +113,10 @@ public final class ConvNetTraining {
     }
 
     private float[] trainedAlone() throws Exception {
+        print("the same on one rank, to compare");
         Engine.getInstance().setRandomSeed(1);
         try (Model model = model();
-                Trainer trainer = model.newTrainer(config())) {
+                Trainer trainer = model.newTrainer(config(true))) {
             trainer.initialize(new Shape(1, 1, SIDE, SIDE));
             EasyTrain.fit(trainer, epochs, data(trainer, inTheOrderOfAllRanks()), null);
             return weights(model);
@@ -137,9 +140,21 @@ public final class ConvNetTraining {
         return model;
     }
 
-    private static DefaultTrainingConfig config() {
+    private DefaultTrainingConfig config(boolean tells) {
+        TrainingListener teller =
+                new TrainingListenerAdapter() {
+                    private int epoch;
+
+                    @Override
+                    public void onEpoch(Trainer trainer) {
+                        if (tells) {
+                            print("epoch %d of %d", ++epoch, epochs);
+                        }
+                    }
+                };
         return new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optDevices(new Device[] {Device.cpu()})
+                .addTrainingListeners(teller)
                 .optOptimizer(Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.2f)).build());
     }
 

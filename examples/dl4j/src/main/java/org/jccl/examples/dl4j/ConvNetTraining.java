@@ -92,6 +92,7 @@ public final class ConvNetTraining {
     }
 
     private float[] trainedAlone() {
+        print("the same on one rank, to compare");
         MultiLayerNetwork network = network(1);
         train(network, 0, 1);
         return network.params().toFloatVector();
@@ -132,6 +133,9 @@ public final class ConvNetTraining {
             int[] mine = new DistributedSampler(images, ranks, rank, true, 0, false).indices(epoch);
             for (int from = 0; from < mine.length; from += batch) {
                 network.fit(dataSet(digits.train().select(mine, from, from + batch)));
+            }
+            if (rank == 0) {
+                print("epoch %d of %d", epoch + 1, epochs);
             }
         }
     }

@@ -92,6 +92,7 @@ public final class ConvNetTraining {
                 optimizer.step();
                 memoryOfThisStep.close();
             }
+            print("epoch %d of %d", epoch + 1, epochs);
         }
     }
 
@@ -120,6 +121,7 @@ public final class ConvNetTraining {
     }
 
     private float[] trainAlone() {
+        print("the same in one process, to compare");
         manual_seed(SEED);
         ConvNet net = new ConvNet();
         DistributedSampler sampler =

@@ -52,7 +52,7 @@ final class TimelinePage {
      * @throws IOException when that fails
      */
     static void write(Timeline timeline, Path file) throws IOException {
-        String script = resource("timeline.js");
+        String script = script();
         String page =
                 resource("timeline.html")
                         .replace("SCRIPT-HASH", "sha256-" + hash(script))
@@ -68,6 +68,16 @@ final class TimelinePage {
                         + page.substring(dataPlace + "/*DATA*/".length(), scriptPlace)
                         + script
                         + page.substring(scriptPlace + "/*SCRIPT*/".length()));
+    }
+
+    /** In a block, so that no name of it is one of the browser's. */
+    private static String script() {
+        return "\"use strict\";\n{\n"
+                + resource("timeline-data.js")
+                + resource("timeline-drawing.js")
+                + resource("timeline-input.js")
+                + resource("timeline-page.js")
+                + "}\n";
     }
 
     private static String resource(String name) {

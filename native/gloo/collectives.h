@@ -38,6 +38,8 @@ class Collectives final : public Communicator {
   void meet(const Operation& op);
   void exchangeAndReduce(
       const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);
+  void reduceAndGather(
+      const Operation& op, const void* in, void* out, size_t count, size_t elementSize, Combine combine);
   void reduceDirect(
       const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine, int root,
       char* parts);

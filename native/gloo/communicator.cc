@@ -137,6 +137,7 @@ void Communicator::checkPeer(int peer) const {
 int64_t Communicator::send(const void* data, size_t count, int type, int peer, int tag) {
   checkPeer(peer);
   auto transfer = mesh_->transfer(data, count * elementSizeOf(type), Clock::time_point::max());
+  transfer->setPeer(peer);
   transfer->send(peer, messageSlot(count, type, tag), 0, count * elementSizeOf(type));
   return keep(std::move(transfer), false);
 }
@@ -146,6 +147,7 @@ int64_t Communicator::recv(void* data, size_t count, int type, int peer, int tag
   auto transfer = mesh_->transfer(data, count * elementSizeOf(type), Clock::time_point::max());
   const uint64_t slot = messageSlot(count, type, tag);
   if (peer >= 0) {
+    transfer->setPeer(peer);
     transfer->recv(peer, slot, 0, count * elementSizeOf(type));
   } else {
     std::vector<int> peers;

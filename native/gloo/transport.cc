@@ -3,8 +3,10 @@
 #include <map>
 #include <utility>
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +28,24 @@ void prepareLoopThread() {
     pthread_setname_np(pthread_self(), "gloo-loop");
   }
 }
+
+// The time in which a thread that waits reads from a peer, if there is one to read from.
+class Reading final {
+ public:
+  explicit Reading(Peer* peer) : peer_(peer != nullptr && peer->beginReading() ? peer : nullptr) {}
+  ~Reading() {
+    if (peer_ != nullptr) {
+      peer_->endReading();
+    }
+  }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  bool begun() const { return peer_ != nullptr; }
+  bool until(Clock::time_point time) const { return peer_->readUntil(time); }
+
+ private:
+  Peer* const peer_;
+};
 
 }  // namespace
 
@@ -67,6 +87,13 @@ bool Transfer::waitSend(int* rank, Milliseconds) {
 }
 
 void Transfer::wait(std::condition_variable& condition, int& completions, const char* what) {
+  const auto done = [&] { return completions > 0 || ex_ != nullptr; };
+  const auto doneNow = [&] {
+    std::lock_guard<std::mutex> lock(m_);
+    return done();
+  };
+  // A pair's lock goes before a transfer's, so this begins and ends without the latter.
+  const Reading reading(peer_ >= 0 && !doneNow() ? mesh_.peer(peer_) : nullptr);
   std::unique_lock<std::mutex> lock(m_);
   Milliseconds pause(50);
   while (completions == 0) {
@@ -76,8 +103,15 @@ void Transfer::wait(std::condition_variable& condition, int& completions, const 
       throw Failure(kTimeout, std::string("timed out in a ") + what + " of " + std::to_string(size) + " bytes");
     }
     const auto until = std::min<Clock::time_point>(deadline_, now + pause);
-    const bool woken = condition.wait_until(lock, until, [&] { return completions > 0 || ex_ != nullptr; });
-    if (!woken) {
+    bool woken;
+    if (reading.begun()) {
+      lock.unlock();
+      woken = reading.until(until);
+      lock.lock();
+    } else {
+      woken = condition.wait_until(lock, until, done);
+    }
+    if (!woken && !done()) {
       lock.unlock();
       const std::string other = mesh_.otherOperation();
       if (!other.empty()) {
@@ -116,9 +150,17 @@ void Peer::handleEvents(int events) {
     sched_yield();
     return;
   }
+  handle(readByCaller_ ? events & ~EPOLLIN : events);
+  if (readByCaller_ && state_ == CONNECTED) {
+    listenTo(tx_.empty() ? 0 : EPOLLOUT);
+  }
+}
+
+void Peer::handle(int events) {
   try {
     if (state_ == CONNECTED) {
-      handleReadWrite(events);
+      // Another thread may have written the rest since the event.
+      handleReadWrite(tx_.empty() ? events & ~EPOLLOUT : events);
     }
   } catch (const std::exception&) {
     const std::string text = plainMessage(std::current_exception());
@@ -129,6 +171,42 @@ void Peer::handleEvents(int events) {
   }
   if (state_ == CLOSED) {
     mesh_.peerClosed(rank_);
+  }
+}
+
+bool Peer::beginReading() {
+  std::lock_guard<std::mutex> lock(m_);
+  if (readByCaller_ || state_ != CONNECTED) {
+    return false;
+  }
+  readByCaller_ = true;
+  listenTo(tx_.empty() ? 0 : EPOLLOUT);
+  return true;
+}
+
+bool Peer::readUntil(Clock::time_point time) {
+  pollfd waiting{-1, POLLIN, 0};
+  {
+    std::lock_guard<std::mutex> lock(m_);
+    if (state_ == CONNECTED) {
+      waiting.fd = fd_;
+      waiting.events = static_cast<short>(tx_.empty() ? POLLIN : POLLIN | POLLOUT);
+    }
+  }
+  const auto left = std::chrono::duration_cast<Milliseconds>(time - Clock::now()).count() + 1;
+  if (waiting.fd >= 0 && ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left, 0))) <= 0) {
+    return false;
+  }
+  std::lock_guard<std::mutex> lock(m_);
+  handle((waiting.revents & POLLOUT) != 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  return true;
+}
+
+void Peer::endReading() {
+  std::lock_guard<std::mutex> lock(m_);
+  readByCaller_ = false;
+  if (state_ == CONNECTED) {
+    listenTo(tx_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
   }
 }
 
@@ -157,6 +235,10 @@ void Peer::changeState(state next) noexcept {
 void Peer::wake(const std::exception_ptr& cause) {
   std::lock_guard<std::mutex> lock(m_);
   wakeLocked(cause);
+  if (readByCaller_ && state_ == CONNECTED) {
+    givenUp_ = true;
+    ::shutdown(fd_, SHUT_RDWR);  // which wakes who waits for data
+  }
 }
 
 void Peer::fail(const std::exception_ptr& cause) {

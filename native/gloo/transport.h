@@ -1,8 +1,9 @@
-// gloo's TCP transport with four changes, made by overriding its virtual functions:
+// gloo's TCP transport with five changes, made by overriding its virtual functions:
 //   - an exception in the loop thread becomes a failure of the pair instead of std::terminate,
 //   - a failing pair wakes the transfer that is being read or written too, not only the queued ones,
 //   - waits have an end-to-end deadline and notice that a peer is in another operation,
-//   - the loop thread yields when a caller holds the pair, instead of spinning through its time slice.
+//   - the loop thread yields when a caller holds the pair, instead of spinning through its time slice,
+//   - a thread that waits for a message from or to one peer reads from that peer itself.
 #pragma once
 
 #include <atomic>
@@ -51,6 +52,8 @@ class Transfer final : public tcp::UnboundBuffer {
   void waitRecv() { waitRecv(nullptr, Milliseconds(0)); }
   void waitSend() { waitSend(nullptr, Milliseconds(0)); }
   void setDeadline(Clock::time_point deadline) { deadline_ = deadline; }
+  // The one peer that it has to do with; who waits for it then reads from there instead of the loop thread.
+  void setPeer(int peer) { peer_ = peer; }
 
   // Whether the next wait returns or throws at once.
   bool settled(bool receive);
@@ -65,6 +68,7 @@ class Transfer final : public tcp::UnboundBuffer {
 
   Mesh& mesh_;
   Clock::time_point deadline_;
+  int peer_ = -1;
 };
 
 // The connection to one peer.
@@ -78,6 +82,14 @@ class Peer : public tcp::Pair {
   // Takes over a connection.
   void adopt(int fd);
 
+  // Has the loop thread leave what arrives to the caller, who then reads. False where another thread does so already, or
+  // the connection is closed.
+  bool beginReading();
+  // Reads what arrives, and writes what is left to write, once either goes or the connection is closed. False when nothing
+  // happened until then.
+  bool readUntil(Clock::time_point time);
+  void endReading();
+
   // Wakes what waits for this peer.
   void wake(const std::exception_ptr& cause);
   // Wakes what waits for this peer and closes the connection.
@@ -90,8 +102,12 @@ class Peer : public tcp::Pair {
 
  private:
   void wakeLocked(const std::exception_ptr& cause);
+  // With the pair's lock held.
+  void handle(int events);
+  void listenTo(int events) { device_->registerDescriptor(fd_, events, this); }
 
   bool givenUp_ = false;  // closed by this side, not because of the peer
+  bool readByCaller_ = false;
 };
 
 // All connections of one communicator.
@@ -135,6 +151,7 @@ class Mesh : public tcp::Context {
 
  private:
   friend class Peer;
+  friend class Transfer;
   void peerFailed(int rank, const std::exception_ptr& cause);
   void peerClosed(int rank);
   void wakeReceiversFromAny(const std::exception_ptr& cause);

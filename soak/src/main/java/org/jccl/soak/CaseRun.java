@@ -254,8 +254,11 @@ final class CaseRun {
             return;
         }
         boolean storeMayBeLost = isVictim || wanted.meeting() == Assignment.Meeting.RANK_ZERO;
+        boolean storeIsHeld =
+                wanted.meeting() == Assignment.Meeting.FILE && isNamedByProcess(fields[7]);
         boolean expected =
-                EXPECTED.contains(fields[2]) || storeMayBeLost && STORE_LOST.contains(fields[2]);
+                EXPECTED.contains(fields[2])
+                        || (storeMayBeLost || storeIsHeld) && STORE_LOST.contains(fields[2]);
         if (!expected) {
             found("unexpected", process, line);
         }

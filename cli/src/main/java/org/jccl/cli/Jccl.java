@@ -4,6 +4,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Properties;
 import org.jccl.JcclException;
 import org.jccl.cli.bench.BenchCommand;
@@ -30,18 +31,19 @@ import picocli.CommandLine.Command;
             "  jccl run -n 4 -- java -cp app.jar com.example.Training",
             "  jccl bench all_reduce -n 2 --svg all_reduce.svg",
             "  source <(jccl completion bash)"
-        },
-        subcommands = {
-            RunCommand.class,
-            BenchCommand.class,
-            PlotCommand.class,
-            InfoCommand.class,
-            RankTableCommand.class,
-            TraceCommand.class,
-            TopCommand.class,
-            CompletionCommand.class
         })
 public final class Jccl {
+
+    private static final List<Class<?>> COMMANDS =
+            List.of(
+                    RunCommand.class,
+                    BenchCommand.class,
+                    PlotCommand.class,
+                    InfoCommand.class,
+                    RankTableCommand.class,
+                    TraceCommand.class,
+                    TopCommand.class,
+                    CompletionCommand.class);
 
     private Jccl() {}
 
@@ -81,9 +83,12 @@ public final class Jccl {
      * @return its exit code: 0 for success, 2 for a wrong command line, otherwise the command's own
      */
     static int execute(PrintWriter out, PrintWriter err, String... arguments) {
-        CommandLine jccl = commandLine();
+        CommandLine jccl = commandLine(arguments.length == 0 ? "" : arguments[0]);
         // What follows the command that run starts are that command's options, not ours.
-        jccl.getSubcommands().get("run").setStopAtPositional(true);
+        CommandLine run = jccl.getSubcommands().get("run");
+        if (run != null) {
+            run.setStopAtPositional(true);
+        }
         return jccl.setOut(out)
                 .setErr(err)
                 .setExecutionExceptionHandler(
@@ -98,10 +103,27 @@ public final class Jccl {
                 .execute(arguments);
     }
 
-    private static CommandLine commandLine() {
+    /**
+     * With the command that is asked for, since making all takes longer than most do; with all for
+     * help, for a name that is none, and for what completes them.
+     */
+    private static CommandLine commandLine(String name) {
         CommandLine jccl = new CommandLine(new Jccl());
+        for (Class<?> command : asked(name)) {
+            jccl.addSubcommand(command);
+        }
         provideVersion(jccl);
         return jccl;
+    }
+
+    private static List<Class<?>> asked(String name) {
+        for (Class<?> command : COMMANDS) {
+            if (command.getAnnotation(Command.class).name().equals(name)
+                    && command != CompletionCommand.class) {
+                return List.of(command);
+            }
+        }
+        return COMMANDS;
     }
 
     /** All commands take {@code --version}. */

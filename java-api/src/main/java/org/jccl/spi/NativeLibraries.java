@@ -1,5 +1,7 @@
 package org.jccl.spi;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -9,8 +11,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -23,14 +23,15 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.zip.CRC32;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
 
 /**
  * Loads the native libraries that a binding carries in its jar.
  *
- * <p>They are written to {@code <cache>/<sha256 of all of them>/}, so that another version never
- * meets this one's files. A file appears there complete or not at all, and is compared with the
+ * <p>They are written to {@code <cache>/<checksums of all of them>/}, so that another version does
+ * not meet this one's files. A file appears there complete or not at all, and is compared with the
  * jar's before each use, so any number of JVMs may start at once on an empty cache. The cache is
  * the first that works of: the system property {@value #CACHE_PROPERTY}; {@code
  * $XDG_CACHE_HOME/jccl}; {@code ~/.cache/jccl}; {@code jccl-<number of the user>} in the directory
@@ -88,10 +89,10 @@ public final class NativeLibraries {
     public static Path load(
             String artifact, Resources resources, List<String> names, Consumer<String> loader) {
         Map<String, byte[]> files = read(artifact, resources, names);
-        String digest = digest(files);
+        String checksums = checksums(files);
         List<Exception> attempts = new ArrayList<>();
         for (Path cache : cacheDirectories()) {
-            Path directory = cache.resolve(digest);
+            Path directory = cache.resolve(checksums);
             int loaded = 0;
             try {
                 directory = PrivateDirectory.create(directory);
@@ -163,18 +164,20 @@ public final class NativeLibraries {
         return files;
     }
 
-    private static String digest(Map<String, byte[]> files) {
-        try {
-            MessageDigest sha = MessageDigest.getInstance("SHA-256");
-            files.forEach(
-                    (name, content) -> {
-                        sha.update((name + "\n" + content.length + "\n").getBytes());
-                        sha.update(content);
-                    });
-            return HexFormat.of().formatHex(sha.digest());
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
+    /**
+     * A name, and no proof of what is there: every file is compared. A digest that withstands
+     * people takes a tenth of a second in a JVM that has just started.
+     */
+    private static String checksums(Map<String, byte[]> files) {
+        StringBuilder text = new StringBuilder();
+        files.forEach(
+                (name, content) -> {
+                    CRC32 sum = new CRC32();
+                    sum.update((name + "\n" + content.length + "\n").getBytes(UTF_8));
+                    sum.update(content);
+                    text.append(HexFormat.of().toHexDigits((int) sum.getValue()));
+                });
+        return text.toString();
     }
 
     /**

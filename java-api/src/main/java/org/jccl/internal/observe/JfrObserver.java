@@ -7,9 +7,11 @@ import org.jccl.internal.operation.OperationObserver;
 import org.jccl.internal.operation.OperationRecord;
 
 /**
- * Writes events to JFR, which may be switched on and off at any time. While it is off, asking an
- * event whether it is on is a method that returns false, which the compiler removes. To be named
- * only where the module {@code jdk.jfr} is present.
+ * Writes events to JFR, which may be switched on and off at any time. As long as nobody has
+ * switched it on in this JVM no event is named, since the first one brings a hundred classes and
+ * takes a tenth of a second. While it is off again, asking an event whether it is on is a method
+ * that returns false, which the compiler removes. To be named only where the module {@code jdk.jfr}
+ * is present.
  */
 final class JfrObserver implements OperationObserver {
 
@@ -17,10 +19,6 @@ final class JfrObserver implements OperationObserver {
 
     /** Shown as "N/A". */
     private static final long UNKNOWN = Long.MIN_VALUE;
-
-    private static final CollectiveEvent COLLECTIVE = new CollectiveEvent();
-    private static final MessageEvent MESSAGE = new MessageEvent();
-    private static final StallEvent STALL = new StallEvent();
 
     private final GroupInfo group;
 
@@ -30,7 +28,7 @@ final class JfrObserver implements OperationObserver {
 
     @Override
     public boolean isOn() {
-        return COLLECTIVE.isEnabled() || MESSAGE.isEnabled() || STALL.isEnabled();
+        return wasOn() && Events.areOn();
     }
 
     @Override
@@ -38,8 +36,27 @@ final class JfrObserver implements OperationObserver {
         return STALL_NANOS;
     }
 
+    private static boolean wasOn() {
+        return jdk.jfr.FlightRecorder.isInitialized();
+    }
+
+    /** Loaded when JFR is on for the first time. */
+    private static final class Events {
+
+        private static final CollectiveEvent COLLECTIVE = new CollectiveEvent();
+        private static final MessageEvent MESSAGE = new MessageEvent();
+        private static final StallEvent STALL = new StallEvent();
+
+        static boolean areOn() {
+            return COLLECTIVE.isEnabled() || MESSAGE.isEnabled() || STALL.isEnabled();
+        }
+    }
+
     @Override
     public void started(OperationRecord operation) {
+        if (!wasOn()) {
+            return;
+        }
         OperationEvent event =
                 operation.isCollective() ? new CollectiveEvent() : new MessageEvent();
         if (event.isEnabled()) {
@@ -79,6 +96,9 @@ final class JfrObserver implements OperationObserver {
 
     @Override
     public void stalled(OperationRecord operation, long nanos) {
+        if (!wasOn()) {
+            return;
+        }
         StallEvent event = new StallEvent();
         if (event.shouldCommit()) {
             event.group = group.name();
@@ -93,6 +113,9 @@ final class JfrObserver implements OperationObserver {
 
     @Override
     public void groupMade(long nanos) {
+        if (!wasOn()) {
+            return;
+        }
         GroupCreationEvent event = new GroupCreationEvent();
         if (event.shouldCommit()) {
             event.group = group.name();
@@ -108,6 +131,9 @@ final class JfrObserver implements OperationObserver {
 
     @Override
     public void groupFailed(JcclException cause) {
+        if (!wasOn()) {
+            return;
+        }
         GroupFailureEvent event = new GroupFailureEvent();
         if (event.shouldCommit()) {
             event.group = group.name();

@@ -1,4 +1,4 @@
-/** What a call costs the host. JMH itself is no named module. */
+/** What a call costs the host. JMH and Micrometer are no named modules. */
 @SuppressWarnings("requires-automatic")
 module org.jccl.benchmarks {
     requires java.management;
@@ -7,7 +7,9 @@ module org.jccl.benchmarks {
     requires jmh.core;
     requires org.bytedeco.cuda;
     requires jdk.jfr;
+    requires micrometer.core;
     requires org.jccl.api;
+    requires org.jccl.micrometer;
     requires org.jccl.mpi;
     requires org.jccl.nccl;
 }

@@ -1,5 +1,6 @@
 package org.jccl.benchmarks;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +15,7 @@ import org.jccl.Stream;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.micrometer.JcclMetrics;
 import org.jccl.store.HashStore;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -44,7 +46,10 @@ public class HostCost {
     @Param({"nccl", "hccl", "sccl", "gloo", "mpi"})
     public String backend;
 
-    /** Who watches: nobody, a listener that does nothing, or JFR with all its events. */
+    /**
+     * Who watches: nobody, a listener that does nothing, Micrometer's simple registry, or JFR with
+     * all its events. The monitor of {@code jccl top} does with {@code JCCL_MONITOR_DIR} set.
+     */
     @Param("nobody")
     public String watched;
 
@@ -62,6 +67,7 @@ public class HostCost {
         switch (watched) {
             case "nobody" -> {}
             case "listener" -> world.listener(new GroupListener() {});
+            case "micrometer" -> world.listener(new JcclMetrics(new SimpleMeterRegistry()));
             case "jfr" -> {
                 recording = Optional.of(new Recording());
                 recording.get().start();

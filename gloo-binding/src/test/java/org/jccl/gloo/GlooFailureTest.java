@@ -10,12 +10,14 @@ import java.lang.ref.Reference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
 import org.jccl.DataType;
 import org.jccl.GroupAbortedException;
@@ -178,6 +180,114 @@ class GlooFailureTest {
                 .hasMessageContaining("aborted");
         done.countDown();
         results.get(1).get();
+    }
+
+    /** That thread reads from the connection itself, and a second one waits for the first. */
+    @Test
+    void abortWakesBothThreadsThatReceiveFromOneRank() throws Exception {
+        CountDownLatch entered = new CountDownLatch(2);
+        CountDownLatch done = new CountDownLatch(1);
+        HostCommunicator[] first = new HostCommunicator[1];
+        List<Future<List<Throwable>>> results =
+                Ranks.start(
+                        2,
+                        Ranks.TIMEOUT,
+                        (rank, communicator) -> {
+                            if (rank == 1) {
+                                done.await();
+                                return List.of();
+                            }
+                            first[0] = communicator;
+                            List<Future<Throwable>> waits = new ArrayList<>();
+                            for (int tag = 0; tag < 2; tag++) {
+                                Memory memory = Memory.bytes(4);
+                                long request =
+                                        communicator.recv(
+                                                memory.address, 1, TYPE, 1, tag, NONBLOCKING);
+                                FutureTask<Throwable> wait =
+                                        new FutureTask<>(
+                                                () -> {
+                                                    entered.countDown();
+                                                    Throwable failure =
+                                                            catchThrowable(
+                                                                    () ->
+                                                                            communicator.await(
+                                                                                    request));
+                                                    Reference.reachabilityFence(memory);
+                                                    return failure;
+                                                });
+                                new Thread(wait).start();
+                                waits.add(wait);
+                            }
+                            return List.of(waits.get(0).get(), waits.get(1).get());
+                        });
+        entered.await();
+        first[0].abort();
+        assertThat(results.get(0).get())
+                .hasSize(2)
+                .allSatisfy(each -> assertThat(each).isInstanceOf(GroupAbortedException.class));
+        done.countDown();
+        results.get(1).get();
+    }
+
+    /** One of them reads what both wait for. */
+    @Test
+    void threadsThatReceiveFromOneRankGetEachTheirs() throws Exception {
+        int messages = 300;
+        List<Integer> wrong =
+                Ranks.run(
+                        2,
+                        (rank, communicator) -> {
+                            List<Future<Integer>> threads = new ArrayList<>();
+                            for (int i = 0; i < 3; i++) {
+                                int tag = i;
+                                FutureTask<Integer> work =
+                                        new FutureTask<>(
+                                                () -> pingPong(communicator, rank, tag, messages));
+                                new Thread(work).start();
+                                threads.add(work);
+                            }
+                            int count = 0;
+                            for (Future<Integer> thread : threads) {
+                                count += thread.get();
+                            }
+                            return count;
+                        });
+        assertThat(wrong).containsExactly(0, 0);
+    }
+
+    /** How many messages were others than the sender's. */
+    private static int pingPong(HostCommunicator communicator, int rank, int tag, int messages) {
+        int bytes = 4 << (6 * tag); // 4, 256, 16,384
+        Memory out = Memory.bytes(bytes);
+        Memory in = Memory.bytes(bytes);
+        int wrong = 0;
+        for (int i = 0; i < messages; i++) {
+            out.bytes.putInt(bytes - 4, 1000 * tag + i + rank);
+            for (boolean sends : new boolean[] {rank == 0, rank != 0}) {
+                long request =
+                        sends
+                                ? communicator.send(
+                                        out.address,
+                                        bytes,
+                                        DataType.INT8,
+                                        1 - rank,
+                                        tag,
+                                        NONBLOCKING)
+                                : communicator.recv(
+                                        in.address,
+                                        bytes,
+                                        DataType.INT8,
+                                        1 - rank,
+                                        tag,
+                                        NONBLOCKING);
+                communicator.await(request);
+            }
+            wrong += in.bytes.getInt(bytes - 4) == 1000 * tag + i + 1 - rank ? 0 : 1;
+        }
+        Reference.reachabilityFence(out);
+        Reference.reachabilityFence(in);
+        return wrong;
     }
 
     @Test

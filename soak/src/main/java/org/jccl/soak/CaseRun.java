@@ -265,7 +265,11 @@ final class CaseRun {
         if (isVictim) {
             return;
         }
-        row.longest = Math.max(row.longest, (Long.parseLong(fields[1]) - start) / 1e9);
+        double seconds = (Long.parseLong(fields[1]) - start) / 1e9;
+        if (seconds > row.longest) {
+            row.longest = seconds;
+            row.longestCase = wanted.seed() + " " + wanted.phase() + ": " + String.join(" ", fields);
+        }
         List<Integer> group = numbers(fields[4]);
         Set<Integer> named = Set.copyOf(numbers(fields[5]));
         boolean inIt = group.isEmpty() || group.contains(wanted.victim());

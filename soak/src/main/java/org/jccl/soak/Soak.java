@@ -270,6 +270,7 @@ public final class Soak implements Callable<Integer> {
         json.writeNumberField("regrouped", row.regrouped);
         json.writeNumberField("missed", row.missed);
         json.writeNumberField("longest_seconds", row.longest);
+        json.writeStringField("longest_case", row.longestCase);
         writeCounts(json, "exceptions", row.exceptions);
         writeCounts(json, "findings", row.findings);
         json.writeEndObject();

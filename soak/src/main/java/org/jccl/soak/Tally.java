@@ -27,6 +27,7 @@ final class Tally {
         int missed;
 
         double longest;
+        String longestCase = "";
         final Map<String, Integer> exceptions = new TreeMap<>();
         final Map<String, Integer> findings = new TreeMap<>();
     }

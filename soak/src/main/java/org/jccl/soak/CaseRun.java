@@ -268,7 +268,8 @@ final class CaseRun {
         double seconds = (Long.parseLong(fields[1]) - start) / 1e9;
         if (seconds > row.longest) {
             row.longest = seconds;
-            row.longestCase = wanted.seed() + " " + wanted.phase() + ": " + String.join(" ", fields);
+            row.longestCase =
+                    wanted.seed() + " " + wanted.phase() + ": " + String.join(" ", fields);
         }
         List<Integer> group = numbers(fields[4]);
         Set<Integer> named = Set.copyOf(numbers(fields[5]));
@@ -287,9 +288,31 @@ final class CaseRun {
         // A monitored barrier knows who did not come, and not for whom that rank waits.
         if (named.isEmpty() && !isNamed && !(storeLost && STORE_LOST.contains(fields[2]))) {
             found("unnamed", process, line);
-        } else if (inIt && !storeLost && !isNamed && !fields[6].equals("monitoredBarrier")) {
+        } else if (inIt
+                && !storeLost
+                && !isNamed
+                && !fields[6].equals("monitoredBarrier")
+                && named.stream().noneMatch(rank -> failedElsewhere(rank, process, fields))) {
             found("misnamed", process, line);
         }
+    }
+
+    /** A rank that gave up before in a group without this one is all that this one can know of. */
+    private boolean failedElsewhere(int named, RankProcess process, String[] fields) {
+        List<Integer> group = numbers(fields[4]);
+        int rank = named < group.size() ? group.get(named) : named;
+        if (rank >= processes.size()) {
+            return false;
+        }
+        return processes.get(rank).lines().stream()
+                .filter(line -> line.startsWith("failed"))
+                .map(line -> line.split("\t"))
+                .anyMatch(
+                        theirs ->
+                                Long.parseLong(theirs[1]) < Long.parseLong(fields[1])
+                                        && !numbers(theirs[4]).isEmpty()
+                                        && !numbers(theirs[4])
+                                                .contains(processes.indexOf(process)));
     }
 
     /** A frozen rank may hold the lock of the store's file; it is known by its process only. */

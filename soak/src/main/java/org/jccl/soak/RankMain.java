@@ -150,8 +150,15 @@ final class RankMain implements Report {
     private void run(Assignment assignment) {
         pause(assignment.joinDelay());
         say("joining " + System.nanoTime());
+        Store store;
+        try {
+            store = store(assignment);
+        } catch (JcclException e) {
+            failed(List.of(), "joining", e, System.nanoTime());
+            return;
+        }
         ProcessGroup world;
-        try (Store store = store(assignment)) {
+        try (store) {
             ProcessGroupBuilder builder =
                     ProcessGroup.builder().backend(backend.library()).timeout(assignment.timeout());
             Device device = device(builder);

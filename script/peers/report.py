@@ -12,6 +12,7 @@ PEERS = {
     "floor-poll": "floor, poll",
     "floor-spin": "floor, spin",
     "jccl-gloo": "JCCL on Gloo",
+    "jccl-gloo-polling": "JCCL, busy polling",
     "torch": "PyTorch's Gloo",
     "presets": "JavaCPP presets' Gloo",
     "c-openmpi": "C on Open MPI",
@@ -25,7 +26,7 @@ PEERS = {
 # Each has its peers, and the ratios that are shown.
 TABLES = {
     "Over TCP": (
-        ["floor-poll", "floor-spin", "jccl-gloo", "torch", "presets"],
+        ["floor-poll", "floor-spin", "jccl-gloo", "jccl-gloo-polling", "torch", "presets"],
         [("jccl-gloo", "floor-poll"), ("jccl-gloo", "torch"), ("jccl-gloo", "presets")],
     ),
     "Open MPI": (

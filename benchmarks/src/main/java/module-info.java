@@ -10,6 +10,7 @@ module org.jccl.benchmarks {
     requires micrometer.core;
     requires org.jccl.api;
     requires org.jccl.micrometer;
+    requires org.jccl.gloo;
     requires org.jccl.mpi;
     requires org.jccl.nccl;
 }

@@ -1,23 +1,36 @@
 package org.jccl.benchmarks;
 
+import java.time.Duration;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
+import org.jccl.gloo.GlooOptions;
 
 /** The synchronous calls of a group. */
 final class JcclPeer implements Peer {
 
-    private final String backend;
+    static final String POLLING_GLOO = "gloo-polling";
+
+    private static final Duration POLLING = Duration.ofNanos(50_000);
+
+    private final String name;
     private final ProcessGroup group;
     private final SyncCollectives sync;
     private int root;
 
-    JcclPeer(String backend) {
-        this.backend = backend;
-        this.group = ProcessGroup.init(backend);
+    /** Makes the world of a backend, or of Gloo with busy polling. */
+    JcclPeer(String name) {
+        this.name = name;
+        this.group =
+                name.equals(POLLING_GLOO)
+                        ? ProcessGroup.builder()
+                                .backend("gloo")
+                                .options(GlooOptions.defaults().withBusyPolling(POLLING))
+                                .build()
+                        : ProcessGroup.init(name);
         this.sync = group.sync();
     }
 
@@ -33,7 +46,7 @@ final class JcclPeer implements Peer {
 
     @Override
     public String version() {
-        return "JCCL on " + backend + ", Java " + Runtime.version();
+        return "JCCL on " + name + ", Java " + Runtime.version();
     }
 
     @Override

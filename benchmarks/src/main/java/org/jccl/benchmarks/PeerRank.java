@@ -9,12 +9,15 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Set;
 
 /**
  * A rank of a Java library in {@code script/bench-peers}, which says over a socket what to measure
  * next. {@code script/peers/rank.h} and {@code rank.py} do the same for C and Python.
  */
 public final class PeerRank {
+
+    private static final Set<String> OWN = Set.of("gloo", JcclPeer.POLLING_GLOO, "mpi");
 
     private final Peer peer;
     private Peer.Call barrier;
@@ -28,12 +31,12 @@ public final class PeerRank {
     /**
      * Does what it is told until it is told to end.
      *
-     * @param arguments the socket, and the backend of JCCL or the class of another {@link Peer}
+     * @param arguments the socket, and what of JCCL or the class of another {@link Peer}
      * @throws Exception when a call fails
      */
     public static void main(String[] arguments) throws Exception {
         String name = arguments[1];
-        boolean own = name.equals("gloo") || name.equals("mpi");
+        boolean own = OWN.contains(name);
         try (Peer peer = own ? new JcclPeer(name) : other(name);
                 SocketChannel socket =
                         SocketChannel.open(UnixDomainSocketAddress.of(Path.of(arguments[0])));

@@ -53,6 +53,7 @@ final class BenchCommandTest {
         Command bench =
                 Command.jccl(
                         "bench",
+                        "--no-progress", // the ranks get it anyway
                         "all_reduce",
                         "-n3",
                         "-b2",

@@ -187,7 +187,9 @@ public final class BenchCommand implements Callable<Integer> {
         List<String> arguments =
                 new ArrayList<>(jccl.commandLine().getParseResult().originalArgs());
         // It is said here, where standard error is the user's.
-        arguments.add(NO_PROGRESS);
+        if (!noProgress) {
+            arguments.add(NO_PROGRESS);
+        }
         progress = progress(options, ranks.orElse(DEFAULT_RANKS));
         try {
             ProcessLauncher.builder(ranks.orElse(DEFAULT_RANKS))

@@ -36,7 +36,7 @@ final class JobMain {
     public static void main(String[] arguments) {
         switch (arguments[0]) {
             case "sum" -> sum(MpiOptions.defaults());
-            case "blocking" -> sum(MpiOptions.defaults().withBlockingCalls());
+            case "blocking" -> sumAndReduce(MpiOptions.defaults().withBlockingCalls());
             case "shared" -> sum(MpiOptions.defaults().withSharedWorld());
             case "library" -> print("library " + new MpiProvider().availability());
             case "null" -> dereferenceNull();
@@ -84,6 +84,22 @@ final class JobMain {
             Tensor tensor = ints(1, group.rank() + 1);
             group.sync().allReduce(tensor, ReduceOp.SUM);
             print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
+        }
+    }
+
+    /** Also in place to each root, with what MPICH 4.0.2's MPI_Reduce crashes with. */
+    private static void sumAndReduce(MpiOptions options) {
+        try (ProcessGroup group = join(options)) {
+            Tensor tensor = ints(1, group.rank() + 1);
+            group.sync().allReduce(tensor, ReduceOp.SUM);
+            print("rank " + group.rank() + " of " + group.size() + ": sum " + value(tensor));
+            for (int root = 0; root < group.size(); root++) {
+                Tensor many = ints(MANY, group.rank() + 1);
+                group.sync().reduce(many, root, ReduceOp.SUM);
+                if (group.rank() == root) {
+                    print("rank " + root + ": reduced " + value(many));
+                }
+            }
         }
     }
 

@@ -71,6 +71,7 @@ class MpiJobTest {
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "blocking");
         assertThat(outcome.code()).as(outcome.output()).isZero();
         assertThat(outcome.output()).contains("rank 0 of 2: sum 3", "rank 1 of 2: sum 3");
+        assertThat(outcome.output()).contains("rank 0: reduced 3", "rank 1: reduced 3");
     }
 
     @ParameterizedTest

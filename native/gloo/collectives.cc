@@ -13,18 +13,26 @@ namespace jccl {
 
 namespace {
 
-// Up to this much received by a rank, an all-reduce exchanges everything at once. Measured on loopback with 2 and 4
-// ranks: the exchange takes a quarter to a half of the ring's time at 64 KiB, and as much at 1 MiB.
-constexpr size_t kExchangeBytes = 512 * 1024;
+// Three ways of an all-reduce, measured in turns on loopback, on a quiet machine with two cores: microseconds of an exchange
+// of everything, of a direct reduce-scatter and all-gather, and of gloo's ring.
+//
+//           KB       16     64    128    256    500   1000   2000   4000
+//   2 ranks exchange 20     28     27    131    141    525   1084   2893
+//           direct   52     66     77     69    238    443    905   2496
+//           ring    143    184    172    199    445    531    880   2662
+//   4 ranks exchange 89    148    251    391    870   2569   8019  12987
+//           direct  138    163    199    264    360    732   2326   5119
+//           ring    718    719    745    811    898   1244   2528   4081
+//
+// Up to this much received by a rank, everything is exchanged.
+constexpr size_t kExchangeBytes = 192 * 1024;
 
-// Up to this size, it is a reduce-scatter of which each part goes straight to its rank, and an all-gather. Measured with 2
-// and 4 ranks on two cores that others use as well: a tenth to a half of the ring's time at 1 MB, some two thirds at 4 MB;
-// the ring needs no memory in proportion to the message.
-constexpr size_t kDirectAllReduceBytes = 4 * 1024 * 1024;
+// Up to this size parts go straight to their ranks in an all-reduce and a reduce-scatter. A ring needs no memory in
+// proportion to the message, and crosses a link between hosts of several ranks less often.
+constexpr size_t kDirectBytes = 2 * 1024 * 1024;
 
-// Up to this total size, a reduce-scatter sends each part straight to its rank. Measured on loopback with 2 ranks: a
-// third faster than the ring at 1 MiB, as fast at 4 MiB; the ring needs no memory in proportion to the message.
-constexpr size_t kDirectReduceScatterBytes = 2 * 1024 * 1024;
+// Up to this much received by a rank, a reduce and an all-gather go straight to who needs it.
+constexpr size_t kGatherBytes = 512 * 1024;
 
 constexpr size_t kSegmentBytes = 1024 * 1024;
 
@@ -74,7 +82,7 @@ void Collectives::broadcast(void* data, size_t count, int type, int root) {
   if (count == 0) {
     return meet(op);
   }
-  // A binomial tree: relative to the root, a rank's parent lacks its lowest bit, and its children have a lower one more.
+  // A binomial tree. Relative to the root, a rank's parent lacks its lowest bit, and its children have a lower one more.
   const size_t bytes = count * elementSizeOf(type);
   const int relative = (rank_ - root + size_) % size_;
   int lowest = 1;
@@ -111,7 +119,7 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
   }
   if (bytes <= kExchangeBytes / (size_ - 1)) {
     exchangeAndReduce(op, in, out, bytes, count, combine);
-  } else if (bytes <= kDirectAllReduceBytes) {
+  } else if (bytes <= kDirectBytes) {
     reduceAndGather(op, in, out, count, elementSizeOf(type), combine);
   } else {
     ::gloo::AllreduceOptions options(context_);
@@ -158,7 +166,7 @@ void Collectives::reduce(
     const void* in, void* out, size_t count, int type, int kind, double factor, int root) {
   const size_t bytes = count * elementSizeOf(type);
   const Combine combine = combiner(type, kind);
-  const bool direct = bytes <= kExchangeBytes / std::max(1, size_ - 1);
+  const bool direct = bytes <= kGatherBytes / std::max(1, size_ - 1);
   char* workspace = nullptr;
   if (size_ > 1) {
     // One at the root for what each rank sends; gloo's ring needs a place for partial results on every rank.
@@ -230,7 +238,7 @@ void Collectives::allGather(const void* in, void* out, size_t count, int type) {
   if (count == 0) {
     return meet(op);
   }
-  if (bytes * size_ <= kExchangeBytes) {
+  if (bytes * size_ <= kGatherBytes) {
     const std::vector<int64_t> counts(size_, count);
     return allGatherDirect(op, in, out, Parts(counts.data(), size_, elementSizeOf(type)));
   }
@@ -252,7 +260,7 @@ void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, i
   if (parts.total() == 0) {
     return meet(op);
   }
-  if (parts.total() <= kExchangeBytes) {
+  if (parts.total() <= kGatherBytes) {
     return allGatherDirect(op, in, out, parts);
   }
   ::gloo::AllgathervOptions options(context_);
@@ -333,7 +341,7 @@ void Collectives::reduceScatterV(
   const Combine combine = combiner(type, kind);
   const void* source = in;
   size_t reserved = 0;
-  const bool direct = parts.total() <= kDirectReduceScatterBytes;
+  const bool direct = parts.total() <= kDirectBytes;
   const size_t needed = direct ? parts.bytes(rank_) * size_ : kRingBytes;
   if (kind == kPremulSum) {
     // Room for what the algorithm asks for too, since growing would move the scaled input.

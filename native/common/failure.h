@@ -10,8 +10,10 @@ namespace jccl {
 
 class Failure final : public std::runtime_error {
  public:
-  Failure(Status status, const std::string& message) : std::runtime_error(message), status(status) {}
+  Failure(Status status, const std::string& message, int lost = -1)
+      : std::runtime_error(message), status(status), lost(lost) {}
   const Status status;
+  const int lost;  // the rank that is, or -1
 };
 
 }  // namespace jccl

@@ -72,11 +72,13 @@ void Communicator::enter() {
 
 int Communicator::fail(const std::exception_ptr& cause) noexcept {
   Status status = kInternal;
+  int lostRank = -1;
   std::string text = plainMessage(cause);
   try {
     std::rethrow_exception(cause);
   } catch (const Failure& failure) {
     status = failure.status;
+    lostRank = failure.lost;
   } catch (const ::gloo::IoException&) {
     status = kPeerLost;
   } catch (...) {
@@ -84,8 +86,12 @@ int Communicator::fail(const std::exception_ptr& cause) noexcept {
   }
   if (status != kInvalid && status_ == kOk && mesh_ != nullptr) {
     const std::string other = mesh_->otherOperation();
+    const bool named = lostRank >= 0;
+    if (status == kPeerLost && !named && other.empty()) {
+      lostRank = mesh_->lostRank();
+    }
     // Transfers that were given up may never be completed, and would block the streams they belong to.
-    mesh_->fail(cause);
+    mesh_->fail(cause, lostRank);
     const std::string lost = mesh_->lostPeer();
     if (aborted_) {
       status = kAborted;
@@ -93,7 +99,7 @@ int Communicator::fail(const std::exception_ptr& cause) noexcept {
     } else if (status == kPeerLost && !other.empty()) {
       status = kMismatch;
       text = other;
-    } else if (status == kPeerLost && !lost.empty()) {
+    } else if (status == kPeerLost && !named && !lost.empty()) {
       text = "lost " + lost;
     }
   }

@@ -18,6 +18,9 @@ namespace {
 constexpr Milliseconds kFirstPause(50);
 constexpr Milliseconds kLongestPause(1000);
 
+// In the place of a tag, of which there are 32 bits: the sender has failed, and the number of bytes is the rank it has lost.
+constexpr uint64_t kLost = ~uint64_t{0};
+
 // Header and memory without what was moved before.
 int remaining(void* header, size_t headerBytes, void* memory, size_t bytes, size_t moved, iovec* parts) {
   int count = 0;
@@ -136,7 +139,9 @@ void Exchange::write(int peer) {
       return;
     }
     if (sent < 0 && errno != EINTR) {
-      lost(peer, std::strerror(errno));
+      const std::string why = std::strerror(errno);
+      read(peer);  // which may tell more
+      lost(peer, why);
     }
     message.moved += std::max<ssize_t>(0, sent);
     message.open = message.moved < sizeof(Header) + message.bytes;
@@ -166,12 +171,15 @@ void Exchange::read(int peer) {
   }
 }
 
-void Exchange::check(int peer) const {
+void Exchange::check(int peer) {
   const Header& theirs = connections_[peer].in.header;
   const size_t in = connections_[peer].in.bytes;
   const size_t out = connections_[peer].out.bytes;
   if (theirs.tag == tag_ && theirs.bytes == in && theirs.expected == out) {
     return;
+  }
+  if (theirs.tag == kLost) {
+    told(peer, theirs.bytes);
   }
   if (theirs.tag != tag_) {
     throw Failure(kMismatch, inOtherOperation(peer));
@@ -187,14 +195,22 @@ void Exchange::check(int peer) const {
                      std::to_string(out) + ", another number of elements");
 }
 
-void Exchange::lost(int peer, const char* why) {
+void Exchange::told(int peer, uint64_t rank) {
+  const std::string by = "rank " + std::to_string(peer);
+  if (rank >= connections_.size() || static_cast<int>(rank) == mesh_.rank) {
+    lost(peer, "it has lost this rank");
+  }
+  lost(static_cast<int>(rank), by + " has, and has given up");
+}
+
+void Exchange::lost(int peer, const std::string& why) {
   {
     std::lock_guard<std::mutex> lock(failureMutex_);
     if (failure_ != nullptr) {
       std::rethrow_exception(failure_);
     }
   }
-  throw Failure(kPeerLost, "lost rank " + std::to_string(peer) + ": " + why);
+  throw Failure(kPeerLost, "lost rank " + std::to_string(peer) + ": " + why, peer);
 }
 
 std::string Exchange::timedOut() const {
@@ -207,15 +223,23 @@ std::string Exchange::timedOut() const {
   return text;
 }
 
-void Exchange::fail(const std::exception_ptr& cause) noexcept {
+void Exchange::fail(const std::exception_ptr& cause, int lost) noexcept {
   std::lock_guard<std::mutex> lock(failureMutex_);
-  if (failure_ == nullptr) {
-    failure_ = cause;
-    for (const Connection& connection : connections_) {
-      if (connection.fd >= 0) {
-        ::shutdown(connection.fd, SHUT_RDWR);
-      }
+  if (failure_ != nullptr) {
+    return;
+  }
+  failure_ = cause;
+  // In the middle of a message it would be taken for data.
+  const std::unique_lock<std::mutex> idle(running_, std::try_to_lock);
+  const Header farewell{kLost, static_cast<uint64_t>(lost), 0};
+  for (const Connection& connection : connections_) {
+    if (connection.fd < 0) {
+      continue;
     }
+    if (lost >= 0 && idle && !(connection.out.open && connection.out.moved > 0)) {
+      ::send(connection.fd, &farewell, sizeof(farewell), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    ::shutdown(connection.fd, SHUT_RDWR);
   }
 }
 
@@ -229,7 +253,7 @@ std::string Exchange::otherOperation(uint32_t tag) {
       continue;
     }
     const ssize_t got = ::recv(connections_[peer].fd, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT);
-    if (got == sizeof(header) && header.tag != tag && (header.tag & 0xff) == (tag & 0xff)) {
+    if (got == sizeof(header) && header.tag != tag && header.tag != kLost && (header.tag & 0xff) == (tag & 0xff)) {
       return inOtherOperation(static_cast<int>(peer));
     }
   }

@@ -44,8 +44,9 @@ class Exchange final {
   // Returns when all is sent and received.
   void run(uint32_t tag, Clock::time_point deadline);
 
-  // Ends this and every later run with the cause. Safe from any thread.
-  void fail(const std::exception_ptr& cause) noexcept;
+  // Ends this and every later run with the cause. Peers are told which rank was lost, if one was, so that they do not take
+  // this one for it. Safe from any thread.
+  void fail(const std::exception_ptr& cause, int lost) noexcept;
 
   // A peer that waits here with another operation at this position, or empty. Safe from any thread.
   std::string otherOperation(uint32_t tag);
@@ -71,11 +72,12 @@ class Exchange final {
 
   void write(int peer);
   void read(int peer);
-  void check(int peer) const;
+  void check(int peer);
   // Until one of them is ready.
   void wait(Clock::time_point deadline);
   bool finished() const;
-  [[noreturn]] void lost(int peer, const char* why);
+  [[noreturn]] void lost(int peer, const std::string& why);
+  [[noreturn]] void told(int peer, uint64_t lost);
   std::string timedOut() const;
 
   Mesh& mesh_;

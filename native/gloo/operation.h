@@ -119,7 +119,8 @@ inline uint32_t tagOf(uint32_t position, const Signature& signature) {
 // A collective from its first to its last message.
 class Operation final {
  public:
-  Operation(Mesh& mesh, uint32_t tag, Clock::time_point deadline, uint8_t kind = 0) : mesh(mesh), exchange(mesh.exchange()), tag(tag) {
+  Operation(Mesh& mesh, uint32_t tag, Clock::time_point deadline, uint8_t kind = 0)
+      : mesh(mesh), exchange(mesh.exchange()), tag(tag) {
     mesh.enter(static_cast<uint64_t>(kind) << 32 | tag, deadline);
   }
   // After a failure the position stays known, for the question what the peers were doing.

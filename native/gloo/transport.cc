@@ -304,8 +304,8 @@ void Mesh::enter(uint64_t tag, Clock::time_point deadline) {
   deadline_ = deadline;
 }
 
-void Mesh::fail(const std::exception_ptr& cause) {
-  exchange_->fail(cause);
+void Mesh::fail(const std::exception_ptr& cause, int lost) {
+  exchange_->fail(cause, lost);
   // Closing a connection takes up to a tick of the loop thread, so everybody is woken first.
   for (int i = 0; i < size; i++) {
     if (peer(i) != nullptr) {
@@ -336,6 +336,7 @@ void Mesh::peerFailed(int rank, const std::exception_ptr& cause) {
   std::lock_guard<std::mutex> lock(failureMutex_);
   if (lostPeer_.empty()) {
     lostPeer_ = "rank " + std::to_string(rank) + ": " + plainMessage(cause);
+    lostRank_ = rank;
   }
 }
 
@@ -350,6 +351,11 @@ void Mesh::peerClosed(int rank) {
 std::string Mesh::lostPeer() {
   std::lock_guard<std::mutex> lock(failureMutex_);
   return lostPeer_;
+}
+
+int Mesh::lostRank() {
+  std::lock_guard<std::mutex> lock(failureMutex_);
+  return lostRank_;
 }
 
 std::string Mesh::otherOperation() {

@@ -132,11 +132,13 @@ class Mesh : public tcp::Context {
   void leave() { tag_ = kNoTag; }
   Clock::time_point deadline() const { return deadline_; }
 
-  // Wakes every waiting thread and closes every connection. Safe from any thread.
-  void fail(const std::exception_ptr& cause);
+  // Wakes every waiting thread and closes every connection; peers hear which rank was lost, if not -1. Safe from any thread.
+  void fail(const std::exception_ptr& cause, int lost = -1);
 
-  // The first connection that failed by itself: "rank 3: Connection closed by peer", or empty.
+  // The first of gloo's connections that failed by itself: "rank 3: Connection closed by peer", or empty.
   std::string lostPeer();
+  // Its rank, or -1.
+  int lostRank();
   // A peer that is in another operation at this position, or empty.
   virtual std::string otherOperation();
   // One of them that has told so over gloo's connections, or empty.
@@ -161,6 +163,7 @@ class Mesh : public tcp::Context {
   Clock::time_point deadline_;
   std::mutex failureMutex_;
   std::string lostPeer_;
+  int lostRank_ = -1;
   std::atomic<int> open_{0};
 };
 

@@ -359,6 +359,38 @@ class GlooFailureTest {
         assertThat(failures.get(2)).isInstanceOf(PeerLostException.class);
     }
 
+    /** Only rank 2 deals with rank 3 in this tree, and closes its connections when it notices. */
+    @Test
+    void whoGaveUpTellsWhoWasLost() throws Exception {
+        List<Throwable> failures =
+                Ranks.run(
+                        4,
+                        (rank, communicator) -> {
+                            Memory memory = Memory.bytes(64);
+                            communicator.barrier(BLOCKING);
+                            if (rank == 3) {
+                                communicator.abort();
+                            }
+                            Throwable failure =
+                                    catchThrowable(
+                                            () -> {
+                                                while (true) {
+                                                    communicator.broadcast(
+                                                            memory.address, 16, TYPE, 0, BLOCKING);
+                                                }
+                                            });
+                            Reference.reachabilityFence(memory);
+                            return failure;
+                        });
+        assertThat(failures.subList(0, 3))
+                .allSatisfy(
+                        failure ->
+                                assertThat(failure)
+                                        .isInstanceOf(PeerLostException.class)
+                                        .hasMessageContaining("lost rank 3"));
+        assertThat(failures.get(1)).hasMessageContaining("has, and has given up");
+    }
+
     /** Whatever the moment; the random part is which calls of which ranks it falls into. */
     @Test
     void aRankThatEndsDuringAllToAllsIsLostAndNoMismatch() throws Exception {

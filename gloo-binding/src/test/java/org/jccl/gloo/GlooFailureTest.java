@@ -327,6 +327,7 @@ class GlooFailureTest {
     @Test
     void aRankThatLostAPeerBeforeAnAllToAllDoesNotBlameTheOthers() throws Exception {
         CountDownLatch connected = new CountDownLatch(3);
+        CountDownLatch waiting = new CountDownLatch(1);
         List<Throwable> failures =
                 Ranks.run(
                         3,
@@ -335,10 +336,11 @@ class GlooFailureTest {
                             connected.countDown();
                             connected.await();
                             if (rank == 1) {
+                                waiting.await();
                                 communicator.abort();
                             }
                             if (rank == 0) {
-                                awaitLoss(communicator, 1);
+                                awaitLoss(communicator, 1, waiting);
                             }
                             Throwable failure =
                                     catchThrowable(
@@ -458,9 +460,10 @@ class GlooFailureTest {
     }
 
     /** Without a failure of the communicator, as await would bring it. */
-    private static void awaitLoss(HostCommunicator communicator, int peer) {
+    private static void awaitLoss(HostCommunicator communicator, int peer, CountDownLatch waiting) {
         Memory memory = Memory.bytes(1);
         long request = communicator.recv(memory.address, 1, DataType.INT8, peer, 0, NONBLOCKING);
+        waiting.countDown();
         while (!communicator.test(request)) {
             Thread.onSpinWait();
         }

@@ -33,6 +33,14 @@ class Collectives final : public Communicator {
   uint64_t messageSlot(size_t count, int type, int tag) const override;
 
  private:
+  template <typename Call>
+  void forOthers(Call&& call) const {
+    for (int i = 0; i < size_; i++) {
+      if (i != rank_) {
+        call(i);
+      }
+    }
+  }
   Operation begin(const Signature& signature);
   Operation begin(const Signature& signature, Milliseconds timeout);
   void meet(const Operation& op);

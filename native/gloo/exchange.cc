@@ -21,20 +21,6 @@ constexpr Milliseconds kLongestPause(1000);
 // In the place of a tag, of which there are 32 bits: the sender has failed, and the number of bytes is the rank it has lost.
 constexpr uint64_t kLost = ~uint64_t{0};
 
-// Header and memory without what was moved before.
-int remaining(void* header, size_t headerBytes, void* memory, size_t bytes, size_t moved, iovec* parts) {
-  int count = 0;
-  if (moved < headerBytes) {
-    parts[count++] = {static_cast<char*>(header) + moved, headerBytes - moved};
-    moved = headerBytes;
-  }
-  const size_t done = moved - headerBytes;
-  if (done < bytes) {
-    parts[count++] = {static_cast<char*>(memory) + done, bytes - done};
-  }
-  return count;
-}
-
 }  // namespace
 
 Exchange::Exchange(Mesh& mesh, int size) : mesh_(mesh), connections_(size) { waiting_.reserve(size); }
@@ -125,16 +111,30 @@ bool Exchange::finished() const {
   });
 }
 
+// What is left to move of a message, as the system's calls want it.
+class Exchange::Rest final {
+ public:
+  explicit Rest(Message& message) {
+    const size_t ofHeader = std::min(message.moved, sizeof(Header));
+    const size_t ofMemory = message.moved - ofHeader;
+    pieces_[0] = {reinterpret_cast<char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader};
+    pieces_[1] = {message.memory + ofMemory, message.bytes - ofMemory};
+    parts_.msg_iov = pieces_;
+    parts_.msg_iovlen = 2;
+  }
+  msghdr* parts() { return &parts_; }
+
+ private:
+  iovec pieces_[2];
+  msghdr parts_{};
+};
+
 void Exchange::write(int peer) {
   Message& message = connections_[peer].out;
   message.header.tag = tag_;
   while (message.open) {
-    iovec parts[2];
-    msghdr all{};
-    all.msg_iov = parts;
-    all.msg_iovlen =
-        remaining(&message.header, sizeof(Header), message.memory, message.bytes, message.moved, parts);
-    const ssize_t sent = ::sendmsg(connections_[peer].fd, &all, MSG_DONTWAIT | MSG_NOSIGNAL);
+    Rest rest(message);
+    const ssize_t sent = ::sendmsg(connections_[peer].fd, rest.parts(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EAGAIN) {
       return;
     }
@@ -151,12 +151,8 @@ void Exchange::write(int peer) {
 void Exchange::read(int peer) {
   Message& message = connections_[peer].in;
   while (message.open) {
-    iovec parts[2];
-    msghdr all{};
-    all.msg_iov = parts;
-    all.msg_iovlen =
-        remaining(&message.header, sizeof(Header), message.memory, message.bytes, message.moved, parts);
-    const ssize_t got = ::recvmsg(connections_[peer].fd, &all, MSG_DONTWAIT);
+    Rest rest(message);
+    const ssize_t got = ::recvmsg(connections_[peer].fd, rest.parts(), MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN) {
       return;
     }
@@ -198,9 +194,9 @@ void Exchange::check(int peer) {
 void Exchange::told(int peer, uint64_t rank) {
   const std::string by = "rank " + std::to_string(peer);
   if (rank >= connections_.size() || static_cast<int>(rank) == mesh_.rank) {
-    lost(peer, "it has lost this rank");
+    lost(peer, "it lost this rank and has given up");
   }
-  lost(static_cast<int>(rank), by + " has, and has given up");
+  lost(static_cast<int>(rank), by + " lost it and has given up");
 }
 
 void Exchange::lost(int peer, const std::string& why) {

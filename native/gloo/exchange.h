@@ -70,6 +70,8 @@ class Exchange final {
     Message in;
   };
 
+  class Rest;
+
   void write(int peer);
   void read(int peer);
   void check(int peer);

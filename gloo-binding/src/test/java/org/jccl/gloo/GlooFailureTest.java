@@ -390,7 +390,7 @@ class GlooFailureTest {
                                 assertThat(failure)
                                         .isInstanceOf(PeerLostException.class)
                                         .hasMessageContaining("lost rank 3"));
-        assertThat(failures.get(1)).hasMessageContaining("has, and has given up");
+        assertThat(failures.get(1)).hasMessageContaining("lost it and has given up");
     }
 
     /** Whatever the moment; the random part is which calls of which ranks it falls into. */

@@ -5,8 +5,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -28,6 +29,11 @@ public final class Arrivals {
     private static final int LEAST_RUN = 4;
 
     private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
+
+    /**
+     * How much sooner than others a rank may give up; ranks begin to wait at about the same time.
+     */
+    private static final Duration GIVING_UP_PATIENCE = Duration.ofSeconds(1);
 
     private final Store store;
     private final int size;
@@ -84,7 +90,7 @@ public final class Arrivals {
         try {
             store.await(List.of(everything()), within);
         } catch (StoreTimeoutException e) {
-            String absent = absent();
+            String absent = absent(everybody());
             String why =
                     absent.equals(allHere())
                             ? absent + ", but rank 0 has not passed on what they said"
@@ -178,27 +184,64 @@ public final class Arrivals {
     }
 
     /**
-     * Who has not come, in words. Takes two seconds at most: it only explains what took too long
-     * already.
+     * Says that this rank waits no longer, and finds out who kept it waiting: a rank that has not
+     * come, or one that has and does not give up as the others do, since it was lost. Takes two
+     * seconds at most: it only explains what took too long already.
      *
-     * @return for instance {@code ranks [1, 3] of 4 have not come}
+     * @param rank this one
+     * @return for instance {@code ranks [1, 3] of 4 have not come}, or {@code all 4 have come, and
+     *     all but ranks [2] have given up}
      */
-    public String absent() {
-        return absent(everybody());
+    public String giveUp(int rank) {
+        return explained(
+                () -> {
+                    store.set(gaveUp(rank), new byte[0]);
+                    List<Integer> away = missing(store, everybody(), key);
+                    return away.isEmpty() ? awaitOthersGivingUp() : notHere(away);
+                });
+    }
+
+    private String awaitOthersGivingUp() {
+        try {
+            store.await(everybody().stream().map(this::gaveUp).toList(), GIVING_UP_PATIENCE);
+            return "all " + size + " have come, and have given up";
+        } catch (StoreTimeoutException e) {
+            List<Integer> silent = missing(store, everybody(), this::gaveUp);
+            return "all "
+                    + size
+                    + " have come, and all but ranks "
+                    + ranks(silent)
+                    + " have given up";
+        }
+    }
+
+    private String gaveUp(int rank) {
+        return key.apply(rank) + "/gave-up";
     }
 
     private String allHere() {
         return "all " + size + " have come by now";
     }
 
+    /** Which of some have not come, in words; takes as long as {@link #giveUp} at most. */
     private String absent(List<Integer> ranks) {
-        List<Integer> absent = new CopyOnWriteArrayList<>();
-        Runnable look = () -> absent.addAll(missing(store, ranks, key));
+        return explained(
+                () -> {
+                    List<Integer> away = missing(store, ranks, key);
+                    return away.isEmpty() ? allHere() : notHere(away);
+                });
+    }
+
+    private String notHere(List<Integer> away) {
+        return "ranks " + ranks(away) + " of " + size + " have not come";
+    }
+
+    private static String explained(Supplier<String> explanation) {
+        AtomicReference<String> found = new AtomicReference<>();
+        Runnable look = () -> found.set(explanation.get());
         try {
             if (BoundedCall.run("jccl-absent-ranks", look, LOOK_PATIENCE)) {
-                return absent.isEmpty()
-                        ? allHere()
-                        : "ranks " + ranks(absent) + " of " + size + " have not come";
+                return found.get();
             }
         } catch (JcclException e) {
             CleanUp.failed("looking for ranks that have not come", e);

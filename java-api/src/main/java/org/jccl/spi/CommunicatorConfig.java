@@ -74,8 +74,9 @@ public record CommunicatorConfig(
 
     /**
      * Forms a communicator by a library that does not say who is missing when it waits in vain:
-     * each rank writes into the store that it has come, and a timeout names those who have not.
-     * When all have formed it, the keys are deleted. Without a store this only forms it.
+     * each rank writes into the store that it has come, and a timeout names those who have not, or
+     * who do not give up as the others do. When all have formed it, the keys are deleted. Without a
+     * store this only forms it.
      *
      * @param <T> what is formed
      * @param name beginning of the keys, the same on every rank, and no other communicator's
@@ -83,7 +84,7 @@ public record CommunicatorConfig(
      * @param forming forms it
      * @return what was formed
      * @throws OperationTimeoutException when the forming throws it; names the ranks that have not
-     *     come
+     *     come, or when all have, those that do not give up as the others do: they were lost
      */
     public <T> T join(String name, List<String> keys, Supplier<T> forming) {
         if (store.isEmpty()) {
@@ -99,7 +100,7 @@ public record CommunicatorConfig(
                     e.context(),
                     e.reason()
                             + "; "
-                            + arrivals.absent()
+                            + arrivals.giveUp(rank)
                             + (interop == Interop.NONE
                                     ? ""
                                     : ", but for those among them that are PyTorch's"),

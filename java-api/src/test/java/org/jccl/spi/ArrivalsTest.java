@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
@@ -42,7 +43,6 @@ final class ArrivalsTest {
                 .containsExactly("I am 0", "I am 1", "I am 2");
         assertThat(arrivals.await(List.of(2, 0), LONG, "test", LONG).stream().map(Arrivals::text))
                 .containsExactly("I am 2", "I am 0");
-        assertThat(arrivals.absent()).isEqualTo("all 3 have come by now");
     }
 
     @Test
@@ -135,15 +135,30 @@ final class ArrivalsTest {
     }
 
     @Test
+    void namesThoseWhoCameAndDoNotGiveUpAsTheOthersDo() throws Exception {
+        arrivals.arrive(0, bytes("x"));
+        arrivals.arrive(1, bytes("x"));
+        assertThat(arrivals.giveUp(0)).isEqualTo("ranks [2] of 3 have not come");
+        arrivals.arrive(2, bytes("x"));
+        CompletableFuture<String> first = CompletableFuture.supplyAsync(() -> arrivals.giveUp(0));
+        assertThat(arrivals.giveUp(2))
+                .isEqualTo("all 3 have come, and all but ranks [1] have given up");
+        assertThat(first.get(30, TimeUnit.SECONDS))
+                .isEqualTo("all 3 have come, and all but ranks [1] have given up");
+        assertThat(arrivals.giveUp(1)).isEqualTo("all 3 have come, and have given up");
+    }
+
+    @Test
     void doesNotWaitForAStoreThatDoesNotAnswer() throws Exception {
         CountDownLatch thawed = new CountDownLatch(1);
+        AtomicBoolean came = new AtomicBoolean();
         Store frozen =
                 (Store)
                         Proxy.newProxyInstance(
                                 Store.class.getClassLoader(),
                                 new Class<?>[] {Store.class},
                                 (proxy, method, arguments) -> {
-                                    if (!method.getName().equals("set")) {
+                                    if (came.getAndSet(true)) {
                                         thawed.await();
                                     }
                                     try {
@@ -154,7 +169,7 @@ final class ArrivalsTest {
                                 });
         Arrivals asked = new Arrivals(frozen, 1, rank -> "here/" + rank);
         asked.arrive(0, bytes("x"));
-        assertThat(asked.absent()).contains("the store does not answer");
+        assertThat(asked.giveUp(0)).contains("the store does not answer");
         asked.leave("left", List.of());
         thawed.countDown();
     }

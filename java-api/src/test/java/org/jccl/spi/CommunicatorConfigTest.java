@@ -9,6 +9,7 @@ import java.util.Optional;
 import org.jccl.BackendOptions;
 import org.jccl.BootstrapException;
 import org.jccl.Device;
+import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
@@ -91,5 +92,21 @@ final class CommunicatorConfigTest {
                     .hasMessage("rank 0 put no mine id into the store in 1 ms")
                     .hasCauseInstanceOf(StoreTimeoutException.class);
         }
+    }
+
+    @Test
+    void namesTheRankThatWasLostWhileAllFormed() {
+        try (Store store = HashStore.create(Duration.ofSeconds(30))) {
+            store.set("split/here/0", new byte[0]);
+            CommunicatorConfig config = config(store, Duration.ofSeconds(30), null);
+            assertThatThrownBy(() -> config.join("split", List.of(), this::lateForming))
+                    .isInstanceOf(OperationTimeoutException.class)
+                    .hasMessage(
+                            "mine took too long; all 2 have come, and all but ranks [0] have given up");
+        }
+    }
+
+    private Object lateForming() {
+        throw new OperationTimeoutException(FailureContext.NONE, "mine took too long", null);
     }
 }

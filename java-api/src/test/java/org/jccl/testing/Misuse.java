@@ -275,14 +275,24 @@ public final class Misuse {
      *     left out that is not there
      */
     public List<Call> calls(Class<?>... ofModules) {
+        return callsTo(
+                Arrays.stream(ofModules).flatMap(ofModule -> exported(ofModule).stream()).toList());
+    }
+
+    /**
+     * All calls to what is public in some classes.
+     *
+     * @param types the classes
+     * @return the calls, in the order of classes and methods
+     * @throws AssertionError as {@link #calls} throws it
+     */
+    public List<Call> callsTo(List<Class<?>> types) {
         Set<String> used = new HashSet<>();
         List<Call> calls = new ArrayList<>();
-        for (Class<?> ofModule : ofModules) {
-            for (Class<?> type : exported(ofModule)) {
-                for (Executable executable : executables(type)) {
-                    if (!isLeftOut(executable, used)) {
-                        addCalls(executable, calls);
-                    }
+        for (Class<?> type : types) {
+            for (Executable executable : executables(type)) {
+                if (!isLeftOut(executable, used)) {
+                    addCalls(executable, calls);
                 }
             }
         }

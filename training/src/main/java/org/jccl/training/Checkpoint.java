@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -45,6 +46,10 @@ public final class Checkpoint {
     private static final String OF_ONE_SAVE = "[0-9a-f]{16}-\\d+-of-\\d+\\.safetensors(\\..*)?";
 
     private final Path directory;
+
+    /** No other save has it. */
+    private final String id;
+
     private final Map<String, String> metadata;
     private final Map<String, Stored> tensors;
 
@@ -54,8 +59,10 @@ public final class Checkpoint {
     /** A tensor, its parts in order and without gaps. */
     private record Stored(DataType type, List<Long> shape, List<Part> parts) {}
 
-    private Checkpoint(Path directory, Map<String, String> metadata, Map<String, Stored> tensors) {
+    private Checkpoint(
+            Path directory, String id, Map<String, String> metadata, Map<String, Stored> tensors) {
         this.directory = directory;
+        this.id = id;
         this.metadata = metadata;
         this.tensors = tensors;
     }
@@ -66,13 +73,18 @@ public final class Checkpoint {
      * deleted then, which ends whoever still reads them with an exception. Blocks until the new one
      * is on the disk.
      *
+     * <p>Rank 0 reads the headers of all files before it replaces a checkpoint, so what can not be
+     * {@linkplain #open opened} never takes the place of what can.
+     *
      * @param group whose ranks these are
      * @param directory seen by all ranks under this name; made when it is not there
      * @param shards what this rank has; each name at most once
      * @param metadata texts by name, of rank 0; names that begin with {@code jccl.} are taken
-     * @throws UsageException when something is null, or a name is given twice or taken
-     * @throws CheckpointException on all ranks when one can not write; what was there before is
-     *     still there
+     * @throws UsageException when something is null, a name is given twice or taken, or a text has
+     *     half of a surrogate pair
+     * @throws CheckpointException on all ranks when one can not write, rank 0 does not see what
+     *     another one wrote, or the parts are not all of a tensor; what was there before is still
+     *     there
      * @throws JcclException when the ranks can not agree
      */
     public static void save(
@@ -95,6 +107,14 @@ public final class Checkpoint {
                         checkTexts(metadata);
                         Files.createDirectories(directory);
                         SafetensorsFile.write(file, named(own), partTexts(own));
+                    });
+            together(
+                    group,
+                    device,
+                    () -> {
+                        if (group.rank() == 0) {
+                            read(directory, id, group.size());
+                        }
                     });
         } catch (CheckpointException | UsageException e) {
             // All ranks know that this one came to nothing. After any other failure, and after the
@@ -122,7 +142,15 @@ public final class Checkpoint {
         for (Shard shard : shards) {
             if (shard != null && shard.replicated()) {
                 String name = shard.name().replace('\n', ' ');
-                lines.add("replicated tensor '" + name + "' (" + shard.tensor() + ")");
+                // Not where it is: each rank may have a device of its own.
+                lines.add(
+                        "replicated tensor '"
+                                + name
+                                + "' ("
+                                + shard.tensor().dataType()
+                                + " "
+                                + shard.shape()
+                                + ")");
             }
         }
         return lines;
@@ -136,16 +164,23 @@ public final class Checkpoint {
     /** Fails on all ranks when it fails on one. */
     private static void together(ProcessGroup group, Device device, Write write) {
         RuntimeException failure = null;
+        Error error = null; // as memory that is missing on this rank only
         try {
             write.run();
         } catch (IOException e) {
             failure = new CheckpointException(context(group), "can not be written: " + e, e);
         } catch (RuntimeException e) {
             failure = e;
+        } catch (Error e) {
+            error = e;
         }
-        int[] failed = ModelCheck.gather(group, device, new int[] {failure == null ? 0 : 1});
+        boolean well = failure == null && error == null;
+        int[] failed = ModelCheck.gather(group, device, new int[] {well ? 0 : 1});
         if (failure != null) {
             throw failure;
+        }
+        if (error != null) {
+            throw error;
         }
         for (int rank = 0; rank < failed.length; rank++) {
             if (failed[rank] != 0) {
@@ -168,7 +203,7 @@ public final class Checkpoint {
     }
 
     private static String fileName(String id, int rank, int ranks) {
-        return String.format("%s-%05d-of-%05d.safetensors", id, rank, ranks);
+        return String.format(Locale.ROOT, "%s-%05d-of-%05d.safetensors", id, rank, ranks);
     }
 
     private static List<Shard> checked(ProcessGroup group, List<Shard> shards) {
@@ -190,7 +225,9 @@ public final class Checkpoint {
         for (Map.Entry<String, String> text : metadata.entrySet()) {
             if (text.getKey() == null
                     || text.getValue() == null
-                    || text.getKey().startsWith(RESERVED)) {
+                    || text.getKey().startsWith(RESERVED)
+                    || !Shapes.isText(text.getKey())
+                    || !Shapes.isText(text.getValue())) {
                 throw new UsageException(
                         FailureContext.NONE, "metadata " + text + " is not allowed");
             }
@@ -295,15 +332,25 @@ public final class Checkpoint {
             throw bad(directory.resolve(INDEX), "it names no files of a checkpoint");
         }
         String[] parts = files.split("-of-");
-        int ranks = Integer.parseInt(parts[1]);
+        Map<String, Stored> tensors = read(directory, parts[0], Integer.parseInt(parts[1]));
+        return new Checkpoint(directory, parts[0], Collections.unmodifiableMap(metadata), tensors);
+    }
+
+    /** What the files of one save have together. */
+    private static Map<String, Stored> read(Path directory, String id, int ranks) {
         Map<String, List<Part>> found = new LinkedHashMap<>();
         Map<String, Stored> kinds = new LinkedHashMap<>();
         for (int rank = 0; rank < ranks; rank++) {
-            Path path = directory.resolve(fileName(parts[0], rank, ranks));
+            Path path = directory.resolve(fileName(id, rank, ranks));
             if (!Files.exists(path)) {
                 throw bad(
                         path,
-                        "it is missing: the part of rank " + rank + " of " + ranks + " is lost");
+                        "it is missing: the part of rank "
+                                + rank
+                                + " of "
+                                + ranks
+                                + " is lost, or in a directory of another host: all ranks must"
+                                + " save to the same one");
             }
             collect(path, SafetensorsFile.open(path), kinds, found);
         }
@@ -316,7 +363,7 @@ public final class Checkpoint {
                                         kind.type(),
                                         kind.shape(),
                                         complete(directory, name, kind, found.get(name)))));
-        return new Checkpoint(directory, Collections.unmodifiableMap(metadata), tensors);
+        return tensors;
     }
 
     private static void collect(
@@ -393,6 +440,10 @@ public final class Checkpoint {
                             + name
                             + (next < found ? "' are in no file" : "' are in several files"));
         }
+    }
+
+    String id() {
+        return id;
     }
 
     /**

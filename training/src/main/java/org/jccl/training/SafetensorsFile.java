@@ -53,7 +53,8 @@ public final class SafetensorsFile {
      * @param path replaced when it is there
      * @param tensors with different names
      * @param metadata texts by name; names that begin with {@code jccl.crc32c.} are taken
-     * @throws UsageException when something is null, or a name is given twice or taken
+     * @throws UsageException when something is null, a name is given twice or taken, or a text has
+     *     half of a surrogate pair
      * @throws CheckpointException when it can not be written
      */
     public static void write(Path path, List<NamedTensor> tensors, Map<String, String> metadata) {
@@ -117,7 +118,9 @@ public final class SafetensorsFile {
         for (Map.Entry<String, String> text : metadata.entrySet()) {
             if (text.getKey() == null
                     || text.getValue() == null
-                    || text.getKey().startsWith(CHECKSUM)) {
+                    || text.getKey().startsWith(CHECKSUM)
+                    || !Shapes.isText(text.getKey())
+                    || !Shapes.isText(text.getValue())) {
                 throw new UsageException(
                         FailureContext.NONE, "metadata " + text + " is not allowed");
             }

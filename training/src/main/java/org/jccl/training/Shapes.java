@@ -12,16 +12,18 @@ final class Shapes {
 
     private Shapes() {}
 
+    /** Whether a file can have it: half of a surrogate pair no reader would take. */
+    static boolean isText(String text) {
+        return StandardCharsets.UTF_8.newEncoder().canEncode(text);
+    }
+
     static List<Long> list(long[] shape) {
         return shape == null ? null : Arrays.stream(shape).boxed().toList();
     }
 
     /** The shape, copied. */
     static List<Long> checked(String name, List<Long> shape) {
-        if (name == null
-                || name.isEmpty()
-                || name.startsWith("__")
-                || !StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+        if (name == null || name.isEmpty() || name.startsWith("__") || !isText(name)) {
             throw new UsageException(
                     FailureContext.NONE,
                     "a tensor must have a name that does not begin with __, got " + name);

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
@@ -182,7 +183,9 @@ final class CheckpointTest {
                     Checkpoint.save(
                             group,
                             directory,
-                            List.of(Shard.part("x", 2L * group.rank(), mine, 4)),
+                            List.of(
+                                    Shard.part("x", 2L * group.rank(), mine, 4),
+                                    Shard.replicated("y", mine, 2)),
                             Map.of());
                     Tensor all = TestRanks.tensor(device, 9, 9, 9, 9);
                     Checkpoint.open(directory).load(List.of(Shard.part("x", 0, all, 4)));
@@ -272,26 +275,95 @@ final class CheckpointTest {
                 .hasMessageContaining(words);
     }
 
+    private void saveRefused(String words, List<Shard> ofRank0, List<Shard> ofRank1) {
+        saveRefused(words, directory, ofRank0, directory, ofRank1);
+    }
+
+    /** What could not be opened does not take the place of what can. */
+    private void saveRefused(
+            String words,
+            Path whereRank0,
+            List<Shard> ofRank0,
+            Path whereRank1,
+            List<Shard> ofRank1) {
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        List<Path> before = files(directory);
+        TestRanks.onCpu(
+                2,
+                group ->
+                        assertThatThrownBy(
+                                        () ->
+                                                Checkpoint.save(
+                                                        group,
+                                                        group.rank() == 0 ? whereRank0 : whereRank1,
+                                                        group.rank() == 0 ? ofRank0 : ofRank1,
+                                                        Map.of()))
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining(
+                                        group.rank() == 0 ? words : "rank 0 could not write"));
+        assertThat(files(directory)).isEqualTo(before);
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
+    }
+
+    private static List<Shard> ofX(int from, int size) {
+        return List.of(Shard.part("x", from, range(0, 2), size));
+    }
+
     @Test
-    void partsThatDoNotFitAreNamed() {
+    void partsThatDoNotFitAreNotSaved() {
+        saveRefused("elements 2 to 2 of tensor 'x' are in no file", ofX(0, 5), ofX(3, 5));
+        saveRefused("elements 1 to 1 of tensor 'x' are in several files", ofX(0, 3), ofX(1, 3));
+        saveRefused("of shape [5], in other files float32 of shape [4]", ofX(0, 4), ofX(2, 5));
+        long[] deep = new long[65];
+        Arrays.fill(deep, 1);
+        deep[0] = 2;
+        Shard tooDeep = Shard.part("x", 0, range(0, 2), deep);
+        saveRefused("can not be read", List.of(tooDeep), List.of());
+    }
+
+    @Test
+    void ranksThatDoNotSeeTheSameDirectoryAreNamed(@TempDir Path other) {
+        saveRefused("the part of rank 1 of 2 is lost", directory, ofX(0, 4), other, ofX(2, 4));
+        assertThat(files(other)).isEmpty();
+    }
+
+    @Test
+    void anErrorOnOneRankFailsOnAll() {
+        Map<String, String> noMemory =
+                new AbstractMap<>() {
+                    @Override
+                    public Set<Map.Entry<String, String>> entrySet() {
+                        throw new OutOfMemoryError("by intent");
+                    }
+                };
         TestRanks.onCpu(
                 2,
-                group ->
-                        Checkpoint.save(
-                                group,
-                                directory,
-                                List.of(Shard.part("x", 3L * group.rank(), range(0, 2), 5)),
-                                Map.of()));
-        broken("elements 2 to 2 of tensor 'x' are in no file");
-        TestRanks.onCpu(
-                2,
-                group ->
-                        Checkpoint.save(
-                                group,
-                                directory,
-                                List.of(Shard.part("x", group.rank(), range(0, 2), 3)),
-                                Map.of()));
-        broken("elements 1 to 1 of tensor 'x' are in several files");
+                group -> {
+                    boolean fails = group.rank() == 1;
+                    assertThatThrownBy(
+                                    () ->
+                                            Checkpoint.save(
+                                                    group,
+                                                    directory,
+                                                    ofX(2 * group.rank(), 4),
+                                                    fails ? noMemory : Map.of()))
+                            .isInstanceOf(
+                                    fails ? OutOfMemoryError.class : CheckpointException.class)
+                            .hasMessageContaining(fails ? "by intent" : "rank 1 could not write");
+                });
+    }
+
+    /** A checkpoint may be read where another language is spoken. */
+    @Test
+    void namesOfFilesDoNotDependOnTheLanguage() {
+        Locale before = Locale.getDefault(Locale.Category.FORMAT);
+        Locale.setDefault(Locale.Category.FORMAT, Locale.forLanguageTag("ar-EG-u-nu-arab"));
+        try {
+            TestRanks.onCpu(1, group -> save(group, directory, 1));
+        } finally {
+            Locale.setDefault(Locale.Category.FORMAT, before);
+        }
+        assertThat(Checkpoint.open(directory).names()).hasSize(4);
     }
 
     @Test
@@ -320,6 +392,11 @@ final class CheckpointTest {
                             () ->
                                     Checkpoint.save(
                                             group, directory, List.of(one), Map.of("jccl.x", "")));
+                    refused(
+                            "is not allowed",
+                            () ->
+                                    Checkpoint.save(
+                                            group, directory, List.of(one), Map.of("x", "\ud83d")));
                     Checkpoint.save(group, directory, List.of(one), Map.of());
                     Checkpoint saved = Checkpoint.open(directory);
                     refused("no tensor 'y'", () -> saved.shape("y"));

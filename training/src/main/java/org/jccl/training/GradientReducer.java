@@ -93,7 +93,7 @@ public final class GradientReducer implements AutoCloseable {
     private int accumulating;
     private long steps;
     private Work activeWork;
-    private RuntimeException failure;
+    private Throwable failure;
     private boolean closed;
 
     GradientReducer(GradientReducerBuilder options, Device device, List<Gradient> gradients) {
@@ -329,7 +329,7 @@ public final class GradientReducer implements AutoCloseable {
         Bucket bucket = buckets.get(nextBucket);
         try {
             bucket.issue(group, op, order, complete);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failure = e;
             throw e;
         }
@@ -682,7 +682,7 @@ public final class GradientReducer implements AutoCloseable {
     private void guarded(Runnable call) {
         try {
             call.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failure = e;
             throw e;
         }

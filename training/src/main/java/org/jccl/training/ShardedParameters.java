@@ -60,7 +60,7 @@ public final class ShardedParameters implements AutoCloseable {
     private final WholeUnits parameterMemory;
     private final WholeUnits gradientMemory;
     private final List<ShardedUnit> units = new ArrayList<>();
-    private RuntimeException failure;
+    private Throwable failure;
     private boolean closed;
 
     ShardedParameters(ShardedParametersBuilder options, Device device, DataType type) {
@@ -177,6 +177,8 @@ public final class ShardedParameters implements AutoCloseable {
      * All ranks call it, between two steps.
      *
      * @param checkpoint has all parameters by their names
+     * @throws DifferentModelsException when ranks have opened different ones, as when one was
+     *     replaced meanwhile; all ranks throw it, and nothing was loaded
      * @throws CheckpointException when it can not be read, or has not all of them; this can not be
      *     used then
      * @throws UsageException when the checkpoint is null, a unit was reduced and the step has not
@@ -191,6 +193,11 @@ public final class ShardedParameters implements AutoCloseable {
         if (units.stream().anyMatch(ShardedUnit::isReduced)) {
             throw usage("a checkpoint is loaded before the first reduce() of a step, or after it");
         }
+        ModelCheck.requireSame(
+                group,
+                device,
+                List.of("checkpoint " + checkpoint.id()),
+                "all ranks must open the same save");
         guarded(() -> checkpoint.load(shards()));
         units.forEach(ShardedUnit::changed);
     }
@@ -243,7 +250,7 @@ public final class ShardedParameters implements AutoCloseable {
     void guarded(Runnable action) {
         try {
             action.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failure = failure == null ? e : failure;
             throw e;
         }

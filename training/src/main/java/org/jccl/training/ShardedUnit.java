@@ -349,6 +349,8 @@ public final class ShardedUnit {
     void changed() {
         reduced = false;
         if (owner.sharding().keepsParameters) {
+            // Some libraries have several collectives under way, and both write to the same memory.
+            awaitGathering();
             gathered = false;
             prefetch();
         } else {

@@ -601,6 +601,39 @@ final class GradientReducerTest {
                 });
     }
 
+    /** The others have made their buckets anew: in the old ones other gradients would meet. */
+    @Test
+    void whereMemoryWasMissingNothingGoesOn() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    int[] asked = {0};
+                    GradientReducerBuilder builder =
+                            GradientReducer.builder(group)
+                                    .firstBucketBytes(4)
+                                    .bucketBytes(4)
+                                    .bucketMemory(
+                                            (device, type, count) -> {
+                                                if (group.rank() == 1 && asked[0]++ == 2) {
+                                                    throw new OutOfMemoryError("by intent");
+                                                }
+                                                return Tensor.allocate(device, type, count);
+                                            });
+                    register(builder, 3, 3);
+                    try (GradientReducer reducer = builder.build()) {
+                        reducer.ready(0);
+                        reducer.ready(1);
+                        if (group.rank() == 0) {
+                            reducer.finish();
+                            return;
+                        }
+                        assertThatThrownBy(reducer::finish).isInstanceOf(OutOfMemoryError.class);
+                        refused("has failed before", () -> reducer.ready(0));
+                        refused("by intent", reducer::finish);
+                    }
+                });
+    }
+
     @Test
     void parametersComeFromTheRoot() {
         TestRanks.onCpu(

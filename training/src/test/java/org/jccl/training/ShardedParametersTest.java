@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jccl.DataType;
 import org.jccl.Device;
@@ -17,6 +21,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
+import org.jccl.Work;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -212,6 +217,74 @@ final class ShardedParametersTest {
                         }
                     });
         }
+    }
+
+    /** Half of one and half of another would be a model that nobody trained. */
+    @Test
+    void ranksThatOpenedDifferentCheckpointsAreRefused(@TempDir Path directory) {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    try (ShardedParameters model = builder(group, Sharding.PARAMETERS).build()) {
+                        for (String each : List.of("0", "1")) {
+                            Path where = directory.resolve(each);
+                            Checkpoint.save(group, where, model.shards(), Map.of());
+                        }
+                        Path own = directory.resolve(Integer.toString(group.rank()));
+                        assertThatThrownBy(() -> model.load(Checkpoint.open(own)))
+                                .isInstanceOf(DifferentModelsException.class)
+                                .hasMessageContaining("must open the same save");
+                        model.load(Checkpoint.open(directory.resolve("0")));
+                    }
+                });
+    }
+
+    /** A group that lists outputs to which two gatherings wrote at the same time. */
+    private static ProcessGroup watching(ProcessGroup group, List<Object> wrong) {
+        Set<Object> underWay = new HashSet<>();
+        InvocationHandler handler =
+                (proxy, method, arguments) -> {
+                    Object result = method.invoke(group, arguments);
+                    if (!method.getName().equals("allGatherSingle")) {
+                        return result;
+                    }
+                    Object output = ((Tensor) arguments[0]).address();
+                    if (!underWay.add(output)) {
+                        wrong.add(output);
+                    }
+                    InvocationHandler work =
+                            (any, call, given) -> {
+                                underWay.remove(output);
+                                return call.invoke(result, given);
+                            };
+                    return Proxy.newProxyInstance(
+                            Work.class.getClassLoader(), new Class<?>[] {Work.class}, work);
+                };
+        return (ProcessGroup)
+                Proxy.newProxyInstance(
+                        ProcessGroup.class.getClassLoader(),
+                        new Class<?>[] {ProcessGroup.class},
+                        handler);
+    }
+
+    /** MPI, for instance, may complete the older one last. */
+    @Test
+    void parametersAreNotGatheredTwiceAtATime(@TempDir Path directory) {
+        TestRanks.onCpu(
+                1,
+                group -> {
+                    List<Object> wrong = new ArrayList<>();
+                    try (ShardedParameters model =
+                            builder(watching(group, wrong), Sharding.OPTIMIZER).build()) {
+                        train(model, group, 0, 1);
+                        Checkpoint.save(group, directory, model.shards(), Map.of());
+                        model.load(Checkpoint.open(directory));
+                        for (ShardedUnit unit : model.units()) {
+                            unit.gather();
+                        }
+                    }
+                    assertThat(wrong).isEmpty();
+                });
     }
 
     @Test

@@ -49,6 +49,9 @@ public final class DeviceMesh implements AutoCloseable {
         /** By the ranks in them; guarded by this. */
         private final Map<List<Integer>, ProcessGroup> groups = new LinkedHashMap<>();
 
+        /** Guarded by this. */
+        private boolean closed;
+
         Grid(ProcessGroup world, int[] shape) {
             this.world = world;
             this.shape = shape;
@@ -105,6 +108,7 @@ public final class DeviceMesh implements AutoCloseable {
 
         /** Makes the groups along some dimensions, on all ranks, unless they are there. */
         synchronized void divide(List<Integer> dimensions) {
+            requireOpen();
             List<Integer> members = ranks(mine, dimensions);
             if (members.size() == 1 || groups.containsKey(members)) {
                 return;
@@ -130,12 +134,22 @@ public final class DeviceMesh implements AutoCloseable {
         }
 
         synchronized ProcessGroup group(List<Integer> dimensions) {
+            requireOpen();
             List<Integer> members = ranks(mine, dimensions);
             // That of one rank needs nobody else; all others are there.
             return groups.computeIfAbsent(members, alone -> world.newGroup(alone).orElseThrow());
         }
 
+        private void requireOpen() {
+            if (closed) {
+                throw new UsageException(
+                        FailureContext.ofGroup(world.name(), world.rank()),
+                        "the mesh is closed, and its groups with it");
+            }
+        }
+
         synchronized void close() {
+            closed = true;
             List<ProcessGroup> made = new ArrayList<>(groups.values());
             groups.clear();
             RuntimeException first = null;
@@ -287,7 +301,7 @@ public final class DeviceMesh implements AutoCloseable {
      *
      * @param name of the dimension
      * @return the group, which the mesh closes
-     * @throws UsageException when there is no such dimension
+     * @throws UsageException when there is no such dimension, or the mesh is closed
      * @throws JcclException when a group of this rank alone can not be made
      */
     public ProcessGroup group(String name) {
@@ -363,8 +377,8 @@ public final class DeviceMesh implements AutoCloseable {
      * @param name of the new dimension
      * @param names of the dimensions, in the order in which this mesh has them
      * @return a mesh of that dimension only, which ends with this one
-     * @throws UsageException when there is no such dimension, they are in another order, or the
-     *     name is null or empty
+     * @throws UsageException when there is no such dimension, they are in another order, the name
+     *     is null or empty, or the mesh is closed
      * @throws JcclException when the group can not be made
      */
     public DeviceMesh flatten(String name, String... names) {

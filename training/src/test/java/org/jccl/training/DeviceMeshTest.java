@@ -119,8 +119,10 @@ final class DeviceMeshTest {
                 2,
                 world -> {
                     ProcessGroup alone;
+                    DeviceMesh closed;
                     try (DeviceMesh mesh =
                             DeviceMesh.of(world, new int[] {1, 2, 1}, "a", "b", "c")) {
+                        closed = mesh;
                         assertThat(mesh.group("b")).isSameAs(world);
                         alone = mesh.group("a");
                         assertThat(alone.size()).isEqualTo(1);
@@ -128,6 +130,10 @@ final class DeviceMeshTest {
                         assertThat(mesh.flatten("ab", "a", "b").group("ab")).isSameAs(world);
                     }
                     assertThatThrownBy(alone::barrier).hasMessageContaining("closed");
+                    // Not a new group, which would wait for the other ranks.
+                    refused("the mesh is closed", () -> closed.group("b"));
+                    refused("the mesh is closed", () -> closed.slice("a", "b").group("a"));
+                    refused("the mesh is closed", () -> closed.flatten("bc", "b", "c"));
                     world.barrier().await(); // is still open
                 });
     }

@@ -62,6 +62,9 @@ void Exchange::run(uint32_t tag, Clock::time_point deadline) {
   while (!finished()) {
     wait(deadline);
     for (int peer = 0; peer < size; peer++) {
+      if ((waiting_[peer].revents & POLLRDHUP) != 0) {
+        ended(peer, "Connection closed by peer");
+      }
       if ((waiting_[peer].revents & ~POLLIN) != 0) {
         write(peer);
       }
@@ -75,7 +78,8 @@ void Exchange::run(uint32_t tag, Clock::time_point deadline) {
 void Exchange::wait(Clock::time_point deadline) {
   waiting_.clear();
   for (const Connection& connection : connections_) {
-    const int events = (connection.out.open ? POLLOUT : 0) | (connection.in.open ? POLLIN : 0);
+    // Who ends a connection before all is sent has given up, which a full one would not tell: nothing can be written then.
+    const int events = (connection.out.open ? POLLOUT | POLLRDHUP : 0) | (connection.in.open ? POLLIN : 0);
     // A negative descriptor is passed over, so that places are ranks.
     waiting_.push_back({events != 0 ? connection.fd : -1, static_cast<short>(events), 0});
   }
@@ -139,9 +143,7 @@ void Exchange::write(int peer) {
       return;
     }
     if (sent < 0 && errno != EINTR) {
-      const std::string why = std::strerror(errno);
-      read(peer);  // which may tell more
-      lost(peer, why);
+      ended(peer, std::strerror(errno));
     }
     message.moved += std::max<ssize_t>(0, sent);
     message.open = message.moved < sizeof(Header) + message.bytes;
@@ -165,6 +167,16 @@ void Exchange::read(int peer) {
     }
     message.open = message.moved < sizeof(Header) + message.bytes;
   }
+}
+
+// What the peer said last may tell why, also after all that was expected of it.
+void Exchange::ended(int peer, const std::string& why) {
+  Message& in = connections_[peer].in;
+  if (!in.open) {
+    in = {true, {}, nullptr, 0, 0};
+  }
+  read(peer);
+  lost(peer, why);
 }
 
 void Exchange::check(int peer) {

@@ -78,6 +78,7 @@ class Exchange final {
   // Until one of them is ready.
   void wait(Clock::time_point deadline);
   bool finished() const;
+  [[noreturn]] void ended(int peer, const std::string& why);
   [[noreturn]] void lost(int peer, const std::string& why);
   [[noreturn]] void told(int peer, uint64_t lost);
   std::string timedOut() const;

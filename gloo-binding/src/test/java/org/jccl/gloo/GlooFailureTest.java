@@ -393,6 +393,58 @@ class GlooFailureTest {
         assertThat(failures.get(1)).hasMessageContaining("lost it and has given up");
     }
 
+    /** Nothing can be written to rank 1, which does not read; all that it has to say was read. */
+    @Test
+    void whoStillSendsHearsWhoWasLost() throws Exception {
+        CountDownLatch sending = new CountDownLatch(2);
+        CountDownLatch aborted = new CountDownLatch(1);
+        CountDownLatch heard = new CountDownLatch(1);
+        HostCommunicator[] first = new HostCommunicator[1];
+        List<Future<Throwable>> results =
+                Ranks.start(
+                        3,
+                        Duration.ofSeconds(20),
+                        (rank, communicator) -> {
+                            Memory memory = Memory.bytes(rank == 1 ? 2 * BIG : BIG);
+                            long[] sends = {0, rank == 1 ? 0 : BIG, 0};
+                            long[] receives = {rank == 1 ? BIG : 0, 0, rank == 1 ? BIG : 0};
+                            if (rank == 0) {
+                                first[0] = communicator;
+                            }
+                            if (rank == 1) {
+                                aborted.await();
+                            } else {
+                                sending.countDown();
+                            }
+                            Throwable failure =
+                                    catchThrowable(
+                                            () ->
+                                                    communicator.allToAllV(
+                                                            memory.address,
+                                                            memory.address,
+                                                            sends,
+                                                            receives,
+                                                            DataType.INT8,
+                                                            BLOCKING));
+                            Reference.reachabilityFence(memory);
+                            if (rank == 2) {
+                                heard.countDown();
+                            }
+                            heard.await();
+                            return failure;
+                        });
+        sending.await();
+        Thread.sleep(300); // until both wait for rank 1
+        first[0].abort();
+        aborted.countDown();
+        assertThat(results.get(0).get()).isInstanceOf(GroupAbortedException.class);
+        for (int rank : new int[] {1, 2}) {
+            assertThat(results.get(rank).get())
+                    .isInstanceOf(PeerLostException.class)
+                    .hasMessageContaining("lost rank 0");
+        }
+    }
+
     /** Whatever the moment; the random part is which calls of which ranks it falls into. */
     @Test
     void aRankThatEndsDuringAllToAllsIsLostAndNoMismatch() throws Exception {

@@ -284,7 +284,15 @@ std::unique_ptr<::gloo::transport::Pair>& Mesh::createPair(int rank) {
   return pairs_[rank];
 }
 
-void Mesh::adopt(int rank, int fd) { static_cast<Peer*>(createPair(rank).get())->adopt(fd); }
+void Mesh::adopt(int rank, int fd) {
+  try {
+    createPair(rank);
+  } catch (...) {
+    ::close(fd);
+    throw;
+  }
+  peer(rank)->adopt(fd);
+}
 
 std::unique_ptr<::gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* memory, size_t bytes) {
   return transfer(memory, bytes);

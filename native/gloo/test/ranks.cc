@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -262,6 +263,43 @@ void noDescriptors() {
   }
 }
 
+int openDescriptors() {
+  int count = 0;
+  for (int fd = 0; fd < 1024; fd++) {
+    count += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+  }
+  return count;
+}
+
+// A rank that can connect, but has no descriptor for what gloo opens besides, gives back the one it had.
+void oneDescriptor() {
+  for (int status = jccl::kTimeout; status == jccl::kTimeout;) {
+    const int before = openDescriptors();
+    int64_t handles[2];
+    signed char address[1024];
+    for (int rank = 0; rank < 2; rank++) {
+      handles[rank] = jccl_gloo_create(rank, 2, kTimeoutMillis, 0, 0);
+      require(jccl_gloo_listen(handles[rank], "127.0.0.1", 1000) == 0, "listen", handles[rank]);
+    }
+    const int length = jccl_gloo_address(handles[1], 0, address, 1024);
+    const int free = dup(0);
+    close(free);
+    rlimit usual;
+    getrlimit(RLIMIT_NOFILE, &usual);
+    rlimit one{static_cast<rlim_t>(free) + 1, usual.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &one);
+    // A timeout where the other one is to dial, which depends on their ports.
+    status = jccl_gloo_connect(handles[0], 1, address, length, 100);
+    setrlimit(RLIMIT_NOFILE, &usual);
+    require(status != 0, "connecting with one descriptor", handles[0]);
+    jccl_gloo_close(handles[0]);
+    jccl_gloo_close(handles[1]);
+    if (openDescriptors() != before) {
+      die("a failed connect keeps descriptors");
+    }
+  }
+}
+
 // One rank's communicator is aborted by a thread of its own, and closed by another one while calls are inside.
 void endSuddenly(bool torch, int round) {
   std::atomic<int> calls{0};
@@ -292,6 +330,7 @@ void endSuddenly(bool torch, int round) {
 int main() {
   std::signal(SIGPIPE, SIG_IGN);  // as in a JVM
   noDescriptors();
+  oneDescriptor();
   for (const int size : {2, 3}) {
     inGroup(size, false, nothing);
   }

@@ -385,14 +385,18 @@ int Communicator::finish(Operation& operation) {
   if (operation.expected < 0) {
     return -1;
   }
-  MPI_Count received = 0;
-  const MPI_Datatype type = datatypeOf(operation.type);
+  // Of a message of another type there may be no whole number of elements.
+  MPI_Count bytes = 0;
   traffic_.received();
-  check(MPI_Get_elements_x(&operation.status, type, &received), "MPI_Get_elements_x");
-  if (received != operation.expected) {
+  check(MPI_Get_elements_x(&operation.status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  const auto size = static_cast<MPI_Count>(elementSizeOf(operation.type));
+  if (bytes != WideCount{operation.expected} * size) {
     throw Failure(
         kMismatch, "the message from rank " + std::to_string(operation.status.MPI_SOURCE) + " has " +
-                       std::to_string(received) + " elements, not " + std::to_string(operation.expected));
+                       (bytes % size == 0 ? std::to_string(bytes / size) + " elements"
+                                          : std::to_string(bytes) + " bytes") +
+                       ", not " + std::to_string(operation.expected) +
+                       (bytes % size == 0 ? "" : " elements of " + std::to_string(size) + " bytes"));
   }
   return operation.status.MPI_SOURCE;
 }

@@ -109,10 +109,11 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
-    void aMessageThatIsTooLongIsAMismatch(Mpirun mpirun) {
+    void aMessageOfAnotherLengthIsAMismatch(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "truncated");
         assertThat(outcome.output())
+                .contains("from rank 0 has 7 bytes, not 2 elements of 4 bytes")
                 .contains("MismatchException: group 'world', rank 1, operation 0 recv(int32 x 2");
     }
 

@@ -202,17 +202,17 @@ public final class Arrivals {
     }
 
     private String awaitOthersGivingUp() {
+        List<Integer> silent = List.of();
         try {
             store.await(everybody().stream().map(this::gaveUp).toList(), GIVING_UP_PATIENCE);
-            return "all " + size + " have come, and have given up";
         } catch (StoreTimeoutException e) {
-            List<Integer> silent = missing(store, everybody(), this::gaveUp);
-            return "all "
-                    + size
-                    + " have come, and all but ranks "
-                    + ranks(silent)
-                    + " have given up";
+            silent = missing(store, everybody(), this::gaveUp); // nobody, if the last was just late
         }
+        return "all "
+                + size
+                + " have come, and "
+                + (silent.isEmpty() ? "have" : "all but ranks " + ranks(silent) + " have")
+                + " given up";
     }
 
     private String gaveUp(int rank) {

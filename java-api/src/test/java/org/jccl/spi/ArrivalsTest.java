@@ -18,6 +18,7 @@ import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -146,6 +147,26 @@ final class ArrivalsTest {
         assertThat(first.get(30, TimeUnit.SECONDS))
                 .isEqualTo("all 3 have come, and all but ranks [1] have given up");
         assertThat(arrivals.giveUp(1)).isEqualTo("all 3 have come, and have given up");
+    }
+
+    @Test
+    void whoGivesUpAtTheLastMomentIsNotNamed() {
+        Store late =
+                (Store)
+                        Proxy.newProxyInstance(
+                                Store.class.getClassLoader(),
+                                new Class<?>[] {Store.class},
+                                (proxy, method, arguments) -> {
+                                    if (method.getName().equals("await")) {
+                                        store.set("last/gave-up", new byte[0]);
+                                        throw new StoreTimeoutException("late", null);
+                                    }
+                                    return method.invoke(store, arguments);
+                                });
+        Arrivals asked = new Arrivals(late, 2, rank -> rank == 0 ? "first" : "last");
+        asked.arrive(0, bytes("x"));
+        asked.arrive(1, bytes("x"));
+        assertThat(asked.giveUp(0)).isEqualTo("all 2 have come, and have given up");
     }
 
     @Test

@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
@@ -100,6 +102,31 @@ final class VirtualThreadsTest {
                         assertThat(tensor.copyTo(new float[2])).containsExactly(4, 8);
                     }
                 });
+    }
+
+    @Test
+    void aCommonPoolThatIsBusyHoldsUpNobody() throws Exception {
+        CountDownLatch done = new CountDownLatch(1);
+        for (int i = 0; i < ForkJoinPool.getCommonPoolParallelism(); i++) {
+            ForkJoinPool.commonPool().execute(() -> awaitQuietly(done));
+        }
+        try {
+            onVirtualThreads(
+                    (group, peer) -> {
+                        group.sync().barrier();
+                        group.barrier().await(Duration.ofSeconds(30));
+                    });
+        } finally {
+            done.countDown();
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Test

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
@@ -311,11 +310,7 @@ public final class HostEngine extends Engine {
      * carrier from the thread that another rank waits for.
      */
     private static void awaitElsewhere(HostWork work) {
-        try {
-            work.toFuture().join();
-        } catch (CompletionException e) {
-            // The work has its failure, and throws it to whoever asks.
-        }
+        work.end().join();
     }
 
     /** Ends a work. Closing waits for what runs, so it leaves that list last. */

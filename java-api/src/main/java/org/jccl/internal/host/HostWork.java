@@ -37,6 +37,9 @@ public final class HostWork extends Operation implements Work {
     private JcclException failure;
     private CompletableFuture<Void> future;
 
+    /** What virtual threads wait for: no pool that may be busy comes between it and the work. */
+    private CompletableFuture<Void> end;
+
     /** Whether the thread of futures looks after this work. */
     private boolean polled;
 
@@ -108,15 +111,15 @@ public final class HostWork extends Operation implements Work {
 
     /** Waits on a virtual thread, which would keep its carrier inside a monitor. */
     private boolean awaitFuture(long deadline) {
-        CompletableFuture<Void> end = toFuture();
+        CompletableFuture<Void> ended = end();
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    end.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    ended.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
                     return true;
                 } catch (ExecutionException e) {
-                    return true; // the work has its failure
+                    throw new IllegalStateException(e); // it does not fail
                 } catch (TimeoutException e) {
                     return false;
                 } catch (InterruptedException e) {
@@ -161,6 +164,22 @@ public final class HostWork extends Operation implements Work {
         return future.copy();
     }
 
+    /**
+     * Completes with the work, also when that fails, and on the thread that completes it: nothing
+     * but threads that wait may depend on it.
+     */
+    synchronized CompletableFuture<Void> end() {
+        if (end == null) {
+            end = new CompletableFuture<>();
+            if (state == State.DONE) {
+                end.complete(null);
+            } else if (state != State.QUEUED) {
+                pollForFuture();
+            }
+        }
+        return end;
+    }
+
     @Override
     public Optional<Duration> duration() {
         return state == State.DONE
@@ -200,7 +219,7 @@ public final class HostWork extends Operation implements Work {
     synchronized void started(long nativeRequest) {
         request = nativeRequest;
         state = State.STARTED;
-        if (future != null) {
+        if (future != null || end != null) {
             pollForFuture();
         }
         notifyAll();
@@ -242,6 +261,7 @@ public final class HostWork extends Operation implements Work {
     /** Ends it; only the first call counts. */
     void complete(int source, JcclException cause) {
         CompletableFuture<Void> listener;
+        CompletableFuture<Void> waitedFor;
         boolean wasPolled;
         synchronized (this) {
             if (state == State.DONE) {
@@ -253,10 +273,14 @@ public final class HostWork extends Operation implements Work {
             state = State.DONE;
             notifyAll();
             listener = future;
+            waitedFor = end;
             wasPolled = polled;
         }
         if (wasPolled) {
             engine.futures().end();
+        }
+        if (waitedFor != null) {
+            waitedFor.complete(null);
         }
         if (listener != null) {
             // What users hang on it must not run on the engine's threads.

@@ -64,7 +64,8 @@ Status Event::record(Stream& stream) {
                                : submit(stream, [] {}, nullptr, &position);
         if (status != Status::Ok) return status;
     } else {
-        // Nothing to run: the place itself is the record.
+        // Nothing to run: the place itself is the record. On a device it takes room in the queue all the same.
+        stream.awaitRoom();
         position = stream.tail();
     }
     std::lock_guard<std::mutex> lock(mutex_);

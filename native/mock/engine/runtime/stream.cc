@@ -55,6 +55,13 @@ Position Stream::push(Task task) {
     return {this, sequence};
 }
 
+void Stream::awaitRoom() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (pending_.size() < queueLimit) return;
+    wake_.notify_one();
+    space_.wait(lock, [this] { return pending_.size() < queueLimit; });
+}
+
 void Stream::pushWait(Position position) {
     if (position.stream == this || position.reached()) return;
     push([position] { position.await(); });

@@ -28,6 +28,8 @@ class Stream {
 public:
     /** Appends an operation. Blocks while the queue is full, as a device's launch queue does. */
     Position push(Task task);
+    /** Blocks while the queue is full. */
+    void awaitRoom();
     /** Appends a wait, unless the position is reached already or is this stream's own. */
     void pushWait(Position position);
 

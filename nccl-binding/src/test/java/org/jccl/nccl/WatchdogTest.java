@@ -3,9 +3,12 @@ package org.jccl.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
+import org.jccl.Event;
+import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
@@ -14,7 +17,11 @@ import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.internal.device.StreamEngine;
+import org.jccl.internal.operation.Operation;
 import org.jccl.nccl.Gpu.Gate;
+import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -108,13 +115,7 @@ final class WatchdogTest {
     }
 
     private static Runnable blocked(CountDownLatch released) {
-        return () -> {
-            try {
-                released.await();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException("nobody interrupts this thread", e);
-            }
-        };
+        return () -> await(released);
     }
 
     @Test
@@ -187,6 +188,93 @@ final class WatchdogTest {
                 Thread.sleep(3);
             }
             group.allReduce(tensor, ReduceOp.SUM).synchronize();
+        }
+    }
+
+    @Test
+    void synchronousCallOnAStreamThatWasClosedHasADeadlineToo() throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        World.run(
+                2,
+                Duration.ofSeconds(2),
+                NcclOptions.defaults(),
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        failed.await();
+                        return;
+                    }
+                    try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                            Event event = Event.create(device, false)) {
+                        try (Stream stream = Stream.create(device, false);
+                                Stream.Scope scope = stream.use()) {
+                            assertThat(scope).isNotNull();
+                            group.sync().allReduce(tensor, ReduceOp.SUM);
+                            event.record(stream);
+                        }
+                        assertThatThrownBy(event::synchronize)
+                                .isInstanceOf(OperationTimeoutException.class);
+                    } finally {
+                        failed.countDown();
+                    }
+                });
+    }
+
+    /** As when NCCL meets a peer for the first time. */
+    @Test
+    void synchronousCallThatTheLibraryDoesNotComeBackFromHasADeadline() {
+        CountDownLatch aborted = new CountDownLatch(1);
+        CountDownLatch inside = new CountDownLatch(1);
+        StreamEngine engine =
+                BareEngine.of(BareEngine.CUDA, between -> blocking(between, inside, aborted));
+        Thread watchdog =
+                new Thread(
+                        () -> {
+                            await(inside);
+                            for (int i = 0; i < 4; i++) {
+                                engine.watch(System.nanoTime() + i * World.TIMEOUT.toNanos());
+                            }
+                        });
+        watchdog.start();
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            Operation operation = engine.borrow();
+            operation.kind = OperationKind.ALL_REDUCE;
+            operation.input = tensor.address();
+            operation.output = tensor.address();
+            operation.count = tensor.count();
+            operation.type = tensor.dataType();
+            operation.op = ReduceOp.SUM;
+            assertThatThrownBy(() -> engine.run(operation))
+                    .isInstanceOf(OperationTimeoutException.class);
+        } finally {
+            engine.close(Duration.ZERO);
+        }
+    }
+
+    /** Stays inside a reduction until it is aborted. */
+    private static StreamCommunicator blocking(
+            StreamCommunicator communicator, CountDownLatch inside, CountDownLatch aborted) {
+        return (StreamCommunicator)
+                Proxy.newProxyInstance(
+                        StreamCommunicator.class.getClassLoader(),
+                        new Class<?>[] {StreamCommunicator.class},
+                        (proxy, method, arguments) -> {
+                            if (method.getName().equals("allReduce")) {
+                                inside.countDown();
+                                await(aborted);
+                                throw new GroupAbortedException(FailureContext.NONE, "aborted");
+                            }
+                            if (method.getName().equals("abort")) {
+                                aborted.countDown();
+                            }
+                            return method.invoke(communicator, arguments);
+                        });
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts this thread", e);
         }
     }
 

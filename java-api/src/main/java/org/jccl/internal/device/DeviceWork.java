@@ -36,8 +36,16 @@ public final class DeviceWork implements Work {
     /** Whether its end event tells the time. */
     private boolean timed;
 
-    /** 0 until it is recorded. Asked and waited for under the monitor, after which it is reused. */
+    /**
+     * 0 until it is recorded. Reused once the work is complete and nobody enqueues a wait for it.
+     */
     private volatile long endEvent;
+
+    /** Threads that enqueue a wait for the end event, which blocks where their stream is full. */
+    private int enqueuingWaits;
+
+    /** Whether the last of these gives the end event back. */
+    private boolean endEventLeft;
 
     private volatile boolean done;
 
@@ -170,13 +178,35 @@ public final class DeviceWork implements Work {
     }
 
     /** Makes a stream wait for the end event, where that is still to come. */
-    synchronized void orderAfter(DeviceRuntime runtime, long stream) {
-        if (!done || captured && runtime.isCapturing(stream)) {
+    void orderAfter(DeviceRuntime runtime, long stream) {
+        synchronized (this) {
+            if (operation != null) {
+                operation.awaited = true;
+            }
+            if (done && !(captured && runtime.isCapturing(stream))) {
+                return;
+            }
+            enqueuingWaits++;
+        }
+        try {
+            // Without the monitor: the watchdog asks under it, and would never end what is stuck.
             runtime.waitEvent(stream, endEvent);
+        } finally {
+            if (isLastWait()) {
+                engine.giveBackEnd(this);
+            }
         }
-        if (operation != null) {
-            operation.awaited = true;
-        }
+    }
+
+    private synchronized boolean isLastWait() {
+        enqueuingWaits--;
+        return endEventLeft && enqueuingWaits == 0;
+    }
+
+    /** Whether the end event, which has passed, can be used again; else a thread gives it back. */
+    synchronized boolean leavesEndEvent() {
+        endEventLeft = enqueuingWaits > 0;
+        return !endEventLeft;
     }
 
     private void throwFailure() {

@@ -11,8 +11,8 @@ import org.jccl.spi.DeviceRuntime;
 /** Operations whose works failed, while the device may still use their memory. */
 final class DrainingOperations {
 
-    /** An operation, and the event that the device passes when it is done with it. */
-    record Draining(Operation operation, long endEvent) {}
+    /** An operation, and its work, whose end event the device passes when it is done with it. */
+    record Draining(Operation operation, DeviceWork work) {}
 
     private final DeviceRuntime runtime;
     private final FailureContext context;
@@ -23,8 +23,8 @@ final class DrainingOperations {
         this.context = context;
     }
 
-    synchronized void add(Operation operation, long endEvent) {
-        draining.add(new Draining(operation, endEvent));
+    synchronized void add(Operation operation, DeviceWork work) {
+        draining.add(new Draining(operation, work));
     }
 
     /** Takes off those that the device is done with. */
@@ -32,7 +32,8 @@ final class DrainingOperations {
         if (draining.isEmpty()) {
             return List.of();
         }
-        List<Draining> passed = draining.stream().filter(each -> hasPassed(each.endEvent)).toList();
+        List<Draining> passed =
+                draining.stream().filter(each -> hasPassed(each.work.endEvent())).toList();
         draining.removeAll(passed);
         return passed;
     }

@@ -68,12 +68,13 @@ public final class NativeEvent implements Event {
                             + stream.device());
         }
         DeviceRuntimes.enter(runtime, device);
-        // Keeps another thread from destroying the stream meanwhile.
-        synchronized (stream) {
-            stream.requireOpen();
+        stream.enter();
+        try {
             Dependencies before = stream.orders().recorded(stream.handle());
             runtime.recordEvent(handle, stream.handle());
             dependencies = before;
+        } finally {
+            stream.leave();
         }
         recorded = true;
     }

@@ -24,6 +24,10 @@ public final class NativeStream implements Stream {
     private final long handle;
     private final Object owner;
     private final boolean owned;
+
+    /** Threads inside a native call, which may block where the stream's queue is full. */
+    private int inside;
+
     private boolean closed;
 
     private NativeStream(
@@ -122,9 +126,13 @@ public final class NativeStream implements Stream {
     }
 
     @Override
-    public synchronized boolean isCapturing() {
-        requireOpen();
-        return runtime.isCapturing(handle);
+    public boolean isCapturing() {
+        enter();
+        try {
+            return runtime.isCapturing(handle);
+        } finally {
+            leave();
+        }
     }
 
     @Override
@@ -154,18 +162,46 @@ public final class NativeStream implements Stream {
         return orders;
     }
 
-    synchronized void requireOpen() {
+    private synchronized void requireOpen() {
         if (closed) {
             throw new UsageException(FailureContext.NONE, "stream on " + device + " is closed");
         }
     }
 
-    @Override
-    public synchronized void close() {
-        if (closed) {
-            return;
+    /** Keeps the native stream until {@link #leave}; never waits for other threads' calls. */
+    synchronized void enter() {
+        requireOpen();
+        inside++;
+    }
+
+    void leave() {
+        boolean last;
+        synchronized (this) {
+            inside--;
+            last = closed && inside == 0;
         }
-        closed = true;
+        if (last) {
+            destroy();
+        }
+    }
+
+    @Override
+    public void close() {
+        orders.beforeClose(this);
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            if (inside > 0) {
+                return; // Whoever leaves last destroys it.
+            }
+        }
+        destroy();
+    }
+
+    /** Without a lock: some vendors wait here for what the stream still has to do. */
+    private void destroy() {
         if (owned) {
             forget();
             runtime.destroyStream(handle);

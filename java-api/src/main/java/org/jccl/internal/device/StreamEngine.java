@@ -343,7 +343,8 @@ public final class StreamEngine extends Engine {
             issueAfter(caller, operation);
             synchronized (running) {
                 number(operation);
-                running.note(operation);
+                // The library may block here, as it does to reach peers for the first time.
+                running.beginSynchronous(operation);
             }
             try {
                 operation.call(communicator, caller.handle());
@@ -353,6 +354,7 @@ public final class StreamEngine extends Engine {
                 tellFailure();
                 throw cause;
             } finally {
+                running.leaveLibrary(operation);
                 // From here on the memory is the caller's duty, as with a kernel of its own.
                 operation.releaseMemory();
             }
@@ -411,6 +413,11 @@ public final class StreamEngine extends Engine {
         }
     }
 
+    /** Called before a stream is closed, while synchronous calls on it may be under way. */
+    void beforeClose(Stream stream) {
+        release(() -> synchronousCalls.markLast(stream));
+    }
+
     @Override
     protected void onReplaced() {
         tellFailure();
@@ -446,36 +453,41 @@ public final class StreamEngine extends Engine {
         Operation operation = work.complete(cause, passed, System.nanoTime());
         if (operation != null) {
             if (passed) {
-                letGo(operation, work.endEvent(), cause);
+                letGo(operation, work, cause);
             } else {
                 running.told(operation, cause);
-                draining.add(operation, work.endEvent());
+                draining.add(operation, work);
             }
         }
         return true;
     }
 
-    private void letGo(Operation operation, long endEvent, JcclException cause) {
-        giveBackEvents(operation, endEvent);
+    private void letGo(Operation operation, DeviceWork work, JcclException cause) {
+        giveBackEvents(operation, work);
         running.endAndGiveBack(operation, cause);
     }
 
     /** The device has passed the end event. */
-    private void giveBackEvents(Operation operation, long endEvent) {
+    private void giveBackEvents(Operation operation, DeviceWork work) {
         long start = operation.startEvent;
-        if (start == 0) {
-            events.giveBack(endEvent);
-            return;
+        if (start != 0) {
+            operation.startEvent = 0;
+            try {
+                operation.measured((long) (runtime.elapsedMillis(start, work.endEvent()) * 1e6));
+            } catch (JcclException e) {
+                // Then nobody learns the time; what is wrong with the device shows elsewhere.
+                CleanUp.failed(context.toString(), e);
+            }
+            timedEvents.giveBack(start);
         }
-        operation.startEvent = 0;
-        try {
-            operation.measured((long) (runtime.elapsedMillis(start, endEvent) * 1e6));
-        } catch (JcclException e) {
-            // Then nobody learns the time; what is wrong with the device shows elsewhere.
-            CleanUp.failed(context.toString(), e);
+        if (work.leavesEndEvent()) {
+            giveBackEnd(work);
         }
-        timedEvents.giveBack(start);
-        timedEvents.giveBack(endEvent);
+    }
+
+    /** Takes the end event of a complete work back. */
+    void giveBackEnd(DeviceWork work) {
+        (work.isTimed() ? timedEvents : events).giveBack(work.endEvent());
     }
 
     /** Completes works from the oldest on, up to one that still runs. */
@@ -492,7 +504,7 @@ public final class StreamEngine extends Engine {
         for (DeviceWork work : passed) {
             Operation operation = work.complete(cause, true, now);
             if (operation != null) {
-                giveBackEvents(operation, work.endEvent());
+                giveBackEvents(operation, work);
                 ended[count++] = operation;
             }
         }
@@ -556,7 +568,7 @@ public final class StreamEngine extends Engine {
             }
         }
         draining.takePassed()
-                .forEach(ended -> letGo(ended.operation(), ended.endEvent(), failure.get()));
+                .forEach(ended -> letGo(ended.operation(), ended.work(), failure.get()));
         synchronousCalls.follow();
     }
 

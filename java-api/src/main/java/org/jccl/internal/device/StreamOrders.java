@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.jccl.Device;
 import org.jccl.JcclException;
+import org.jccl.Stream;
 import org.jccl.internal.engine.GroupFailure;
 
 /**
@@ -302,6 +303,15 @@ public final class StreamOrders {
             all.told(group);
         }
         captured.told(group);
+    }
+
+    /** Called before a stream is closed, while operations may be under way on it. */
+    void beforeClose(Stream stream) {
+        List<StreamEngine> all;
+        synchronized (this) {
+            all = List.copyOf(engines);
+        }
+        all.forEach(engine -> engine.beforeClose(stream));
     }
 
     synchronized void addEngine(StreamEngine engine) {

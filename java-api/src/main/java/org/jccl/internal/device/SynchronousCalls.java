@@ -2,6 +2,10 @@ package org.jccl.internal.device;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.jccl.Device;
 import org.jccl.Event;
 import org.jccl.JcclException;
@@ -15,12 +19,14 @@ import org.jccl.spi.DeviceRuntime;
 
 /**
  * Follows what synchronous calls have enqueued on callers' streams. Such a call records no event.
- * Instead, each tick of the watchdog records one on every stream that had calls since its last mark
- * was passed. The newest of these calls then counts as running until the stream passes the mark, so
- * that it has a deadline from there on, and closing waits for it.
+ * Instead, each tick of the watchdog has one recorded on every stream that had calls since its last
+ * mark was passed. The newest of these calls then counts as running until the stream passes the
+ * mark, so that it has a deadline from there on, and closing waits for it.
  *
- * <p>A caller's stream may be closed at any time, which {@link Event#record} and {@link
- * Stream#isCapturing} notice. A stream that captures a graph is not marked.
+ * <p>Recording blocks while the stream has no room for more, and so for a call that is stuck, which
+ * the watchdog is to end. So another thread records, and the call counts as running before.
+ *
+ * <p>Who closes a stream records a last mark on it. A stream that captures a graph is not marked.
  */
 final class SynchronousCalls implements AutoCloseable {
 
@@ -42,7 +48,7 @@ final class SynchronousCalls implements AutoCloseable {
         private Operation newest;
 
         /** Those before it that somebody observes; guarded by the outer monitor. */
-        private List<OperationRecord> earlier = new ArrayList<>();
+        private final List<OperationRecord> earlier = new ArrayList<>();
 
         /** The newest call that the mark covers while the stream has not passed it, or null. */
         private Operation marked;
@@ -50,22 +56,56 @@ final class SynchronousCalls implements AutoCloseable {
         private long markedCalls;
 
         /** Those before it that somebody observes. */
-        private List<OperationRecord> markedEarlier = List.of();
+        private final List<OperationRecord> markedEarlier = new ArrayList<>();
 
-        /** Made when it is first needed, by the watchdog. */
+        /** Made when it is first needed. */
         private Event mark;
+
+        /** Number of the newest mark; guarded by this object, as what follows. */
+        private int marks;
+
+        private boolean recorded;
+
+        /** Why it was not recorded, or null. */
+        private JcclException notRecorded;
+
+        /** Threads that record. */
+        private int recording;
 
         Caller(Stream stream, Lane lane) {
             this.stream = stream;
             this.lane = lane;
         }
 
-        boolean isIdle() {
-            return newest == null && marked == null;
+        synchronized boolean isIdle() {
+            return newest == null && marked == null && recording == 0;
+        }
+
+        synchronized int beginMark() {
+            recorded = false;
+            notRecorded = null;
+            recording++;
+            return ++marks;
+        }
+
+        synchronized void endMark(int number, JcclException problem) {
+            recording--;
+            if (number == marks) {
+                recorded = problem == null;
+                notRecorded = problem;
+            }
+        }
+
+        /** Whether the newest mark is on the stream; throws why it is not, if it can not be. */
+        synchronized boolean isRecorded() {
+            if (notRecorded != null) {
+                throw notRecorded;
+            }
+            return recorded;
         }
 
         void close() {
-            if (mark != null) {
+            if (mark != null && isIdle()) {
                 mark.close();
             }
         }
@@ -80,8 +120,11 @@ final class SynchronousCalls implements AutoCloseable {
     /** Few: a program has a handful of streams. */
     private final List<Caller> callers = new ArrayList<>();
 
-    /** Keeps the watchdog and a closing thread apart; callers of operations never wait for it. */
+    /** Keeps the watchdog and closing threads apart; callers of operations never wait for it. */
     private final Object following = new Object();
+
+    /** One as a rule, and more while it is blocked. */
+    private final Executor recorders = recorders();
 
     SynchronousCalls(
             DeviceRuntime runtime, Device device, RunningOperations running, GroupFailure failure) {
@@ -90,6 +133,20 @@ final class SynchronousCalls implements AutoCloseable {
         this.running = running;
         this.failure = failure;
         this.orders = StreamOrders.of(device);
+    }
+
+    private static Executor recorders() {
+        return new ThreadPoolExecutor(
+                0,
+                Integer.MAX_VALUE,
+                1,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                task -> {
+                    Thread made = new Thread(task, "jccl-marks");
+                    made.setDaemon(true);
+                    return made;
+                });
     }
 
     /** Takes over an operation that was enqueued on a stream of this device. */
@@ -135,7 +192,9 @@ final class SynchronousCalls implements AutoCloseable {
         Stream stream = caller.stream;
         try {
             // Not by the event, which tells those who ask of failures.
-            if (caller.marked != null && runtime.queryEvent(caller.mark.handle())) {
+            if (caller.marked != null
+                    && caller.isRecorded()
+                    && runtime.queryEvent(caller.mark.handle())) {
                 caller.lane.ended(caller.markedCalls);
                 end(caller);
             }
@@ -162,15 +221,73 @@ final class SynchronousCalls implements AutoCloseable {
     }
 
     private void mark(Caller caller, Stream stream) {
+        requireMark(caller);
         Operation newest = takeNewest(caller, stream);
         if (newest != null) {
             caller.marked = newest;
             running.watch(newest);
-            if (caller.mark == null) {
-                caller.mark = NativeEvent.create(device, false);
-            }
-            caller.mark.record(stream);
+            int number = caller.beginMark();
+            recorders.execute(() -> record(caller, stream, number));
         }
+    }
+
+    private void requireMark(Caller caller) {
+        if (caller.mark == null) {
+            caller.mark = NativeEvent.create(device, false);
+        }
+    }
+
+    private void record(Caller caller, Stream stream, int number) {
+        JcclException problem = null;
+        try {
+            runtime.preparePollingThread(device.index());
+            caller.mark.record(stream);
+        } catch (JcclException e) {
+            problem = e;
+        }
+        caller.endMark(number, problem);
+    }
+
+    /**
+     * Marks the last calls on a stream that is about to be closed, after which it can not be
+     * marked. May block, as any call on a stream that is full.
+     */
+    void markLast(Stream stream) {
+        Caller caller;
+        int number;
+        synchronized (following) {
+            caller = callerOf(stream);
+            if (caller == null || stream.isCapturing()) {
+                return;
+            }
+            requireMark(caller);
+            Operation older = caller.marked;
+            Operation newest = takeNewest(caller, stream);
+            if (newest != null) {
+                caller.marked = newest;
+                running.watch(newest);
+                if (older != null) {
+                    // The mark moves behind both.
+                    if (older.isObserved()) {
+                        caller.markedEarlier.add(running.takeObserved(older));
+                    }
+                    running.endAndGiveBack(older, null);
+                }
+            } else if (older == null || caller.isRecorded()) {
+                return;
+            }
+            number = caller.beginMark();
+        }
+        record(caller, stream, number);
+    }
+
+    private synchronized Caller callerOf(Stream stream) {
+        for (Caller caller : callers) {
+            if (caller.stream == stream) {
+                return caller;
+            }
+        }
+        return null;
     }
 
     /** The newest call, unless it went to another stream with the same handle meanwhile. */
@@ -181,10 +298,8 @@ final class SynchronousCalls implements AutoCloseable {
         Operation newest = caller.newest;
         caller.newest = null;
         caller.markedCalls = caller.calls;
-        if (!caller.earlier.isEmpty()) {
-            caller.markedEarlier = caller.earlier;
-            caller.earlier = new ArrayList<>();
-        }
+        caller.markedEarlier.addAll(caller.earlier);
+        caller.earlier.clear();
         return newest;
     }
 
@@ -210,7 +325,7 @@ final class SynchronousCalls implements AutoCloseable {
     private void tellEarlier(Caller caller) {
         JcclException cause = failure.get();
         caller.markedEarlier.forEach(each -> running.ended(each, cause));
-        caller.markedEarlier = List.of();
+        caller.markedEarlier.clear();
     }
 
     /** Destroys the marks; all must have been passed. */

@@ -88,17 +88,21 @@ public final class RunningOperations {
         begin(operation, NOT_SEEN);
     }
 
-    /**
-     * Numbers and shows an operation that goes straight to the caller's stream, so that its end is
-     * not seen unless it is the one to {@link #watch}. The caller has the monitor.
-     */
-    public void note(Operation operation) {
+    private void note(Operation operation) {
         if (!operation.kind.isCollective() && operation.peer != Communicator.ANY_SOURCE) {
             operation.sequence = messages.next(operation.kind, operation.peer, operation.tag);
         }
         if (observers.isOn()) {
             observers.started(operation);
         }
+    }
+
+    /**
+     * Forgets one of {@link #beginSynchronous} that went straight to the caller's stream, or failed
+     * to: its end is not seen unless it is the one to {@link #watch}.
+     */
+    public synchronized void leaveLibrary(Operation operation) {
+        remove(operation);
     }
 
     /** Begins the wait of a thread of the program; 0 where nobody sees waits. */

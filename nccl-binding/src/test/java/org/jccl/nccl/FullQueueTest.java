@@ -1,0 +1,104 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.jccl.DataType;
+import org.jccl.Event;
+import org.jccl.OperationTimeoutException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Stream;
+import org.jccl.Tensor;
+import org.jccl.Work;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A stream takes so many commands, and who enqueues one more waits for the device: the watchdog
+ * must not, nor for a thread that does.
+ */
+final class FullQueueTest {
+
+    /** More than a stream of the mock takes. */
+    private static final int MANY = 1500;
+
+    /** Less than that. */
+    private static final int NEARLY = 1000;
+
+    private interface Body {
+        void run(ProcessGroup group, Stream stream, Tensor tensor) throws Exception;
+    }
+
+    @SuppressWarnings("try") // The scope is there to be closed.
+    private static void withoutThePeer(Body body) {
+        CountDownLatch done = new CountDownLatch(1);
+        World.run(
+                2,
+                Duration.ofSeconds(2),
+                NcclOptions.defaults(),
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        done.await();
+                        return;
+                    }
+                    try (Stream stream = Stream.create(device, false);
+                            Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                            Stream.Scope scope = stream.use()) {
+                        body.run(group, stream, tensor);
+                    } finally {
+                        done.countDown();
+                    }
+                });
+    }
+
+    @Test
+    void synchronousCallsThatAPeerNeverJoinsAreAborted() {
+        withoutThePeer(
+                (group, stream, tensor) ->
+                        assertThatThrownBy(
+                                        () -> {
+                                            for (int i = 0; i < MANY; i++) {
+                                                group.sync().allReduce(tensor, ReduceOp.SUM);
+                                            }
+                                        })
+                                .hasMessageContaining("not complete after 2 s"));
+    }
+
+    @Test
+    void waitForAWorkThatIsStuckEnds() {
+        withoutThePeer(
+                (group, stream, tensor) -> {
+                    Work stuck = group.allReduce(tensor, ReduceOp.SUM);
+                    stuck.await();
+                    assertThatThrownBy(
+                                    () -> {
+                                        for (int i = 0; i < MANY; i++) {
+                                            stuck.await();
+                                        }
+                                        stream.synchronize();
+                                    })
+                            .isInstanceOf(OperationTimeoutException.class);
+                });
+    }
+
+    @Test
+    void eventBehindASynchronousCallThatIsStuckEnds() {
+        withoutThePeer(
+                (group, stream, tensor) -> {
+                    try (Event event = Event.create(stream.device(), true)) {
+                        group.allReduce(tensor, ReduceOp.SUM).await();
+                        for (int i = 0; i < NEARLY; i++) {
+                            event.record(stream);
+                        }
+                        // The watchdog sees it when this thread is blocked already.
+                        group.sync().allReduce(tensor, ReduceOp.SUM);
+                        for (int i = NEARLY; i < MANY; i++) {
+                            event.record(stream);
+                        }
+                        assertThatThrownBy(event::synchronize)
+                                .isInstanceOf(OperationTimeoutException.class);
+                    }
+                });
+    }
+}

@@ -7,6 +7,7 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import org.bytedeco.cuda.cudart.CUgraphExec_st;
 import org.bytedeco.cuda.global.cudart;
 import org.jccl.DataType;
 import org.jccl.Device;
@@ -176,6 +177,72 @@ final class FailedResultsTest {
                         assertFails(Reader.STREAM, standard, tensor);
                         assertThatThrownBy(event::synchronize)
                                 .isInstanceOf(GroupAbortedException.class);
+                    }
+                });
+    }
+
+    @Test
+    void whatIsIssuedOnTheDefaultStreamBehindOneOfAnotherLibraryIsRefused() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    NativeHandles.StreamHandle theirs = new NativeHandles.StreamHandle();
+                    CudaErrors.check(cudart.cudaStreamCreate(theirs), "cudaStreamCreate");
+                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs.address(), null);
+                            Stream standard = Stream.ofHandle(World.GPU, 0, null);
+                            Event event = Event.create(World.GPU, false);
+                            ProcessGroup other = World.alone()) {
+                        event.record(stream);
+                        wrapped.waitEvent(event);
+                        group.abort();
+                        try (Stream.Scope scope = standard.use()) {
+                            assertThat(scope).isNotNull();
+                            assertThatThrownBy(() -> other.allReduce(tensor, ReduceOp.SUM))
+                                    .isInstanceOf(GroupAbortedException.class)
+                                    .hasMessageContaining("abort() was called");
+                            assertFails(Reader.STREAM, standard, tensor);
+                        }
+                    }
+                });
+    }
+
+    @Test
+    void whatAGraphRunsFailsEventsAndOtherGroups() {
+        CountDownLatch done = new CountDownLatch(1);
+        World.run(
+                2,
+                (group, device) -> {
+                    if (group.rank() == 1) {
+                        done.await();
+                        return;
+                    }
+                    try (Stream stream = Stream.create(device, false);
+                            Stream other = Stream.create(device, false);
+                            Event event = Event.create(device, false);
+                            Event second = Event.create(device, false);
+                            Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                            ProcessGroup alone = World.alone();
+                            Stream.Scope scope = stream.use()) {
+                        assertThat(scope).isNotNull();
+                        GraphTest.begin(stream, cudart.cudaStreamCaptureModeThreadLocal);
+                        group.allReduce(tensor, ReduceOp.SUM).await();
+                        CUgraphExec_st graph = GraphTest.end(stream);
+                        GraphTest.check(cudart.cudaGraphLaunch(graph, Gpu.handle(stream)));
+                        event.record(stream);
+                        other.waitEvent(event);
+                        second.record(other);
+                        new Thread(group::abort).start();
+                        assertThatThrownBy(event::synchronize)
+                                .isInstanceOf(GroupAbortedException.class);
+                        assertThatThrownBy(second::synchronize)
+                                .isInstanceOf(GroupAbortedException.class);
+                        assertThatThrownBy(() -> alone.allReduce(tensor, ReduceOp.SUM))
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("abort() was called");
+                        assertFails(Reader.STREAM, stream, tensor);
+                        GraphTest.check(cudart.cudaGraphExecDestroy(graph));
+                    } finally {
+                        done.countDown();
                     }
                 });
     }

@@ -134,11 +134,11 @@ final class GraphTest {
         }
     }
 
-    private static void begin(Stream stream, int mode) {
+    static void begin(Stream stream, int mode) {
         check(cudart.cudaStreamBeginCapture(Gpu.handle(stream), mode));
     }
 
-    private static CUgraphExec_st end(Stream stream) {
+    static CUgraphExec_st end(Stream stream) {
         CUgraph_st graph = new CUgraph_st();
         check(cudart.cudaStreamEndCapture(Gpu.handle(stream), graph));
         CUgraphExec_st executable = new CUgraphExec_st();
@@ -153,7 +153,7 @@ final class GraphTest {
         }
     }
 
-    private static void check(int code) {
+    static void check(int code) {
         CudaErrors.check(code, "graph call");
     }
 }

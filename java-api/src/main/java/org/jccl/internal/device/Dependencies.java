@@ -11,6 +11,9 @@ import org.jccl.internal.engine.GroupFailure;
  */
 public final class Dependencies {
 
+    /** The number of what a graph runs again and again, so that it never has ended. */
+    static final long EACH_TIME = Long.MAX_VALUE;
+
     private Lane[] lanes = new Lane[2];
     private long[] numbers = new long[2];
 
@@ -101,7 +104,9 @@ public final class Dependencies {
     /** All of it has ended. */
     void ended() {
         for (int i = 0; i < count; i++) {
-            lanes[i].ended(numbers[i]);
+            if (numbers[i] != EACH_TIME) {
+                lanes[i].ended(numbers[i]);
+            }
         }
     }
 

@@ -100,24 +100,24 @@ public final class StreamOrders {
             }
         } catch (JcclException e) {
             // What failed on the device, after a group was given up, says less than why it was.
-            throwFailure(stream);
+            throwFailure(stream, true);
             throw e;
         }
         before.askLibraries();
         before.ended();
-        throwFailure(stream);
+        throwFailure(stream, true);
         return true;
     }
 
-    private synchronized void throwFailure(long stream) {
+    private synchronized void throwFailure(long stream, boolean again) {
         Dependencies all = find(stream);
-        JcclException failure = all == null ? null : all.tellFailure(true);
+        JcclException failure = all == null ? null : all.tellFailure(again);
         if (failure == null) {
-            failure = captured.tellFailure(true);
+            failure = captured.tellFailure(again);
         }
         for (int i = 0; i < count && failure == null; i++) {
             if (isBefore(handles[i], stream)) {
-                failure = streams[i].tellFailure(true);
+                failure = streams[i].tellFailure(again);
             }
         }
         if (failure != null) {
@@ -134,6 +134,7 @@ public final class StreamOrders {
     public synchronized Dependencies recorded(long stream) {
         Dependencies all = find(stream);
         Dependencies copy = all == null ? new Dependencies() : all.copy();
+        copy.addAll(captured, null);
         for (int i = 0; i < count; i++) {
             if (isBefore(handles[i], stream)) {
                 copy.addAll(streams[i], null);
@@ -270,7 +271,7 @@ public final class StreamOrders {
 
     /** Has all streams wait for what a graph has captured. */
     synchronized void addCaptured(Lane lane) {
-        captured.add(lane, Long.MAX_VALUE);
+        captured.add(lane, Dependencies.EACH_TIME);
     }
 
     /**
@@ -281,12 +282,9 @@ public final class StreamOrders {
      *     spread what the failed one has left
      */
     synchronized void issue(long stream, StreamEngine engine) {
+        throwFailure(stream, false);
         Dependencies all = find(stream);
         if (all != null) {
-            JcclException failure = all.tellFailure(false);
-            if (failure != null) {
-                throw failure;
-            }
             engine.awaited().addAll(all, engine.failure);
         }
         for (int i = 0; i < count; i++) {

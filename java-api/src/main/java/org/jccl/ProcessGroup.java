@@ -340,7 +340,8 @@ public interface ProcessGroup extends AutoCloseable {
      * A barrier over the store that tells which ranks are missing. Blocks. Slower than {@link
      * #barrier}; for set-up and debugging.
      *
-     * @param timeout how long rank 0 waits for the others
+     * @param timeout how long rank 0 waits for the others; they wait up to twice as long, since
+     *     rank 0 may come last. A store that does not answer is found ten seconds after the timeout
      * @param waitAllRanks true to name all missing ranks, false to fail at the first
      * @throws OperationTimeoutException on every rank that called it when ranks are missing, and
      *     names them; the group stays as it was

@@ -48,7 +48,7 @@ final class HostCostTest {
             assertThat(scope).isNotNull();
             SyncCollectives sync = group.sync();
             assertThat(CallCost.settledBytes(() -> sync.allReduce(tensor, ReduceOp.SUM)))
-                    .isLessThan(1);
+                    .isLessThan(CallCost.SMALLEST_OBJECT);
         }
     }
 

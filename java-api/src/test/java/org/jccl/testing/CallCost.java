@@ -4,13 +4,19 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
- * What a call costs the host, as averages. Garbage does not depend on how busy the machine is, so
+ * What a call costs the host, as averages. Garbage hardly depends on how busy the machine is, so
  * tests may be about it; time does.
  *
  * @param cpuNanos processor time of the calling thread
  * @param bytes garbage of the calling thread
  */
 public record CallCost(double cpuNanos, double bytes) {
+
+    /**
+     * A call that makes something each time makes no less than this. One in a hundred may: where it
+     * has to wait for a lock, which happens on a busy machine, the waiting allocates.
+     */
+    public static final int SMALLEST_OBJECT = 16;
 
     private static final int CALLS = 5000;
     private static final int WARM_UP = 4;

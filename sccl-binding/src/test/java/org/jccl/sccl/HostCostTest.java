@@ -51,7 +51,7 @@ final class HostCostTest {
                     SyncCollectives sync = group.sync();
                     return () -> sync.allReduce(tensor, ReduceOp.SUM);
                 },
-                1);
+                CallCost.SMALLEST_OBJECT);
     }
 
     /**

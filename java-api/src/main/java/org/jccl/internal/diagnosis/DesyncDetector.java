@@ -455,7 +455,8 @@ public final class DesyncDetector {
         return "the store does not answer, so where the other ranks are is not known: look first at "
                 + (rankZeroServes
                         ? "rank 0 of the world, which serves it"
-                        : "the process that serves it (rank 0 or the launcher)");
+                        : "the process that serves it (rank 0 or the launcher) or, of a file, that"
+                                + " holds its lock");
     }
 
     /** Where the ranks are, as far as they have written it. */

@@ -58,7 +58,6 @@ public final class Group {
     private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
     /** How long the store may take in all to answer what needs no waiting. */
-    private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
 
     /** How long the ranks that are left may take at least to form a communicator. */
     private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
@@ -525,17 +524,7 @@ public final class Group {
         }
         MonitoredBarrier barrier = new MonitoredBarrier(context, size, shared, prefix);
         try {
-            boolean told =
-                    BoundedCall.run(
-                            "jccl-monitored-barrier-" + context.group(),
-                            () -> barrier.pass(wait, waitAllRanks),
-                            wait.multipliedBy(2).plus(STORE_PATIENCE));
-            if (!told) {
-                throw new OperationTimeoutException(
-                        context,
-                        "monitoredBarrier: the store does not answer; look at the process that"
-                                + " serves it (rank 0 or the launcher)");
-            }
+            barrier.pass(wait, waitAllRanks);
         } catch (JcclException e) {
             throw named(e).at(context);
         }

@@ -8,6 +8,7 @@ import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
 
@@ -26,14 +27,20 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     private static final String LEFT = "left";
     private static final String NONE = "ranks []";
 
+    private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
+
     /**
      * Waits for the other ranks.
      *
      * @param wait how long rank 0 waits
      * @param waitAllRanks whether all missing ranks are named
-     * @throws OperationTimeoutException when ranks are missing
+     * @throws OperationTimeoutException when ranks are missing, or the store does not answer
      */
     void pass(Duration wait, boolean waitAllRanks) {
+        bounded(() -> meet(wait, waitAllRanks), wait.multipliedBy(2));
+    }
+
+    private void meet(Duration wait, boolean waitAllRanks) {
         String missing = context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
         // The outcome is known, whatever becomes of the store.
         CleanUp.run("monitoredBarrier of " + context, this::leave);
@@ -50,13 +57,36 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
 
     private String ask(Duration wait) {
         shared.set(prefix + context.rank(), new byte[0]);
-        try {
-            // Rank 0 may come a whole timeout later and then waits for one.
-            shared.await(List.of(prefix + OUTCOME), wait.multipliedBy(2));
-        } catch (StoreTimeoutException e) {
-            return agree("rank 0");
+        // Rank 0 may come a whole timeout later and then waits for one.
+        if (hears(wait) || hears(wait)) {
+            return text(shared.get(prefix + OUTCOME));
         }
-        return text(shared.get(prefix + OUTCOME));
+        return agree("rank 0");
+    }
+
+    /**
+     * Whether the outcome is known in time.
+     *
+     * @throws OperationTimeoutException when the store says neither; it is not worth another wait
+     */
+    private boolean hears(Duration wait) {
+        try {
+            bounded(() -> shared.await(List.of(prefix + OUTCOME), wait), wait);
+            return true;
+        } catch (StoreTimeoutException e) {
+            return false;
+        }
+    }
+
+    /** Asks the store for something that takes some time, or none when it does not answer. */
+    private void bounded(Runnable ask, Duration wait) {
+        String name = "jccl-monitored-barrier-" + context.group();
+        if (!BoundedCall.run(name, ask, wait.plus(STORE_PATIENCE))) {
+            throw new OperationTimeoutException(
+                    context,
+                    "monitoredBarrier: the store does not answer; look at the process that serves"
+                            + " it (rank 0 or the launcher)");
+        }
     }
 
     /**

@@ -3,7 +3,11 @@ package org.jccl.internal.group;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -45,6 +49,33 @@ class MonitoredBarrierTest {
         expectMissing(1, LONG, "ranks [1, 2]");
         expectMissing(2, LONG, "ranks [1, 2]");
         assertThat(store.keyCount()).isZero();
+    }
+
+    /** A store that has not answered in one timeout must not take a second one. */
+    @Test
+    void theStoreIsHeardOfAfterEachTimeout() {
+        List<Duration> waits = new ArrayList<>();
+        Store watched =
+                (Store)
+                        Proxy.newProxyInstance(
+                                Store.class.getClassLoader(),
+                                new Class<?>[] {Store.class},
+                                (proxy, method, arguments) -> {
+                                    if (method.getName().equals("await")) {
+                                        waits.add((Duration) arguments[1]);
+                                    }
+                                    try {
+                                        return method.invoke(store, arguments);
+                                    } catch (InvocationTargetException e) {
+                                        throw e.getCause();
+                                    }
+                                });
+        MonitoredBarrier alone =
+                new MonitoredBarrier(FailureContext.ofGroup("g", 1), 3, watched, "alone/");
+        assertThatThrownBy(() -> alone.pass(SHORT, true))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("rank 0 did not arrive");
+        assertThat(waits).containsExactly(SHORT, SHORT);
     }
 
     @Test

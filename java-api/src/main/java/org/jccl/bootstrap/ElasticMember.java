@@ -26,6 +26,9 @@ final class ElasticMember implements AutoCloseable {
     /** How long a launcher waits for a coordinator that has served the store already. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    /** Longer than a coordinator keeps the store of a job that has ended. */
+    private static final Duration LAST_JOB = Duration.ofMinutes(1);
+
     private final Store store;
     private final TcpStore beating;
     private final int number;
@@ -33,6 +36,10 @@ final class ElasticMember implements AutoCloseable {
     private final Thread heart;
     private final Thread onShutdown;
     private volatile boolean closed;
+
+    /** Why this launcher can not say any more that it is alive. */
+    private volatile Optional<RuntimeException> silent = Optional.empty();
+
     private Optional<StoreException> lost = Optional.empty();
 
     private ElasticMember(Store store, TcpStore beating, int number, String run, Duration pause) {
@@ -50,7 +57,7 @@ final class ElasticMember implements AutoCloseable {
      * Joins the job.
      *
      * @throws BootstrapException when the store is not that of this run
-     * @throws StoreException when the store is lost
+     * @throws StoreException when the store is lost, or closed as that of a job that has ended
      */
     static ElasticMember join(TcpStore client, String run, Joined self, Duration aliveInterval) {
         Store store = ElasticRecords.of(client, run);
@@ -70,6 +77,9 @@ final class ElasticMember implements AutoCloseable {
             }
             sleep(POLL);
         }
+        if (self.attempt() == 0) {
+            outlastJobBefore(client, store);
+        }
         int number = (int) store.add(ElasticRecords.TICKETS, 1);
         store.set(ElasticRecords.key("join", number), self.encode());
         ElasticMember member =
@@ -80,6 +90,27 @@ final class ElasticMember implements AutoCloseable {
         return member;
     }
 
+    /**
+     * A launcher that has been in no round has no part in a job that has ended, and must not end as
+     * that one did: its store is about to be closed, which ends this with a failure.
+     */
+    private static void outlastJobBefore(TcpStore client, Store store) {
+        TimeLimit limit = TimeLimit.in(LAST_JOB);
+        while (store.check(List.of(ElasticRecords.END))) {
+            if (limit.isOver()) {
+                throw new BootstrapException(
+                        FailureContext.NONE,
+                        "the store at "
+                                + client.host()
+                                + ":"
+                                + client.port()
+                                + " is still that of a job that has ended: see why its launcher"
+                                + " does not");
+            }
+            sleep(POLL);
+        }
+    }
+
     private void beat(Store beats, Duration pause) {
         try {
             while (!closed) {
@@ -87,7 +118,18 @@ final class ElasticMember implements AutoCloseable {
                 sleep(pause);
             }
         } catch (RuntimeException gone) {
-            // The thread that runs the job finds out by itself, or has closed this.
+            silent = Optional.of(gone);
+        }
+    }
+
+    /** The others take a launcher that is silent for lost, and it would wait for them for ever. */
+    private void requireHeard() {
+        Optional<RuntimeException> why = silent;
+        if (why.isPresent() && !closed) {
+            throw new StoreException(
+                    "this launcher can not say any more that it is alive: "
+                            + why.get().getMessage(),
+                    why.get());
         }
     }
 
@@ -103,6 +145,7 @@ final class ElasticMember implements AutoCloseable {
      */
     Optional<Round> awaitRound(int after, TimeLimit limit) {
         while (true) {
+            requireHeard();
             Optional<String> refused = read("refused").map(ElasticRecords::text);
             if (refused.isPresent()) {
                 throw new BootstrapException(FailureContext.NONE, refused.get());
@@ -155,12 +198,14 @@ final class ElasticMember implements AutoCloseable {
 
     /** Whether the coordinator has ended the round, for a failure, a new node or for good. */
     boolean isOver(Round round) {
+        requireHeard();
         return store.check(List.of(ElasticRecords.key("over", round.attempt())));
     }
 
     /** Why the ranks of a round are to be stopped. A lost store is kept for {@link #lost}. */
     Optional<LaunchException> reasonToStop(Round round) {
         try {
+            requireHeard();
             String key = ElasticRecords.key("over", round.attempt());
             return store.check(List.of(key))
                     ? Optional.of(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,8 +16,11 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.jccl.BootstrapException;
+import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.UsageException;
 import org.jccl.store.TcpStore;
+import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -203,6 +207,49 @@ class ElasticJobTest {
                 .hasMessageContaining("--rdzv-id");
         launcher(two, "true").build().run();
         first.join();
+    }
+
+    /** Its end must not be taken for that of the job that begins. */
+    @Test
+    void theStoreOfAJobThatHasEndedIsNotJoined() throws Exception {
+        CompletableFuture<Void> job;
+        try (TcpStoreServer last =
+                        TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", freePort()));
+                TcpStore client = TcpStore.connect("127.0.0.1", last.port(), WAIT)) {
+            Store records = ElasticRecords.of(client, "elastic");
+            records.set(ElasticRecords.COORDINATOR, new byte[0]);
+            records.set(ElasticRecords.END, ElasticRecords.Ended.WELL.encode());
+            long before = last.requests();
+            job = start(launcher(nodes(1, 1, endpoint(last.port())), "echo ran"));
+            while (!job.isDone() && last.requests() < before + 20) {
+                TimeUnit.MILLISECONDS.sleep(20);
+            }
+        }
+        job.join();
+        assertThat(lines).containsExactlyInAnyOrder("[0] ran", "[1] ran");
+    }
+
+    /** The others take it for lost, so it has to come again. */
+    @Test
+    void aLauncherThatCanNotSayThatItIsAliveDoesNotWaitForTheOthers() {
+        try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0));
+                TcpStore client = TcpStore.connect("127.0.0.1", server.port(), WAIT)) {
+            Store records = ElasticRecords.of(client, "elastic");
+            records.set(ElasticRecords.COORDINATOR, new byte[0]);
+            records.set(ElasticRecords.key("beat", 1), ElasticRecords.bytes("no number"));
+            ElasticRecords.Joined self = new ElasticRecords.Joined("host", "job", 0, 0);
+            try (ElasticMember member =
+                    ElasticMember.join(client, "elastic", self, Duration.ofMillis(50))) {
+                TimeLimit limit = TimeLimit.in(Duration.ofSeconds(30));
+                assertThatThrownBy(() -> member.awaitRound(0, limit))
+                        .isInstanceOf(StoreException.class)
+                        .hasMessageContaining("can not say any more that it is alive");
+                ElasticRecords.Round round = new ElasticRecords.Round(0, 0, List.of(1));
+                assertThatThrownBy(() -> member.awaitPlace(round))
+                        .isInstanceOf(StoreException.class);
+                assertThat(member.reasonToStop(round)).isPresent();
+            }
+        }
     }
 
     /** A launcher in a JVM of its own, which can be killed. */

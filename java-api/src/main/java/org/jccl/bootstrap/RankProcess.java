@@ -119,7 +119,7 @@ final class RankProcess {
     private void show(boolean error, String line) {
         try {
             settings.output().line(rank, error, line);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // A rank whose output nobody reads would block, so a bad handler must not end this.
             System.getLogger(ProcessLauncher.class.getName())
                     .log(Level.WARNING, "the output handler failed on a line of rank " + rank, e);

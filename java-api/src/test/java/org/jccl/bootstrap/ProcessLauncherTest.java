@@ -125,6 +125,20 @@ class ProcessLauncherTest {
                 .containsExactlyInAnyOrder("[0] héllo", "[0] oh", "[1] héllo", "[1] oh");
     }
 
+    /** A rank whose lines nobody takes any more would end with SIGPIPE, or block. */
+    @Test
+    void aHandlerThatFailsGetsTheNextLine() {
+        shell(1, "for i in 1 2 3; do echo $i; sleep 0.1; done")
+                .output(
+                        (rank, error, line) -> {
+                            lines.add(line);
+                            throw new AssertionError("by intent");
+                        })
+                .build()
+                .run();
+        assertThat(lines).containsExactly("1", "2", "3");
+    }
+
     @Test
     void spawnRunsAMain() {
         ProcessLauncher.spawn(1, Meet.class, "spawned");

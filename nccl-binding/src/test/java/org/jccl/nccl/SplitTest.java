@@ -33,6 +33,12 @@ final class SplitTest {
                 .run(size, timeout, rank -> body.run(rank.group(), rank.store()));
     }
 
+    /** Where the keys of the only world are. */
+    private static String world(Store store, int size) {
+        byte[] number = store.get("worlds/" + size + "/made");
+        return "worlds/" + size + "/" + new String(number, StandardCharsets.UTF_8) + "/";
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aSplitNeedsNoUniqueId(boolean blocking) throws Exception {
@@ -43,7 +49,7 @@ final class SplitTest {
                 options,
                 (group, store) -> {
                     // Who forms a communicator by an id writes it here, and deletes it at the end.
-                    String id = "worlds/3/1/world/split0-4/nccl/" + NcclKeys.COMMUNICATOR;
+                    String id = world(store, 3) + "world/split0-4/nccl/" + NcclKeys.COMMUNICATOR;
                     store.set(id, new byte[] {7});
                     int color = group.rank() == 1 ? -1 : 4;
                     var made = group.split(color, -group.rank());
@@ -101,7 +107,7 @@ final class SplitTest {
                     if (group.rank() == 1) {
                         // Tells rank 0 that it takes part, and does not.
                         store.set(
-                                "worlds/2/1/world/split/0/1",
+                                world(store, 2) + "world/split/0/1",
                                 "0 0".getBytes(StandardCharsets.UTF_8));
                         failed.await();
                         return;

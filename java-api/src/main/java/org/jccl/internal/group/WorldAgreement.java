@@ -191,7 +191,7 @@ public final class WorldAgreement {
                 List<String> tickets = tickets(others);
                 List<String> taken = take(others, tickets);
                 if (taken.size() == others.size()) {
-                    String world = Long.toString(store.add(COUNTER, 1));
+                    String world = Long.toString(nextNumber());
                     close(TAKEN);
                     answer(tickets, world);
                     return world;
@@ -203,6 +203,16 @@ public final class WorldAgreement {
             sendAway(others);
             throw e;
         }
+    }
+
+    /**
+     * Numbers do not begin at 1: a rank of a job before, whose store was served at the same
+     * address, may still write there why it failed, and must not say it of a world of this store.
+     */
+    private long nextNumber() {
+        long first = UUID.randomUUID().getMostSignificantBits() >>> Short.SIZE;
+        exchange(COUNTER, "", Long.toString(first));
+        return store.add(COUNTER, 1);
     }
 
     /** What every other rank has put down, as soon as all have. */

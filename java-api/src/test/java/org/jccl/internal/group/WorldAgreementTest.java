@@ -86,6 +86,15 @@ class WorldAgreementTest {
         assertThat(nameOf(enter(0, 1, SHORT))).isNotEqualTo(nameOf(enter(0, 1, SHORT)));
     }
 
+    /** Where a store is served anew, ranks of the job before may still write to their world. */
+    @Test
+    void theFirstWorldsOfTwoStoresAreNotTheSame() {
+        Store before = HashStore.create(LONG);
+        Store stale = new WorldAgreement(before, 0, 1, false, LONG).enter();
+        String part = stale.toString().replace(before.toString(), store.toString());
+        assertThat(enter(0, 1, LONG)).asString().isNotEqualTo(part);
+    }
+
     @Test
     void aRankThatGaveUpAndCameAgainIsCountedOnce() throws Exception {
         assertThatThrownBy(() -> enter(1, 3, SHORT))

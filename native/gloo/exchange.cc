@@ -169,13 +169,14 @@ void Exchange::read(int peer) {
   }
 }
 
-// What the peer said last may tell why, also after all that was expected of it.
+// What the peer said last may tell why, behind all that was expected of it.
 void Exchange::ended(int peer, const std::string& why) {
+  read(peer);
   Message& in = connections_[peer].in;
   if (!in.open) {
     in = {true, {}, nullptr, 0, 0};
+    read(peer);
   }
-  read(peer);
   lost(peer, why);
 }
 

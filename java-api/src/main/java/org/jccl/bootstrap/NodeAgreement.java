@@ -175,6 +175,8 @@ final class NodeAgreement implements OtherNodes {
      * Waits until every node has stopped its ranks: after a failure for a short time, as the
      * failure may be that a node is gone; otherwise until the job's time is over, as some nodes may
      * have more to do.
+     *
+     * @throws StoreException when the store is lost
      */
     private boolean leave(boolean failed, TimeLimit limit) {
         store.set(key("leave", settings.nodeRank()), bytes(failed ? "failed" : "done"));
@@ -188,6 +190,8 @@ final class NodeAgreement implements OtherNodes {
                     LOGGER.log(Level.WARNING, "not every node has stopped: {0}", e.getMessage());
                     return false;
                 }
+                // A store whose host is gone does not answer this either, which ends the wait.
+                failure();
                 LOGGER.log(Level.INFO, "waiting for the other nodes: {0}", e.getMessage());
             }
         }

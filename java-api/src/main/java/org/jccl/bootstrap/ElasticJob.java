@@ -28,7 +28,7 @@ final class ElasticJob {
     private int restarts;
     private boolean inRound;
 
-    /** What this node's own ranks failed of last. */
+    /** What this node's own ranks failed of in the last round. */
     private Optional<LaunchException> own = Optional.empty();
 
     ElasticJob(LaunchSettings settings, ElasticNodes nodes, TimeLimit limit, OrphanReaper reaper) {
@@ -109,6 +109,7 @@ final class ElasticJob {
     }
 
     private void run(Round round, ElasticMember member, String address) {
+        own = Optional.empty();
         int nodeRank = round.nodes().indexOf(member.number());
         if (nodeRank == 0) {
             // Each round has a store of its own, so that nothing of an earlier one is found there.

@@ -162,6 +162,22 @@ class ElasticJobTest {
     }
 
     @Test
+    void whatEndsTheJobIsToldAndNotAnEarlierFailure() throws Exception {
+        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        String script =
+                "[ $TORCHELASTIC_RESTART_COUNT = 0 ] && [ $RANK = 0 ] && exit 6;"
+                        + " [ $TORCHELASTIC_RESTART_COUNT = 1 ] && [ $RANK = 3 ] && exit 64;"
+                        + " sleep 100";
+        CompletableFuture<Void> first = start(launcher(two, script).maxRestarts(3));
+        CompletableFuture<Void> second = start(launcher(two, script).maxRestarts(3));
+        for (CompletableFuture<Void> each : List.of(first, second)) {
+            LaunchException failure = failureOf(each);
+            assertThat(failure.exitCode()).isEqualTo(64);
+            assertThat(failure).hasMessageContaining("rank 3");
+        }
+    }
+
+    @Test
     void aRankThatWouldFailAgainEndsTheJob() throws Exception {
         ElasticNodes one = nodes(1, 1, endpoint(freePort()));
         String script = "echo started; [ $RANK = 1 ] && exit 64; sleep 100";

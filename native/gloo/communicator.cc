@@ -163,6 +163,7 @@ int64_t Communicator::recv(void* data, size_t count, int type, int peer, int tag
       }
     }
     transfer->recv(std::move(peers), slot, 0, count * elementSizeOf(type));
+    mesh_->wakeReceiversIfAlone();
   }
   return keep(std::move(transfer), true);
 }

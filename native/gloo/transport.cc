@@ -170,7 +170,7 @@ void Peer::handle(int events) {
     }
   }
   if (state_ == CLOSED) {
-    mesh_.peerClosed(rank_);
+    mesh_.wakeReceiversIfAlone();
   }
 }
 
@@ -348,11 +348,9 @@ void Mesh::peerFailed(int rank, const std::exception_ptr& cause) {
   }
 }
 
-// Called by the loop thread, which holds the pair's lock. Who receives from any rank is not in a queue of the pair.
-void Mesh::peerClosed(int rank) {
+void Mesh::wakeReceiversIfAlone() {
   if (open_ == 0) {
-    wakeReceiversFromAny(std::make_exception_ptr(::gloo::IoException(
-        "all peers have closed their connections, rank " + std::to_string(rank) + " as the last")));
+    wakeReceiversFromAny(std::make_exception_ptr(::gloo::IoException("all peers have closed their connections")));
   }
 }
 

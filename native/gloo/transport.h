@@ -135,6 +135,9 @@ class Mesh : public tcp::Context {
   // Wakes every waiting thread and closes every connection; peers hear which rank was lost, if not -1. Safe from any thread.
   void fail(const std::exception_ptr& cause, int lost = -1);
 
+  // Who receives from any rank is in no queue of a pair. Called whenever a connection ends, and when one begins to receive.
+  void wakeReceiversIfAlone();
+
   // The first of gloo's connections that failed by itself: "rank 3: Connection closed by peer", or empty.
   std::string lostPeer();
   // Its rank, or -1.
@@ -155,7 +158,6 @@ class Mesh : public tcp::Context {
   friend class Peer;
   friend class Transfer;
   void peerFailed(int rank, const std::exception_ptr& cause);
-  void peerClosed(int rank);
   void wakeReceiversFromAny(const std::exception_ptr& cause);
   Peer* peer(int rank) { return static_cast<Peer*>(pairs_[rank].get()); }
 

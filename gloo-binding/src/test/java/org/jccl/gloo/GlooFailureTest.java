@@ -323,6 +323,37 @@ class GlooFailureTest {
                 .isInstanceOfAny(GroupAbortedException.class, PeerLostException.class);
     }
 
+    @Test
+    void receivingFromAnybodyFailsWhenAllHaveLeft() throws Exception {
+        List<Future<Throwable>> results =
+                Ranks.start(
+                        2,
+                        Duration.ofSeconds(20),
+                        (rank, communicator) -> {
+                            if (rank == 1) {
+                                return null;
+                            }
+                            awaitLoss(communicator, 1, new CountDownLatch(1));
+                            Memory memory = Memory.bytes(4);
+                            Throwable failure =
+                                    catchThrowable(
+                                            () ->
+                                                    communicator.recv(
+                                                            memory.address,
+                                                            1,
+                                                            TYPE,
+                                                            HostCommunicator.ANY_SOURCE,
+                                                            0,
+                                                            BLOCKING));
+                            Reference.reachabilityFence(memory);
+                            return failure;
+                        });
+        assertThat(results.get(0).get())
+                .isInstanceOf(PeerLostException.class)
+                .hasMessageContaining("rank 1");
+        results.get(1).get();
+    }
+
     /** What the others sent each other before they noticed is no sign that they disagree. */
     @Test
     void aRankThatLostAPeerBeforeAnAllToAllDoesNotBlameTheOthers() throws Exception {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kCancelMillis = 100;
 
-// Waited for by awaitRequest.
+// Waited for by awaitRequest, and calls that wait by themselves.
 std::atomic<int> requests{0};
 
 std::atomic<bool> crowded{false};
@@ -59,6 +59,17 @@ bool areEqual(const uint64_t* mine, const uint64_t* sums, int size) {
 }
 
 }  // namespace
+
+// Counted first, so that either this or endOperations() notices.
+InsideLibrary::InsideLibrary() {
+  requests++;
+  if (exiting) {
+    requests--;
+    throw Failure(kAborted, "the process exits");
+  }
+}
+
+InsideLibrary::~InsideLibrary() { requests--; }
 
 bool endOperations() {
   exiting = true;

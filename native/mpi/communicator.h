@@ -162,6 +162,15 @@ class Communicator {
 // Whether the library has operations of this process in its hands.
 bool operationsAreUnderWay();
 
+// The time in which a thread is in a call of the library that waits for others and is no operation.
+class InsideLibrary final {
+ public:
+  InsideLibrary();
+  ~InsideLibrary();
+  InsideLibrary(const InsideLibrary&) = delete;
+  InsideLibrary& operator=(const InsideLibrary&) = delete;
+};
+
 // Refuses operations from now on. Returns whether none is under way: else MPI must not be finalised.
 bool endOperations();
 

@@ -109,6 +109,7 @@ void handBack(MPI_Comm comm, MPI_Comm comparisons) noexcept {
 
 int64_t create(const int* worldRanks, int size, int tag, jccl::Options options) {
   jccl::reapRetired();
+  const jccl::InsideLibrary inside;
   MPI_Group world;
   MPI_Group members;
   MPI_Comm comm;

@@ -53,6 +53,7 @@ final class JobMain {
             case "unreceived" -> closeWithAMessageUnderWay();
             case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
             case "regrouped" -> makeGroupsInTurn(20);
+            case "forming" -> exitWhileAGroupIsMade();
             case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -333,6 +334,20 @@ final class JobMain {
     }
 
     /** The library refuses what is needed for the first groups. */
+    /** Rank 1 makes none, and without a store nothing says so. */
+    private static void exitWhileAGroupIsMade() {
+        ProcessGroup world = join(MpiOptions.defaults().withSharedWorld());
+        if (world.rank() == 0) {
+            Thread forming = new Thread(() -> world.newGroup(List.of(0, 1)));
+            forming.setDaemon(true);
+            forming.start();
+            LockSupport.parkNanos(300_000_000);
+            print("rank 0 exits");
+            System.exit(3);
+        }
+        world.sync().barrier();
+    }
+
     private static void makeGroupsInVain(int times) {
         try (ProcessGroup world = join(MpiOptions.defaults().withChecks())) {
             for (int i = 0; i < times; i++) {

@@ -154,6 +154,16 @@ class MpiJobTest {
                 .contains("rank 0 stuck: MismatchException", "rank 1 stuck: MismatchException");
     }
 
+    /** Open MPI waits for the other rank instead of crashing. */
+    @ParameterizedTest
+    @EnumSource(names = "MPICH")
+    void aRankThatExitsWhileItMakesAGroupEndsTheJob(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "forming");
+        assertThat(outcome.output()).contains("rank 0 exits").doesNotContain("signal", "Assertion");
+        assertThat(outcome.code()).isEqualTo(1);
+    }
+
     @ParameterizedTest
     @EnumSource
     void whatAClosedGroupLeftBehindArrivesInNoOther(Mpirun mpirun) {

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
@@ -16,16 +17,19 @@ import org.jccl.spi.CommunicatorConfig;
 final class Members {
 
     private final CommunicatorConfig config;
+    private final MpiOptions options;
     private final FailureContext context;
 
-    Members(CommunicatorConfig config, FailureContext context) {
+    Members(CommunicatorConfig config, MpiOptions options, FailureContext context) {
         this.config = config;
+        this.options = options;
         this.context = context;
     }
 
     /**
-     * Finds them. With a store, every member says there that it has come, so that forming the
-     * communicator, which has no deadline, begins when all are there.
+     * Finds them. With a store, every member says there that it has come, and with which options,
+     * so that forming the communicator, which has no deadline, begins when all are there and do the
+     * same.
      *
      * @return by rank in the group, the rank in the world
      */
@@ -42,17 +46,19 @@ final class Members {
         Arrivals arrivals = arrivals(store);
         int mine = MpiErrors.answered(MpiNative.worldRank());
         int worldSize = MpiErrors.answered(MpiNative.worldSize());
-        return worldRanks(config, context, arrivals, mine, worldSize);
+        return worldRanks(config, options, context, arrivals, mine, worldSize);
     }
 
     /** Says what this rank is in a world of {@code worldSize}; what each says. */
     static int[] worldRanks(
             CommunicatorConfig config,
+            MpiOptions options,
             FailureContext context,
             Arrivals arrivals,
             int mine,
             int worldSize) {
-        byte[] own = Integer.toString(mine).getBytes(StandardCharsets.UTF_8);
+        String chosen = chosen(options);
+        byte[] own = (mine + chosen).getBytes(StandardCharsets.UTF_8);
         try {
             List<byte[]> values =
                     arrivals.exchange(
@@ -61,11 +67,34 @@ final class Members {
                     .map(
                             rank -> {
                                 String said = Arrivals.text(values.get(rank));
-                                return arrivals.number(rank, said, 0, worldSize - 1);
+                                int end = said.indexOf(' ') < 0 ? said.length() : said.indexOf(' ');
+                                String number = said.substring(0, end);
+                                int found = arrivals.number(rank, number, 0, worldSize - 1);
+                                requireSame(rank, said.substring(end), config.rank(), chosen);
+                                return found;
                             })
                     .toArray();
         } catch (JcclException e) {
             throw e.at(context);
+        }
+    }
+
+    /** What all ranks must have chosen alike: it tells which calls of MPI they make. */
+    private static String chosen(MpiOptions options) {
+        return (options.blockingCalls() ? " blockingCalls" : "")
+                + (options.sharedWorld() ? " sharedWorld" : "")
+                + (options.checks() ? " checks" : "")
+                + (options.trustedSizes() ? " trustedSizes" : "");
+    }
+
+    private static void requireSame(int rank, String theirs, int self, String mine) {
+        if (!theirs.equals(mine)) {
+            throw new MismatchException(
+                    FailureContext.NONE,
+                    String.format(
+                            "MPI: rank %d has the options [%s], rank %d has [%s]; give all ranks"
+                                    + " the same MpiOptions, but for the progress thread",
+                            self, mine.strip(), rank, theirs.strip()));
         }
     }
 

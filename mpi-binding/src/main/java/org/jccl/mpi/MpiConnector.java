@@ -10,7 +10,7 @@ final class MpiConnector {
 
     static MpiCommunicator connect(
             CommunicatorConfig config, MpiOptions options, FailureContext context) {
-        Members members = new Members(config, context);
+        Members members = new Members(config, options, context);
         int[] worldRanks = members.worldRanks();
         boolean onDevice = !config.device().isCpu();
         boolean blocking = options.blockingCalls() || !MpiCommunicator.starts(onDevice);

@@ -3,7 +3,8 @@ package org.jccl.mpi;
 import org.jccl.BackendOptions;
 
 /**
- * Options of the MPI backend; start from {@link #defaults()}.
+ * Options of the MPI backend; start from {@link #defaults()}. All ranks of a group must have the
+ * same, but for the progress thread.
  *
  * @param blockingCalls whether {@code group.sync()} runs on MPI's blocking calls: about twice as
  *     fast for a few bytes, but a call that waits for a rank that never comes can not be ended by a

@@ -11,6 +11,7 @@ import org.jccl.BootstrapException;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.spi.Arrivals;
@@ -26,6 +27,10 @@ final class MembersTest {
     private final Store store = HashStore.create(TIMEOUT);
 
     private int[] worldRanks(Duration within) {
+        return worldRanks(within, MpiOptions.defaults());
+    }
+
+    private int[] worldRanks(Duration within, MpiOptions options) {
         CommunicatorConfig config =
                 new CommunicatorConfig(
                         "g",
@@ -40,7 +45,7 @@ final class MembersTest {
                         Optional.empty(),
                         List.of());
         Arrivals arrivals = new Arrivals(store, 2, Members::key);
-        return Members.worldRanks(config, FailureContext.ofGroup("g", 0), arrivals, 5, 8);
+        return Members.worldRanks(config, options, FailureContext.ofGroup("g", 0), arrivals, 5, 8);
     }
 
     private void tell(int rank, String text) {
@@ -51,6 +56,20 @@ final class MembersTest {
     void eachTellsWhichProcessItIs() {
         tell(1, "7");
         assertThat(worldRanks(TIMEOUT)).containsExactly(5, 7);
+    }
+
+    /** MPI would wait for good for the calls that one of them does not make. */
+    @Test
+    void whoHasOtherOptionsIsNamed() {
+        MpiOptions options = MpiOptions.defaults().withChecks().withBlockingCalls();
+        tell(1, "7 blockingCalls checks");
+        assertThat(worldRanks(TIMEOUT, options.withProgressThread())).containsExactly(5, 7);
+        assertThatThrownBy(() -> worldRanks(TIMEOUT, options.withTrustedSizes()))
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("group 'g', rank 0")
+                .hasMessageContaining("rank 0 has the options [blockingCalls checks trustedSizes]")
+                .hasMessageContaining("rank 1 has [blockingCalls checks]");
+        assertThatThrownBy(() -> worldRanks(TIMEOUT)).hasMessageContaining("options [], rank 1");
     }
 
     @Test

@@ -5,7 +5,10 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
 
 /**
  * PyTorch's file of records, each {@code u32 key length, key, u32 value length, value} in
@@ -15,13 +18,18 @@ import java.nio.file.Path;
  * <p>Reading needs no lock: records are only ever appended, and one that is still being written is
  * shorter than it announces, so it is left for the next time.
  */
-final class FileLog {
+final class FileLog implements AutoCloseable {
 
     private static final String DELETE = "-";
 
     private final Path file;
     private final KeySpace keys = new KeySpace();
     private long position;
+
+    /** Keeps the number of the file from being given to another one; null before the first use. */
+    private RandomAccessFile first;
+
+    private Object identity;
 
     FileLog(Path file) {
         this.file = file;
@@ -50,7 +58,28 @@ final class FileLog {
 
     /** Not a FileChannel, which would be closed by an interrupt of the calling thread. */
     private RandomAccessFile open(String mode) throws IOException {
-        return new RandomAccessFile(file.toFile(), mode);
+        RandomAccessFile content = new RandomAccessFile(file.toFile(), mode);
+        try {
+            Object found = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+            if (first == null) {
+                first = new RandomAccessFile(file.toFile(), "r");
+                identity = found;
+            }
+            if (!Objects.equals(identity, found)) {
+                throw new IOException("it is another file: a job deleted it and made it anew");
+            }
+            return content;
+        } catch (IOException | RuntimeException e) {
+            content.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (first != null) {
+            first.close();
+        }
     }
 
     private long read(RandomAccessFile content) throws IOException {

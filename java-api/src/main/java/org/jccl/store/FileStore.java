@@ -278,8 +278,12 @@ public final class FileStore implements Store {
             }
             closed = true;
         }
-        if (Files.exists(file)) {
-            exchange("close", true, keys -> leave());
+        try (log) {
+            if (Files.exists(file)) {
+                exchange("close", true, keys -> leave());
+            }
+        } catch (IOException e) {
+            throw new StoreException("Closing the file of " + this + " failed", e);
         }
     }
 

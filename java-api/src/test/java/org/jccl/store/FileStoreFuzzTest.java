@@ -24,36 +24,37 @@ class FileStoreFuzzTest {
     void readsWhatIsWhole(byte[] bytes) throws IOException {
         Path file = folder.resolve("store");
         Files.write(file, bytes);
-        FileLog log = new FileLog(file);
-        log.refresh();
-        Map<String, String> content = content(log);
-
-        FileLog growing = new FileLog(file);
-        for (int length : new int[] {bytes.length / 3, bytes.length / 2, bytes.length}) {
-            Files.write(file, Arrays.copyOf(bytes, length));
-            growing.refresh();
-        }
-        assertThat(content(growing)).isEqualTo(content);
-
-        boolean whole = isWhole(file);
         Path again = folder.resolve("again");
         Files.write(again, new byte[0]);
-        FileLog written = new FileLog(again);
-        for (String key : log.keys().keys()) {
-            written.keys().set(key, log.keys().get(key));
-            written.writeSet(key);
-        }
-        FileLog reread = new FileLog(again);
-        reread.refreshUnderLock();
-        assertThat(content(reread)).isEqualTo(content);
-        if (whole) {
-            assertThat(content(written)).isEqualTo(content);
+        try (FileLog log = new FileLog(file);
+                FileLog growing = new FileLog(file);
+                FileLog written = new FileLog(again);
+                FileLog reread = new FileLog(again)) {
+            log.refresh();
+            Map<String, String> content = content(log);
+
+            for (int length : new int[] {bytes.length / 3, bytes.length / 2, bytes.length}) {
+                Files.write(file, Arrays.copyOf(bytes, length));
+                growing.refresh();
+            }
+            assertThat(content(growing)).isEqualTo(content);
+
+            boolean whole = isWhole(file);
+            for (String key : log.keys().keys()) {
+                written.keys().set(key, log.keys().get(key));
+                written.writeSet(key);
+            }
+            reread.refreshUnderLock();
+            assertThat(content(reread)).isEqualTo(content);
+            if (whole) {
+                assertThat(content(written)).isEqualTo(content);
+            }
         }
     }
 
     private static boolean isWhole(Path file) {
-        try {
-            new FileLog(file).refreshUnderLock();
+        try (FileLog log = new FileLog(file)) {
+            log.refreshUnderLock();
             return true;
         } catch (IOException e) {
             assertThat(e).hasMessageContaining("cut short");

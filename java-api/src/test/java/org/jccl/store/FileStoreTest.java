@@ -11,6 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
@@ -134,6 +136,28 @@ final class FileStoreTest extends StoreContract {
         } finally {
             held.close();
         }
+    }
+
+    /**
+     * What a rank of the job before would write there, those of the new one would take for theirs.
+     */
+    @Test
+    void doesNotGoOnInTheFileOfAnotherJob() throws IOException {
+        Files.delete(file);
+        try (FileStore other = FileStore.open(file, 1, LONG)) {
+            for (ThrowingCallable call :
+                    List.<ThrowingCallable>of(
+                            () -> store.set("k", new byte[0]),
+                            () -> store.check(List.of("k")),
+                            store::close)) {
+                assertThatThrownBy(call)
+                        .isInstanceOf(StoreException.class)
+                        .hasMessageContaining("a job deleted it and made it anew");
+            }
+            assertThat(other.listKeys()).isEmpty();
+            assertThat(file).exists();
+        }
+        assertThat(file).doesNotExist();
     }
 
     @Test

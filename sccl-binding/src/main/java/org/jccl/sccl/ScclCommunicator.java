@@ -1,10 +1,11 @@
 package org.jccl.sccl;
 
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
-import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
@@ -19,8 +20,6 @@ import org.jccl.spi.StreamCommunicator;
  * different sizes of broadcasts, reductions or messages. A group of one rank needs no library.
  */
 final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
-
-    private static final System.Logger LOG = System.getLogger(ScclCommunicator.class.getName());
 
     private final ScclCalls calls;
     private final TpuRuntime runtime;
@@ -39,6 +38,9 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     private TpuQueue batchQueue;
     private volatile boolean aborted;
     private boolean closed;
+
+    /** Where operations were issued to. */
+    private final Set<TpuQueue> queues = ConcurrentHashMap.newKeySet();
 
     /**
      * Takes a communicator over; its device must be current.
@@ -86,11 +88,14 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     }
 
     private TpuQueue queue(long stream) {
+        TpuQueue queue = runtime.queue(device, stream);
+        queues.add(queue);
+        // After that, so that an abort that is not seen here sees the queue.
         if (aborted) {
             throw new GroupAbortedException(
                     FailureContext.NONE, "the SCCL communicator was aborted or closed");
         }
-        return runtime.queue(device, stream);
+        return queue;
     }
 
     @Override
@@ -401,11 +406,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     @Override
     public void abort() {
         aborted = true;
-        try {
-            runtime.queue(device, 0).abort(timeout);
-        } catch (JcclException e) {
-            LOG.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
-        }
+        queues.forEach(queue -> queue.abort(timeout));
     }
 
     /** What was enqueued may still run after an abort. */

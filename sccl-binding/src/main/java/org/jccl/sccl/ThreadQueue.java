@@ -16,7 +16,19 @@ final class ThreadQueue extends TpuQueue {
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
     private long last;
     private volatile long passed;
-    private volatile JcclException failure;
+    private volatile Failure failure;
+
+    /** What the thread has got already. */
+    private final ThreadLocal<Failure> told = new ThreadLocal<>();
+
+    /** What a task has failed with; each is another, even for one reason. */
+    private static final class Failure {
+        final JcclException cause;
+
+        Failure(JcclException cause) {
+            this.cause = cause;
+        }
+    }
 
     /** Made on the thread, by the first task that asks. */
     private long handle;
@@ -43,9 +55,12 @@ final class ThreadQueue extends TpuQueue {
                 }
                 task.run();
             } catch (JcclException e) {
-                failure = e;
+                failure = new Failure(e);
             } catch (RuntimeException | Error e) {
-                failure = new NativeException(FailureContext.NONE, "libtpurt", 0, "failed: " + e);
+                failure =
+                        new Failure(
+                                new NativeException(
+                                        FailureContext.NONE, "libtpurt", 0, "failed: " + e));
             }
             passed++;
         }
@@ -126,12 +141,15 @@ final class ThreadQueue extends TpuQueue {
         TpuErrors.checkRuntime(code, "tpuMemcpy, " + direction);
     }
 
+    /**
+     * Every thread that waits gets it, once: which of them has enqueued what failed is not known.
+     */
     @Override
     void throwFailure() {
-        JcclException thrown = failure;
-        if (thrown != null) {
-            failure = null;
-            throw thrown;
+        Failure newest = failure;
+        if (newest != null && told.get() != newest) {
+            told.set(newest);
+            throw newest.cause;
         }
     }
 

@@ -6,8 +6,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
+import org.jccl.JcclException;
 import org.jccl.ReduceOp;
+import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
@@ -88,6 +91,47 @@ final class FaultTest {
                 .contains("OperationTimeoutException")
                 .contains("not complete after 10 s")
                 .contains("is stuck in an operation of a group that was aborted, for 5 s now");
+    }
+
+    /** Reduces on another library's stream, which the other rank never does. */
+    static final class OnAnotherStream {
+
+        private OnAnotherStream() {}
+
+        @SuppressWarnings("try") // The scope is there to be closed.
+        public static void main(String[] arguments) {
+            CountDownLatch failed = new CountDownLatch(1);
+            World.run(
+                    2,
+                    Duration.ofSeconds(2),
+                    ScclOptions.defaults(),
+                    (group, device) -> {
+                        if (group.rank() == 1) {
+                            failed.await();
+                            return;
+                        }
+                        Stream theirs =
+                                Stream.ofHandle(device, StreamTest.nativeStream(device), null);
+                        // Not closed: the device may still use it.
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        try (Stream.Scope scope = theirs.use()) {
+                            group.sync().allReduce(tensor, ReduceOp.SUM);
+                            theirs.synchronize();
+                        } catch (JcclException e) {
+                            System.out.println("synchronize: " + e.getMessage());
+                        } finally {
+                            failed.countDown();
+                        }
+                    });
+            System.out.println("all closed");
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    @Test
+    void aWaitForAnotherLibrarysStreamThatIsStuckEndsToo() throws Exception {
+        assertThat(ChildJvm.outputOf(OnAnotherStream.class, Map.of()))
+                .contains("synchronize: ", "not complete after 2 s", "all closed");
     }
 
     @Test

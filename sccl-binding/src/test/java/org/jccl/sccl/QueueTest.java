@@ -1,6 +1,7 @@
 package org.jccl.sccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
 import java.util.Map;
@@ -9,6 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jccl.DataType;
 import org.jccl.Event;
+import org.jccl.FailureContext;
+import org.jccl.NativeException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
@@ -135,6 +138,31 @@ final class QueueTest {
                     queue.dropStamp(event);
                     assertThat(queue.mark()).isEqualTo(2);
                     queue.await(2);
+                });
+    }
+
+    /** Not only who comes first, as another thread may wait for what failed. */
+    @Test
+    void eachThreadThatWaitsIsToldOfAFailureOnce() throws Exception {
+        World.run(
+                1,
+                (group, device) -> {
+                    ThreadQueue queue = new ThreadQueue(device.index());
+                    queue.submit(
+                            () -> {
+                                throw new NativeException(FailureContext.NONE, "copy", 3, "lost");
+                            });
+                    long mark = queue.mark();
+                    for (int thread = 0; thread < 2; thread++) {
+                        inAnotherThread(
+                                () -> {
+                                    assertThatThrownBy(() -> queue.await(mark))
+                                            .isInstanceOf(NativeException.class)
+                                            .hasMessageContaining("lost");
+                                    queue.await(mark);
+                                    return null;
+                                });
+                    }
                 });
     }
 

@@ -25,7 +25,7 @@ final class StreamTest {
         return !System.getProperty("org.jccl.sccl.module", "in the plugin").isEmpty();
     }
 
-    private static long nativeStream(Device device) {
+    static long nativeStream(Device device) {
         try (Memory stream = new Memory(Long.BYTES)) {
             TpuErrors.checkRuntime(Tpurt.tpuSetDevice(device.index()), "tpuSetDevice");
             TpuErrors.checkRuntime(

@@ -7,10 +7,11 @@ import java.util.List;
  * backends each call runs on the calling thread and returns when it is done; on device backends it
  * is enqueued on the caller's current stream. What was issued asynchronously before runs before it.
  *
- * <p>On device backends the memory of the tensors must stay as it is until the stream has passed
- * the call, as with a kernel of the caller's own; nothing holds it. A call that the stream does not
- * pass in the group's timeout fails the group: later calls throw. The barrier blocks the host and
- * throws itself.
+ * <p>On device backends the elements of the tensors must stay as they are until the stream has
+ * passed the call, as with a kernel of the caller's own. A tensor may be closed before: its memory
+ * is freed when the stream has, and somewhat later (a tenth of a second or two). A call that the
+ * stream does not pass in the group's timeout fails the group: later calls throw. The barrier
+ * blocks the host and throws itself.
  *
  * <p>No {@link Work}, no queue, no garbage. The operations, their arguments and exceptions are
  * those of {@link ProcessGroup}; besides, each throws what {@link Work#await()} would. Programs do

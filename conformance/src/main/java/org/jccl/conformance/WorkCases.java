@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -318,6 +319,29 @@ abstract class WorkCases extends Cases {
                     mine.close();
                     rank.group().allReduce(sum, ReduceOp.SUM).await();
                     move.await();
+                    rank.expect(sum, new long[] {2}, "sum");
+                });
+    }
+
+    /** Not every vendor's free waits for what a stream has still to do. */
+    @Test
+    void aTensorClosedAfterASynchronousCallLivesUntilItIsDone() {
+        onRanks(
+                2,
+                rank -> {
+                    long[] ones = new long[1000];
+                    Arrays.fill(ones, 1);
+                    for (int i = 0; i < 50; i++) {
+                        Tensor moved = rank.filled(1000, 7);
+                        rank.group().sync().broadcast(moved, 0);
+                        moved.close();
+                        // In its place, if it was freed.
+                        Tensor other = rank.floats(ones);
+                        rank.expect(other, ones, "another tensor");
+                        other.close();
+                    }
+                    Tensor sum = rank.floats(1);
+                    rank.group().allReduce(sum, ReduceOp.SUM).await();
                     rank.expect(sum, new long[] {2}, "sum");
                 });
     }

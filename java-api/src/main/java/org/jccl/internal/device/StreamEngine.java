@@ -349,14 +349,13 @@ public final class StreamEngine extends Engine {
             try {
                 operation.call(communicator, caller.handle());
             } catch (Throwable e) {
+                operation.releaseMemory();
                 JcclException cause = notStarted(e, operation);
                 running.told(operation, cause);
                 tellFailure();
                 throw cause;
             } finally {
                 running.leaveLibrary(operation);
-                // From here on the memory is the caller's duty, as with a kernel of its own.
-                operation.releaseMemory();
             }
             synchronousCalls.add(operation, caller);
         }

@@ -12,6 +12,7 @@ import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.engine.GroupFailure;
+import org.jccl.internal.operation.MemoryHolds;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.OperationRecord;
 import org.jccl.internal.operation.RunningOperations;
@@ -21,7 +22,8 @@ import org.jccl.spi.DeviceRuntime;
  * Follows what synchronous calls have enqueued on callers' streams. Such a call records no event.
  * Instead, each tick of the watchdog has one recorded on every stream that had calls since its last
  * mark was passed. The newest of these calls then counts as running until the stream passes the
- * mark, so that it has a deadline from there on, and closing waits for it.
+ * mark, so that it has a deadline from there on, and closing waits for it. The memory of all of
+ * them is held until then: not every vendor's free waits for what still uses it.
  *
  * <p>Recording blocks while the stream has no room for more, and so for a call that is stuck, which
  * the watchdog is to end. So another thread records, and the call counts as running before.
@@ -50,6 +52,9 @@ final class SynchronousCalls implements AutoCloseable {
         /** Those before it that somebody observes; guarded by the outer monitor. */
         private final List<OperationRecord> earlier = new ArrayList<>();
 
+        /** Memory of all that no mark covers; guarded by the outer monitor. */
+        private final MemoryHolds memory = new MemoryHolds();
+
         /** The newest call that the mark covers while the stream has not passed it, or null. */
         private Operation marked;
 
@@ -57,6 +62,8 @@ final class SynchronousCalls implements AutoCloseable {
 
         /** Those before it that somebody observes. */
         private final List<OperationRecord> markedEarlier = new ArrayList<>();
+
+        private final MemoryHolds markedMemory = new MemoryHolds();
 
         /** Made when it is first needed. */
         private Event mark;
@@ -160,6 +167,7 @@ final class SynchronousCalls implements AutoCloseable {
             running.giveBack(caller.newest);
         }
         caller.newest = operation;
+        caller.memory.takeFrom(operation);
         caller.calls++;
         orders.add(stream.handle(), caller.lane, caller.calls);
     }
@@ -300,6 +308,7 @@ final class SynchronousCalls implements AutoCloseable {
         caller.markedCalls = caller.calls;
         caller.markedEarlier.addAll(caller.earlier);
         caller.earlier.clear();
+        caller.memory.moveTo(caller.markedMemory);
         return newest;
     }
 
@@ -311,6 +320,7 @@ final class SynchronousCalls implements AutoCloseable {
             running.told(newest, failure.get());
             running.giveBack(newest);
         }
+        caller.markedMemory.release();
     }
 
     private void end(Caller caller) {
@@ -318,6 +328,7 @@ final class SynchronousCalls implements AutoCloseable {
         if (ended != null) {
             caller.marked = null;
             tellEarlier(caller);
+            caller.markedMemory.release();
             running.endAndGiveBack(ended, failure.get());
         }
     }

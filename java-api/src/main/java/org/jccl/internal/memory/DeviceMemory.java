@@ -1,6 +1,7 @@
 package org.jccl.internal.memory;
 
 import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.Device;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
@@ -10,6 +11,9 @@ public final class DeviceMemory {
 
     /** What is about to be freed may wait for an operation, but not for ever. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    /** Operations' ends are seen by the watchdog, a tenth of a second apart. */
+    private static final long PAUSE_NANOS = 10_000_000;
 
     private final DeviceRuntime runtime;
     private final Device device;
@@ -26,8 +30,8 @@ public final class DeviceMemory {
     }
 
     /**
-     * Allocates on the device, which is current. Where no memory is left, waits for what is about
-     * to be freed.
+     * Allocates on the device, which is current. Where no memory is left, waits for what is closed
+     * and about to be freed.
      *
      * @param bytes size, not 0
      * @return the address
@@ -37,9 +41,22 @@ public final class DeviceMemory {
         try {
             return runtime.allocate(bytes);
         } catch (OutOfMemoryError e) {
-            Reaper.of(device).await(PATIENCE);
-            return runtime.allocate(bytes);
+            return allocateLater(bytes);
         }
+    }
+
+    private long allocateLater(long bytes) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (Memory.isAwaited() && System.nanoTime() - deadline < 0) {
+            Reaper.of(device).await(PATIENCE);
+            try {
+                return runtime.allocate(bytes);
+            } catch (OutOfMemoryError e) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+        Reaper.of(device).await(PATIENCE);
+        return runtime.allocate(bytes);
     }
 
     /**

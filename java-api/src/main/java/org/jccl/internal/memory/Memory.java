@@ -6,6 +6,7 @@ import java.lang.ref.Cleaner;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -27,6 +28,9 @@ public final class Memory {
 
     /** What a library may use until the process ends. */
     private static final Set<Memory> KEPT = ConcurrentHashMap.newKeySet();
+
+    /** How many are closed and still have users. */
+    private static final AtomicInteger AWAITED = new AtomicInteger();
 
     /** Tells of the first leaks one by one: a program that leaks does so at each step. */
     static final class Leaks {
@@ -138,16 +142,27 @@ public final class Memory {
 
     /** Frees the memory once the last user is done. Idempotent. */
     public void close() {
+        AWAITED.incrementAndGet(); // before a user can free it
         int seen;
         do {
             seen = state;
             if (seen < 0) {
+                AWAITED.decrementAndGet();
                 return;
             }
         } while (!STATE.weakCompareAndSet(this, seen, seen + CLOSED));
         if (seen == 0) {
             free();
         }
+    }
+
+    /**
+     * Whether any memory is closed that has not been freed, since an operation still uses it.
+     *
+     * @return true when there may be more memory soon
+     */
+    static boolean isAwaited() {
+        return AWAITED.get() > 0;
     }
 
     /**
@@ -160,6 +175,7 @@ public final class Memory {
     }
 
     private void free() {
+        AWAITED.decrementAndGet();
         freed.set(true);
         release.run();
         java.lang.ref.Reference.reachabilityFence(owner);

@@ -175,6 +175,11 @@ public class Operation {
         endHolds(Memory::keep);
     }
 
+    /** Has somebody else end the holds. */
+    final void moveHolds(Consumer<Memory> to) {
+        endHolds(to);
+    }
+
     private void endHolds(Consumer<Memory> end) {
         if (first != null) {
             end.accept(first);

@@ -49,6 +49,29 @@ final class GraphTest {
     }
 
     @Test
+    void capturedBarriersDoNotBlockTheHost() throws Exception {
+        World.run(
+                2,
+                (group, device) -> {
+                    try (Stream stream = Stream.create(device, false);
+                            Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 2);
+                            Stream.Scope scope = stream.use()) {
+                        assertThat(scope).isNotNull();
+                        tensor.copyFrom(new float[] {1, 2});
+                        begin(stream, cudart.cudaStreamCaptureModeThreadLocal);
+                        group.barrier().await();
+                        group.sync().barrier();
+                        group.sync().allReduce(tensor, ReduceOp.SUM);
+                        CUgraphExec_st graph = end(stream);
+                        replay(graph, stream);
+                        assertThat(tensor.copyTo(new float[2])).containsExactly(8, 16);
+                        check(cudart.cudaGraphExecDestroy(graph));
+                        group.sync().barrier();
+                    }
+                });
+    }
+
+    @Test
     void stagedListsOfAGraphStayWhenLargerOnesFollow() throws Exception {
         World.run(
                 2,

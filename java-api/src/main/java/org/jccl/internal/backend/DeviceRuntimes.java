@@ -71,4 +71,17 @@ public final class DeviceRuntimes {
         }
         runtime.setDevice(device.index());
     }
+
+    /**
+     * Makes a device current for a call that some vendors take in any thread, and others in one
+     * that has a device only. Leaves virtual threads as they are.
+     *
+     * @param runtime of the device
+     * @param device the device, which is there
+     */
+    public static void enterForQuestion(DeviceRuntime runtime, Device device) {
+        if (!VirtualThreads.isCurrent()) {
+            runtime.setDevice(device.index());
+        }
+    }
 }

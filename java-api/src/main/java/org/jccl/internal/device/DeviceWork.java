@@ -94,7 +94,7 @@ public final class DeviceWork implements Work {
 
     @Override
     public boolean isCompleted() {
-        return engine.completeIfReady(this);
+        return engine.isComplete(this);
     }
 
     @Override

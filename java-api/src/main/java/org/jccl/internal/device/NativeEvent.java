@@ -93,13 +93,18 @@ public final class NativeEvent implements Event {
     @Override
     public boolean query() {
         requireOpen();
-        return !recorded || StreamOrders.query(dependencies, () -> runtime.queryEvent(handle));
+        if (!recorded) {
+            return true;
+        }
+        DeviceRuntimes.enterForQuestion(runtime, device);
+        return StreamOrders.query(dependencies, () -> runtime.queryEvent(handle));
     }
 
     @Override
     public void synchronize() {
         requireOpen();
         if (recorded) {
+            DeviceRuntimes.enterForQuestion(runtime, device);
             StreamOrders.synchronize(dependencies, () -> runtime.synchronizeEvent(handle));
         }
     }
@@ -149,6 +154,7 @@ public final class NativeEvent implements Event {
     public synchronized void close() {
         if (!closed) {
             closed = true;
+            DeviceRuntimes.enterForQuestion(runtime, device);
             runtime.destroyEvent(handle);
         }
     }

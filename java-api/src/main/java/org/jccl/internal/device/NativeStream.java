@@ -129,6 +129,7 @@ public final class NativeStream implements Stream {
     public boolean isCapturing() {
         enter();
         try {
+            DeviceRuntimes.enterForQuestion(runtime, device);
             return runtime.isCapturing(handle);
         } finally {
             leave();
@@ -204,6 +205,7 @@ public final class NativeStream implements Stream {
     private void destroy() {
         if (owned) {
             forget();
+            DeviceRuntimes.enterForQuestion(runtime, device);
             runtime.destroyStream(handle);
         }
         Reference.reachabilityFence(owner);

@@ -359,7 +359,7 @@ public final class StreamEngine extends Engine {
             }
             synchronousCalls.add(operation, caller);
         }
-        if (barrier) {
+        if (barrier && !caller.isCapturing()) {
             awaitBarrier(caller);
         }
         return source;
@@ -433,6 +433,22 @@ public final class StreamEngine extends Engine {
         } catch (JcclException e) {
             fail(e.at(context));
             return false;
+        }
+    }
+
+    /** The same as the next, in a thread of the program, which may have no device yet. */
+    boolean isComplete(DeviceWork work) {
+        enterToAsk(work);
+        return completeIfReady(work);
+    }
+
+    private void enterToAsk(DeviceWork work) {
+        if (!work.isDone()) {
+            try {
+                DeviceRuntimes.enterForQuestion(runtime, device);
+            } catch (JcclException e) {
+                fail(e.at(context));
+            }
         }
     }
 
@@ -515,6 +531,7 @@ public final class StreamEngine extends Engine {
      * short.
      */
     boolean pollUntil(DeviceWork work, long deadline) {
+        enterToAsk(work);
         for (int i = 0; !completeIfReady(work); i++) {
             if (deadline != Long.MAX_VALUE && System.nanoTime() - deadline >= 0) {
                 return false;

@@ -1,6 +1,7 @@
 package org.jccl.training;
 
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -292,7 +293,7 @@ public final class Checkpoint {
                     Files.deleteIfExists(file);
                 }
             }
-        } catch (IOException e) {
+        } catch (IOException | DirectoryIteratorException e) {
             // They only take room, and the next save tries again.
         }
     }

@@ -338,14 +338,24 @@ public final class HostEngine extends Engine {
             }
         } catch (Throwable e) {
             boolean lost = e instanceof PeerLostException && !failure.isSet() && detector.asks();
-            if (lost && !mayAsk) {
-                explaining = true;
-                BoundedCall.start("jccl-explain-" + context.group(), () -> explain(e, work));
+            if (lost && !mayAsk && explainsElsewhere(e, work)) {
                 return;
             }
             cause = failed(e, work);
         }
         finish(work, source, cause);
+    }
+
+    /** False where no thread is left for it: then the work ends with what is known. */
+    private boolean explainsElsewhere(Throwable thrown, HostWork work) {
+        explaining = true;
+        try {
+            BoundedCall.start("jccl-explain-" + context.group(), () -> explain(thrown, work));
+            return true;
+        } catch (OutOfMemoryError e) {
+            explaining = false;
+            return false;
+        }
     }
 
     private void explain(Throwable thrown, HostWork work) {

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.bytedeco.cuda.cudart.CUgraphExec_st;
 import org.bytedeco.cuda.global.cudart;
 import org.jccl.DataType;
@@ -22,8 +24,10 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.internal.device.StreamEngine;
+import org.jccl.internal.memory.Memory;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.OperationKind;
+import org.jccl.spi.StreamCommunicator;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.DeviceTensors;
@@ -418,6 +422,44 @@ final class FailedResultsTest {
             engine.close(Duration.ofSeconds(5));
         }
         return new WeakReference<>(engine);
+    }
+
+    /** The library may be inside a call that has failed, and go on with what it was given. */
+    @Test
+    void memoryOfACallThatTheLibraryDoesNotLetGoOfIsKept() {
+        StreamEngine engine = BareEngine.of(BareEngine.CUDA, FailedResultsTest::abandoning);
+        try {
+            AtomicInteger freed = new AtomicInteger();
+            Memory memory = Memory.owned(freed::incrementAndGet, "kept");
+            Operation operation = engine.newOperation();
+            operation.kind = OperationKind.ALL_REDUCE;
+            operation.type = DataType.FLOAT32;
+            operation.op = ReduceOp.SUM;
+            operation.count = 4;
+            assertThat(operation.hold(memory)).isTrue();
+            assertThatThrownBy(() -> engine.run(operation))
+                    .isInstanceOf(GroupAbortedException.class)
+                    .hasMessageContaining("stuck inside");
+            memory.close();
+            assertThat(freed).hasValue(0);
+        } finally {
+            engine.close(Duration.ofSeconds(5));
+        }
+    }
+
+    private static StreamCommunicator abandoning(StreamCommunicator real) {
+        return (StreamCommunicator)
+                Proxy.newProxyInstance(
+                        StreamCommunicator.class.getClassLoader(),
+                        new Class<?>[] {StreamCommunicator.class},
+                        (proxy, method, arguments) ->
+                                switch (method.getName()) {
+                                    case "allReduce" ->
+                                            throw new GroupAbortedException(
+                                                    FailureContext.NONE, "stuck inside");
+                                    case "abandonsOperations" -> true;
+                                    default -> method.invoke(real, arguments);
+                                });
     }
 
     private static Operation copyOf(Operation other, StreamEngine engine) {

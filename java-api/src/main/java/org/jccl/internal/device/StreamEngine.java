@@ -349,8 +349,9 @@ public final class StreamEngine extends Engine {
             try {
                 operation.call(communicator, caller.handle());
             } catch (Throwable e) {
-                operation.releaseMemory();
                 JcclException cause = notStarted(e, operation);
+                // Not before, which keeps what the library may still use.
+                operation.releaseMemory();
                 running.told(operation, cause);
                 tellFailure();
                 throw cause;

@@ -94,19 +94,41 @@ public final class StreamOrders {
         if (before == null) {
             return isDone.getAsBoolean();
         }
-        try {
-            if (!isDone.getAsBoolean()) {
-                return false;
-            }
-        } catch (JcclException e) {
-            // What failed on the device, after a group was given up, says less than why it was.
-            throwFailure(stream, true);
-            throw e;
+        if (!explained(stream, isDone)) {
+            return false;
         }
         before.askLibraries();
         before.ended();
         throwFailure(stream, true);
         return true;
+    }
+
+    /**
+     * Waits for a stream for something that reads no results, so that only a wait that fails tells
+     * of a failed group.
+     *
+     * @param stream handle
+     * @param wait returns when the stream has come to its end
+     * @throws JcclException when the wait does, the failure of a group that the stream was ordered
+     *     after, if there is one
+     */
+    public void await(long stream, Runnable wait) {
+        explained(
+                stream,
+                () -> {
+                    wait.run();
+                    return true;
+                });
+    }
+
+    /** What fails on the device, after a group was given up, says less than why it was. */
+    private boolean explained(long stream, BooleanSupplier question) {
+        try {
+            return question.getAsBoolean();
+        } catch (JcclException e) {
+            throwFailure(stream, true);
+            throw e;
+        }
     }
 
     private synchronized void throwFailure(long stream, boolean again) {

@@ -313,14 +313,15 @@ final class SynchronousCalls implements AutoCloseable {
     }
 
     private void forget(Caller caller, Stream stream) {
-        end(caller);
         Operation newest = takeNewest(caller, stream);
+        // Nobody will see when the stream has passed the calls.
+        caller.markedMemory.keep();
+        end(caller);
         if (newest != null) {
             tellEarlier(caller);
             running.told(newest, failure.get());
             running.giveBack(newest);
         }
-        caller.markedMemory.release();
     }
 
     private void end(Caller caller) {

@@ -33,17 +33,22 @@ public final class MemoryHolds {
 
     /** Hands all over. */
     public void moveTo(MemoryHolds other) {
-        for (int i = 0; i < count; i++) {
-            other.add(held[i]);
-            held[i] = null;
-        }
-        count = 0;
+        end(other.adding);
     }
 
     /** Ends all holds. */
     public void release() {
+        end(Memory::release);
+    }
+
+    /** Has all holds last until the process ends, where nobody will know when they may end. */
+    public void keep() {
+        end(Memory::keep);
+    }
+
+    private void end(Consumer<Memory> end) {
         for (int i = 0; i < count; i++) {
-            held[i].release();
+            end.accept(held[i]);
             held[i] = null;
         }
         count = 0;

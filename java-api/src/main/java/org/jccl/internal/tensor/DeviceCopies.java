@@ -34,13 +34,19 @@ final class DeviceCopies {
 
     /** Done on return. */
     static void toDevice(long from, long to, long bytes, Device device) {
-        copy(
-                DeviceRuntimes.of(device),
-                to,
-                from,
-                bytes,
-                DeviceRuntime.Copy.HOST_TO_DEVICE,
-                NativeStream.current(device).handle());
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        long stream = NativeStream.current(device).handle();
+        StreamOrders.of(device)
+                .await(
+                        stream,
+                        () ->
+                                copy(
+                                        runtime,
+                                        to,
+                                        from,
+                                        bytes,
+                                        DeviceRuntime.Copy.HOST_TO_DEVICE,
+                                        stream));
     }
 
     /** Done on return, unless what the stream waited for has failed. */

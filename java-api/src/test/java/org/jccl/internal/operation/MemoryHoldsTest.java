@@ -57,4 +57,14 @@ final class MemoryHoldsTest {
         assertThat(freed)
                 .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 20).boxed().toList());
     }
+
+    @Test
+    void whatIsKeptIsNeverFreed() {
+        Memory kept = memory(1);
+        takeOver(kept);
+        holds.keep();
+        holds.release();
+        kept.close();
+        assertThat(freed).isEmpty();
+    }
 }

@@ -29,6 +29,9 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     private volatile Duration patience = MOST_PATIENCE;
     private volatile long abortedMark;
 
+    /** Whether the log tells that this queue is stuck. */
+    private volatile boolean logged;
+
     TpuQueue(int device) {
         this.device = device;
     }
@@ -117,12 +120,17 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
             aborted = false;
             return;
         }
-        throw new GroupAbortedException(
-                FailureContext.NONE,
+        String text =
                 "tpu:"
                         + device
                         + " is stuck in an operation of a group that was aborted, for "
                         + Durations.text(patience)
-                        + " now: SCCL can not end it; start this process again");
+                        + " now: SCCL can not end it; start this process again";
+        if (!logged) {
+            // Who waits in the order of the group that failed gets that failure instead.
+            logged = true;
+            LOG.log(System.Logger.Level.WARNING, text);
+        }
+        throw new GroupAbortedException(FailureContext.NONE, text);
     }
 }

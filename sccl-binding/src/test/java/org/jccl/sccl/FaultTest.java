@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
+import org.jccl.Event;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
@@ -93,18 +94,18 @@ final class FaultTest {
                 .contains("is stuck in an operation of a group that was aborted, for 5 s now");
     }
 
+    private static void tell(String name, Runnable wait) {
+        try {
+            wait.run();
+        } catch (JcclException e) {
+            System.out.println(name + ": " + e.getMessage());
+        }
+    }
+
     /** Reduces on another library's stream, which the other rank never does. */
     static final class OnAnotherStream {
 
         private OnAnotherStream() {}
-
-        private static void tell(String name, Runnable wait) {
-            try {
-                wait.run();
-            } catch (JcclException e) {
-                System.out.println(name + ": " + e.getMessage());
-            }
-        }
 
         @SuppressWarnings("try") // The scope is there to be closed.
         public static void main(String[] arguments) {
@@ -141,6 +142,52 @@ final class FaultTest {
         assertThat(ChildJvm.outputOf(OnAnotherStream.class, Map.of()))
                 .containsPattern("synchronize: .*not complete after 2 s")
                 .containsPattern("copyFrom: .*not complete after 2 s")
+                .contains("all closed");
+    }
+
+    /** Issues what the other rank never does, and goes on without waiting for it. */
+    static final class Unawaited {
+
+        private Unawaited() {}
+
+        public static void main(String[] arguments) {
+            CountDownLatch failed = new CountDownLatch(1);
+            World.run(
+                    2,
+                    Duration.ofSeconds(2),
+                    ScclOptions.defaults(),
+                    (group, device) -> {
+                        if (group.rank() == 1) {
+                            failed.await();
+                            return;
+                        }
+                        // Not closed: the device may still use them.
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        Tensor another = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        Event event = Event.create(device, false);
+                        try {
+                            group.allReduce(tensor, ReduceOp.SUM);
+                            event.record(Stream.current(device));
+                            tell("copyFrom", () -> another.copyFrom(new float[4]));
+                            tell("event", event::synchronize);
+                        } finally {
+                            failed.countDown();
+                        }
+                    });
+            System.out.println("all closed");
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    /** A TPU has one stream, so that all that comes later is behind an asynchronous operation. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatIsBehindAnOperationThatNobodyAwaitsTellsWhyItIsStuck(boolean threads)
+            throws Exception {
+        String[] properties = threads ? new String[] {THREADS} : new String[0];
+        assertThat(ChildJvm.outputOf(Unawaited.class, Map.of(), properties))
+                .containsPattern("copyFrom: .*not complete after 2 s")
+                .containsPattern("event: .*not complete after 2 s")
                 .contains("all closed");
     }
 

@@ -249,17 +249,21 @@ public final class StreamEngine extends Engine {
 
     private DeviceWork begin(Operation operation, boolean captured) {
         long now = System.nanoTime();
+        DeviceWork work = new DeviceWork(this, operation, captured);
         synchronized (running) {
             number(operation);
             running.begin(operation, now);
-            DeviceWork work = new DeviceWork(this, operation, captured);
             if (captured) {
                 orders.addCaptured(lane);
             } else {
                 work.placed(works.add(work));
             }
-            return work;
         }
+        if (stream == StreamOrders.DEFAULT && !captured) {
+            // The device has no other: what callers enqueue from now on is behind the work.
+            orders.add(stream, lane, work.place());
+        }
+        return work;
     }
 
     private void number(Operation operation) {

@@ -27,7 +27,8 @@ import org.jccl.internal.engine.GroupFailure;
  */
 public final class StreamOrders {
 
-    private static final long DEFAULT = 0;
+    /** Handle of a device's default stream. */
+    static final long DEFAULT = 0;
 
     private static final Map<Device, StreamOrders> BY_DEVICE = new ConcurrentHashMap<>();
 

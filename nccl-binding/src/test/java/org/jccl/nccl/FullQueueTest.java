@@ -20,8 +20,11 @@ import org.junit.jupiter.api.Test;
  */
 final class FullQueueTest {
 
-    /** More than a stream of the mock takes. */
-    private static final int MANY = 1500;
+    /**
+     * More than twice of what a stream of the mock queues, since its worker may take all of it
+     * once.
+     */
+    private static final int MANY = 2500;
 
     /** Less than that. */
     private static final int NEARLY = 1000;

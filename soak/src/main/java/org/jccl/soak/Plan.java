@@ -117,6 +117,9 @@ final class Plan implements AutoCloseable {
             int key = members.indexOf(of.rank());
             try {
                 group = split ? of.split(key < 0 ? -1 : 0, key) : of.newGroup(members);
+            } catch (UsageException e) {
+                // As for any other call on a group that this rank has closed itself.
+                throw e;
             } catch (JcclException e) {
                 // The message is about ranks of the group that it names.
                 boolean inParent = e.context().group().equals(of.name());

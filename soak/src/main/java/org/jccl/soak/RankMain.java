@@ -26,6 +26,7 @@ import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.store.FileStore;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
@@ -215,6 +216,10 @@ final class RankMain implements Report {
         } catch (StepFailure e) {
             failed(e.ranks(), e.getMessage(), e.failure(), e.nanos());
             plan.checkWhatSucceeded();
+        } catch (UsageException e) {
+            // The rank has closed its world; the groups made from it are still open.
+            plan.close();
+            throw e;
         }
         say("closing");
         plan.close();

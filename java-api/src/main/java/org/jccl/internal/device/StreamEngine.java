@@ -249,10 +249,11 @@ public final class StreamEngine extends Engine {
 
     private DeviceWork begin(Operation operation, boolean captured) {
         long now = System.nanoTime();
-        DeviceWork work = new DeviceWork(this, operation, captured);
+        DeviceWork work;
         synchronized (running) {
             number(operation);
             running.begin(operation, now);
+            work = new DeviceWork(this, operation, captured);
             if (captured) {
                 orders.addCaptured(lane);
             } else {

@@ -16,6 +16,7 @@ import org.jccl.internal.operation.MemoryHolds;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.OperationRecord;
 import org.jccl.internal.operation.RunningOperations;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 
 /**
@@ -113,7 +114,8 @@ final class SynchronousCalls implements AutoCloseable {
 
         void close() {
             if (mark != null && isIdle()) {
-                mark.close();
+                // A device that failed may refuse it, which must not keep a group from closing.
+                CleanUp.run("calls on a stream of " + mark.device(), mark::close);
             }
         }
     }

@@ -64,7 +64,7 @@ public final class StreamEngine extends Engine {
     /** Held while operations go to the library, which may block: the watchdog never takes it. */
     private final Object issuing = new Object();
 
-    // Guarded by issuing.
+    // Guarded by issuing, until nobody is inside any more.
     private final List<Long> capturedEvents = new ArrayList<>();
     private int issuedSinceLook;
 
@@ -122,22 +122,31 @@ public final class StreamEngine extends Engine {
     public Work submit(Operation operation) {
         requireKnown(operation);
         synchronized (issuing) {
-            DeviceWork work = begin(operation, orderAfterCaller(operation));
+            comeInside(operation);
             try {
-                recordStart(operation, work);
-                if (bounce.needs(operation)) {
-                    callStaged(operation);
-                } else {
-                    operation.call(communicator, stream);
-                }
-                issued(work);
-                return work;
-            } catch (Throwable e) {
-                JcclException cause = notStarted(e, operation);
-                abandon(work);
-                tellFailure();
-                throw cause;
+                return submitInside(operation);
+            } finally {
+                running.leave();
             }
+        }
+    }
+
+    private DeviceWork submitInside(Operation operation) {
+        DeviceWork work = begin(operation, orderAfterCaller(operation));
+        try {
+            recordStart(operation, work);
+            if (bounce.needs(operation)) {
+                callStaged(operation);
+            } else {
+                operation.call(communicator, stream);
+            }
+            issued(work);
+            return work;
+        } catch (Throwable e) {
+            JcclException cause = notStarted(e, operation);
+            abandon(work);
+            tellFailure();
+            throw cause;
         }
     }
 
@@ -149,31 +158,58 @@ public final class StreamEngine extends Engine {
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
         requireKnown(operations);
-        List<DeviceWork> begun = new ArrayList<>(operations.size());
         synchronized (issuing) {
-            tellFailure();
-            requireUsable(operations);
-            boolean captured = orderAfterCaller(operations);
-            for (Operation operation : operations) {
-                begun.add(begin(operation, captured));
-            }
-            int finished = 0;
+            comeInside(operations);
             try {
-                for (int i = 0; i < begun.size(); i++) {
-                    recordStart(operations.get(i), begun.get(i));
-                }
-                enqueueTogether(operations);
-                for (; finished < begun.size(); finished++) {
-                    issued(begun.get(finished));
-                }
-            } catch (Throwable e) {
-                JcclException cause = failed(e, operations.get(0));
-                begun.subList(finished, begun.size()).forEach(this::abandon);
-                tellFailure();
-                throw cause;
+                return submitBatchInside(operations);
+            } finally {
+                running.leave();
             }
         }
+    }
+
+    private List<Work> submitBatchInside(List<Operation> operations) {
+        List<DeviceWork> begun = new ArrayList<>(operations.size());
+        boolean captured = orderAfterCaller(operations);
+        for (Operation operation : operations) {
+            begun.add(begin(operation, captured));
+        }
+        int finished = 0;
+        try {
+            for (int i = 0; i < begun.size(); i++) {
+                recordStart(operations.get(i), begun.get(i));
+            }
+            enqueueTogether(operations);
+            for (; finished < begun.size(); finished++) {
+                issued(begun.get(finished));
+            }
+        } catch (Throwable e) {
+            JcclException cause = failed(e, operations.get(0));
+            begun.subList(finished, begun.size()).forEach(this::abandon);
+            tellFailure();
+            throw cause;
+        }
         return List.copyOf(begun);
+    }
+
+    /**
+     * Counts this thread as inside until it leaves: closing waits for it, and does not need the
+     * lock, which a thread may hold that the library does not let out.
+     */
+    private void comeInside(Operation operation) {
+        tellFailure();
+        synchronized (running) {
+            requireUsable(operation);
+            running.enter();
+        }
+    }
+
+    private void comeInside(List<Operation> operations) {
+        tellFailure();
+        synchronized (running) {
+            requireUsable(operations);
+            running.enter();
+        }
     }
 
     private void enqueueTogether(List<Operation> operations) {
@@ -198,10 +234,8 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    /** Checks, makes the device current, and returns the caller's current stream. */
+    /** Makes the device current, and returns the caller's current stream. */
     private Stream enter(Operation operation) {
-        tellFailure();
-        requireUsable(operation);
         try {
             DeviceRuntimes.enter(runtime, device);
             return Stream.current(device);
@@ -344,31 +378,42 @@ public final class StreamEngine extends Engine {
         boolean barrier = operation.kind == OperationKind.BARRIER;
         Stream caller;
         synchronized (issuing) {
-            caller = enter(operation);
-            issueAfter(caller, operation);
-            synchronized (running) {
-                number(operation);
-                // The library may block here, as it does to reach peers for the first time.
-                running.beginSynchronous(operation);
-            }
+            comeInside(operation);
             try {
-                operation.call(communicator, caller.handle());
-            } catch (Throwable e) {
-                JcclException cause = notStarted(e, operation);
-                // Not before, which keeps what the library may still use.
-                operation.releaseMemory();
-                running.told(operation, cause);
-                tellFailure();
-                throw cause;
+                caller = runInside(operation);
             } finally {
-                running.leaveLibrary(operation);
+                running.leave();
             }
-            synchronousCalls.add(operation, caller);
         }
         if (barrier && !caller.isCapturing()) {
             awaitBarrier(caller);
         }
         return source;
+    }
+
+    /** Enqueues it on the caller's stream, which is returned. */
+    private Stream runInside(Operation operation) {
+        Stream caller = enter(operation);
+        issueAfter(caller, operation);
+        synchronized (running) {
+            number(operation);
+            // The library may block here, as it does to reach peers for the first time.
+            running.beginSynchronous(operation);
+        }
+        try {
+            operation.call(communicator, caller.handle());
+        } catch (Throwable e) {
+            JcclException cause = notStarted(e, operation);
+            // Not before, which keeps what the library may still use.
+            operation.releaseMemory();
+            running.told(operation, cause);
+            tellFailure();
+            throw cause;
+        } finally {
+            running.leaveLibrary(operation);
+        }
+        synchronousCalls.add(operation, caller);
+        return caller;
     }
 
     private void issueAfter(Stream caller, Operation operation) {
@@ -601,10 +646,9 @@ public final class StreamEngine extends Engine {
 
     @Override
     public void close(Duration patience) {
-        synchronized (issuing) {
-            if (!beginClosing()) {
-                return;
-            }
+        // Without the lock: the library may not let out the thread that has it.
+        if (!beginClosing()) {
+            return;
         }
         // A device that is lost must not keep the group from ending.
         release(() -> DeviceRuntimes.enter(runtime, device));

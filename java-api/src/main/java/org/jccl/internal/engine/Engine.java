@@ -391,7 +391,7 @@ public abstract class Engine {
             while (true) {
                 completeUnawaited();
                 int left = running.count();
-                if (left == 0) {
+                if (left == 0 && isIdleStill()) {
                     return true;
                 }
                 if (left < fewest) {
@@ -415,6 +415,12 @@ public abstract class Engine {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /** Looks again at what the last threads have left behind when they left the library. */
+    private boolean isIdleStill() {
+        completeUnawaited();
+        return running.isEmpty();
     }
 
     /**

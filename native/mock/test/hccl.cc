@@ -263,6 +263,32 @@ void destroyedTwice(const Context& context) {
     HcclCommDestroy(comm);
 }
 
+void firstContact(const Context& context) {
+    HcclComm comm = join(context);
+    float* x = onDevice(ones(1));
+    if (context.rank == 1) return;
+    std::thread inside([&] {
+        OK(aclrtSetDevice(context.rank));
+        EXPECT(HCCL_E_TIMEOUT, HcclAllReduce(x, x, 1, fp32, HCCL_REDUCE_SUM, comm, newStream()));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT(HCCL_E_AGAIN, HcclCommDestroy(comm));
+    inside.join();
+    OK(HcclCommDestroy(comm));
+}
+
+/** A stream that stops at errors never comes past one; another does. */
+void failedTask(const Context&) {
+    use(0);
+    aclrtStream stream = newStream();
+    OK(aclrtSetStreamFailureMode(stream, 1));
+    OK(mockAclBusy(1000, stream));
+    aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE;
+    EXPECT(ACL_ERROR_RT_AICORE_EXCEPTION, aclrtSynchronizeStreamWithTimeout(stream, 5000));
+    EXPECT(ACL_ERROR_RT_AICORE_EXCEPTION, aclrtStreamQuery(stream, &status));
+    CHECK(status == ACL_STREAM_STATUS_NOT_READY);
+}
+
 void switchesDevice(const Context& context) {
     HcclComm comm = join(context);
     float* x = onDevice(ones(1));
@@ -387,6 +413,8 @@ int main(int count, char** args) {
         {"configurations", 1, {}, configs},
         {"configurations of older releases", 1, {}, olderConfigs},
         {"arguments", 1, {}, arguments},
+        {"first contact", 2, {"MOCK_HCCL_CONNECT=500"}, firstContact},
+        {"failed task", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1"}, failedTask},
         {"destroyed twice", 1, {}, destroyedTwice, SIGABRT},
         {"thread switches its device", 1, {}, switchesDevice, SIGABRT},
         {"collective overruns", 1, {}, overrun, SIGABRT},

@@ -43,6 +43,7 @@ ncclResult_t ncclGetVersion(int*);
 ncclResult_t ncclGetUniqueId(ncclUniqueId*);
 ncclResult_t ncclCommInitRank(ncclComm_t*, int, ncclUniqueId, int);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*);
+ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*);
 ncclResult_t ncclCommAbort(ncclComm_t);
 ncclResult_t ncclCommRevoke(ncclComm_t, int);
 ncclResult_t ncclCommFinalize(ncclComm_t);
@@ -386,6 +387,40 @@ void ranksThatDoNotFit(const Context& context) {
     CHECK(comm == nullptr);
 }
 
+/** Ranks that issue on two communicators in different orders are stuck. */
+void oneCollectiveAtATime(const Context& context) {
+    ncclComm_t comms[2];
+    comms[0] = join(context);
+    OK(ncclCommSplit(comms[0], 0, context.rank, &comms[1], nullptr));
+    cudaStream_t streams[] = {newStream(), newStream()};
+    float* x = onDevice(2);
+    for (int each : {context.rank, 1 - context.rank}) {
+        OK(ncclAllReduce(x + each, x + each, 1, ncclFloat32, ncclSum, comms[each], streams[each]));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT(cudaErrorNotReady, cudaStreamQuery(streams[0]));
+    EXPECT(cudaErrorNotReady, cudaStreamQuery(streams[1]));
+    OK(ncclCommAbort(comms[0]));
+    OK(cudaStreamSynchronize(streams[1]));
+}
+
+void firstContact(const Context& context) {
+    ncclComm_t comm = join(context);
+    float* x = onDevice(1);
+    if (context.rank == 0) EXPECT(8, ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, newStream()));
+}
+
+void failedForGood(const Context& context) {
+    ncclComm_t comm = join(context);
+    cudaStream_t stream = newStream();
+    float* x = onDevice(1);
+    keepBusy(1000, stream);
+    EXPECT(700, cudaStreamSynchronize(stream));
+    EXPECT(700, cudaSetDevice(0));
+    EXPECT(700, cudaFree(x));
+    EXPECT(ncclUnhandledCudaError, ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, stream));
+}
+
 void sharedDevice(const Context& context) {
     ncclComm_t comm;
     OK(ncclCommInitRank(&comm, context.size, context.id, context.rank));
@@ -432,6 +467,9 @@ const std::vector<Case> cases{
     {"configurations", 1, {}, configurations},
     {"collective overruns", 1, {}, overrun, SIGABRT},
     {"mismatch hangs", 2, {}, mismatchHangs},
+    {"one collective at a time", 2, {"MOCK_ONE_COLLECTIVE=1"}, oneCollectiveAtATime},
+    {"first contact", 2, {"MOCK_NCCL_CONNECT=100"}, firstContact},
+    {"failed for good", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1:700"}, failedForGood},
     {"duplicate device", 2, {"SAME_DEVICE=1"}, ranksThatDoNotFit},
     {"versions differ", 2, {}, ranksThatDoNotFit, 0, {"1 MOCK_NCCL_VERSION=22809"}},
     {"distinct host ids", 2, {}, sharedDevice, 0, {"0 NCCL_HOSTID=a", "1 NCCL_HOSTID=b"}},

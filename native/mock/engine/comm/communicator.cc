@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <unistd.h>
@@ -99,6 +100,31 @@ Result Communicator::invite(uint64_t key, int others, UniqueId* id) {
 
 Result Communicator::accept(uint64_t key, UniqueId* id) {
     return awaitAll([&] { return segment_->collect(key, id); });
+}
+
+Result Communicator::connect(const std::vector<Operation>& operations) {
+    static const long limit = setting((std::string(vendor().prefix) + "_CONNECT").c_str(), 0);
+    if (limit == 0) return Result::Ok;
+    for (const Operation& operation : operations) {
+        if (operation.kind == Kind::Send) segment_->ring(rank, operation.root).sends = 1;
+        if (operation.kind == Kind::Receive) segment_->ring(operation.root, rank).receives = 1;
+        if (!isPointToPoint(operation.kind)) segment_->seat(rank).linked = 1;
+    }
+    auto isLinked = [this](const Operation& operation) {
+        if (operation.kind == Kind::Send) return segment_->ring(rank, operation.root).receives != 0;
+        if (operation.kind == Kind::Receive) return segment_->ring(operation.root, rank).sends != 0;
+        for (int r = 0; r < size; ++r) {
+            if (segment_->seat(r).linked == 0) return false;
+        }
+        return true;
+    };
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit);
+    while (!std::all_of(operations.begin(), operations.end(), isLinked)) {
+        if (isStopped()) return Result::Internal;
+        if (std::chrono::steady_clock::now() > end) return Result::Timeout;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return Result::Ok;
 }
 
 void Communicator::abort() {

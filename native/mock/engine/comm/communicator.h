@@ -40,6 +40,12 @@ public:
     Result invite(uint64_t key, int others, UniqueId* id);
     Result accept(uint64_t key, UniqueId* id);
 
+    /**
+     * With the variable PREFIX_CONNECT (milliseconds): the first collective, and the first message between two ranks,
+     * meet their peers before they are enqueued, and give up after so long.
+     */
+    Result connect(const std::vector<Operation>& operations);
+
     int physicalDeviceOf(int peer) { return segment_->seat(peer).device; }
 
     /** Releases whatever is stuck; nothing more runs. */

@@ -22,6 +22,8 @@ struct Batch {
 
 Result launchBatch(const std::shared_ptr<Batch>& batch, Stream& stream) {
     RuntimeLink& runtime = vendorRuntime();
+    Result connected = batch->communicator->connect(batch->operations);
+    if (connected != Result::Ok) return connected;
     if (runtime.isCaptured(stream)) {
         batch->captured = true;
         batch->communicator->captured.fetch_add(1);

@@ -21,6 +21,9 @@ struct Ring {
     static constexpr size_t room = 64 * 1024;
     alignas(64) std::atomic<uint64_t> written;
     alignas(64) std::atomic<uint64_t> consumed;
+    /** Whether either end is linked up. */
+    std::atomic<uint32_t> sends;
+    std::atomic<uint32_t> receives;
     alignas(64) char data[room];
 
     size_t write(const char* bytes, size_t count);
@@ -46,6 +49,7 @@ struct Post {
 struct alignas(64) Seat {
     std::atomic<uint32_t> taken;
     std::atomic<uint32_t> ready;
+    std::atomic<uint32_t> linked;
     int32_t process;
     int32_t device;
     int32_t version;

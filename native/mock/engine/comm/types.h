@@ -16,6 +16,7 @@ enum class Result : int {
     InvalidUsage,
     Remote,
     InProgress,
+    Timeout,
 };
 
 enum class DataType : int {

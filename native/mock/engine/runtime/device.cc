@@ -30,6 +30,23 @@ thread_local int chosen = -1;
 
 }  // namespace
 
+uint64_t Turns::take() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    open_.insert(++last_);
+    return last_;
+}
+
+void Turns::await(uint64_t number) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    passed_.wait(lock, [&] { return *open_.begin() == number; });
+}
+
+void Turns::pass(uint64_t number) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    open_.erase(number);
+    passed_.notify_all();
+}
+
 Device::Device(int i, size_t capacity) : index(i), memory(i, capacity), legacy(createStream(true, 0)) {
     legacy->legacy = true;
 }

@@ -1,7 +1,9 @@
 // The devices of the process, the current device of each thread, and the streams every device has by itself.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "memory.h"
@@ -9,6 +11,32 @@
 #include "stream.h"
 
 namespace mock {
+
+/** With MOCK_ONE_COLLECTIVE a device runs one collective at a time, in the order in which they were issued. */
+class Turns {
+public:
+    /** Of one collective, from when it is issued until it has run or was dropped. */
+    class Turn {
+    public:
+        explicit Turn(Turns& turns) : turns_(turns), number_(turns.take()) {}
+        ~Turn() { turns_.pass(number_); }
+        void await() { turns_.await(number_); }
+
+    private:
+        Turns& turns_;
+        const uint64_t number_;
+    };
+
+private:
+    uint64_t take();
+    void await(uint64_t number);
+    void pass(uint64_t number);
+
+    std::mutex mutex_;
+    std::condition_variable passed_;
+    uint64_t last_ = 0;
+    std::set<uint64_t> open_;
+};
 
 class Device {
 public:
@@ -33,6 +61,9 @@ private:
 public:
     const int index;
     DeviceMemory memory;
+    Turns turns;
+    /** The code of what failed on it, if that is for good. */
+    std::atomic<int> broken{0};
     Stream* const legacy;
 };
 

@@ -34,6 +34,9 @@ public:
     }
 
     void await(Stream& stream) override { stream.tail().await(); }
+    void awaitDevice(int index) override {
+        for (const Position& position : device(index).tails()) position.await();
+    }
     bool isIdle(Stream& stream) override { return stream.tail().reached(); }
 
     int deviceOf(const void* address) override {

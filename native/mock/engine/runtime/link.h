@@ -29,6 +29,8 @@ public:
     virtual bool isCaptured(Stream& stream) = 0;
     virtual void await(Order& order) = 0;
     virtual void await(Stream& stream) = 0;
+    /** All that runs on a device. */
+    virtual void awaitDevice(int device) = 0;
     virtual bool isIdle(Stream& stream) = 0;
 
     /** The device of an address, or `host`. */

@@ -14,6 +14,20 @@ FaultPoint& injected() {
     return *point;
 }
 
+FaultPoint& failingTask() {
+    static auto* point = new FaultPoint("MOCK_RUNTIME_TASK_FAIL_AT", traits.faultCode);
+    return *point;
+}
+
+/** Instead of an operation that fails when the device comes to it. */
+Task failure(Stream& stream) {
+    int code = failingTask().code();
+    return [&stream, code] {
+        stream.error = code;
+        if (traits.failsForGood) device(stream.device).broken = code;
+    };
+}
+
 thread_local std::string explanation;
 
 bool isCaptured(const Stream& stream) { return stream.capture.load() != nullptr; }
@@ -28,16 +42,24 @@ Status checkLegacy(const Stream& stream) {
 }  // namespace
 
 Position issueOrdered(Stream& stream, Task task, Order* order) {
+    static const bool oneCollective = setting("MOCK_ONE_COLLECTIVE", 0) == 1;
     Device& home = device(stream.device);
     if (order == nullptr) return home.issue(stream, std::move(task));
     std::lock_guard<std::mutex> lock(order->mutex);
     stream.pushWait(order->last);
-    order->last = home.issue(stream, std::move(task));
-    return order->last;
+    if (!oneCollective) return order->last = home.issue(stream, std::move(task));
+    std::lock_guard<std::mutex> turns(stream.turns);
+    auto turn = std::make_shared<Turns::Turn>(home.turns);
+    return order->last = home.issue(stream, [turn, task = std::move(task)] {
+        turn->await();
+        task();
+    });
 }
 
 Status submit(Stream& stream, Task task, std::shared_ptr<Order> order, Position* position) {
+    if (device(stream.device).broken != 0) return Status::Broken;
     if (injected().hit() != 0) return Status::Injected;
+    if (failingTask().hit() != 0) task = failure(stream);
     if (isCaptured(stream)) {
         std::lock_guard<std::mutex> lock(captureLock());
         if (Capture* capture = stream.capture) {

@@ -22,6 +22,7 @@ enum class Status : int {
     CapturedEvent,
     CaptureWrongThread,
     Injected,
+    Broken,
 };
 
 }  // namespace mock

@@ -26,13 +26,22 @@ void Position::await() const {
     if (stream != nullptr) stream->await(sequence);
 }
 
+bool Position::await(int milliseconds) const {
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    while (!reached()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(nap);
+    }
+    return true;
+}
+
 Position Stream::push(Task task) {
     static const bool inlined = setting("MOCK_INLINE", 0) == 1;
     std::unique_lock<std::mutex> lock(mutex_);
     if (inlined) {
         // Nothing is ever queued, so the operations before this one have ended.
         uint64_t sequence = issued_.load(std::memory_order_relaxed) + 1;
-        run(task);
+        run(task, sequence);
         issued_.store(sequence, std::memory_order_release);
         finish(sequence);
         return {this, sequence};
@@ -119,7 +128,7 @@ void Stream::work() {
         space_.notify_all();
         for (Task& task : batch) {
             pause(random);
-            run(task);
+            run(task, sequence + 1);
             // What the operation holds is let go before its end can be seen.
             task = nullptr;
             finish(++sequence);
@@ -128,8 +137,11 @@ void Stream::work() {
     }
 }
 
-void Stream::run(Task& task) {
+void Stream::run(Task& task, uint64_t sequence) {
     if (!stopsOnError || error == 0) task();
+    if (failedAt != 0 || error == 0) return;
+    failedWith = error.load();
+    failedAt = sequence;
 }
 
 void Stream::pause(Random& random) {

@@ -22,6 +22,8 @@ struct Position {
 
     bool reached() const;
     void await() const;
+    /** False when the time was over first. */
+    bool await(int milliseconds) const;
 };
 
 class Stream {
@@ -47,6 +49,9 @@ public:
     unsigned flags = 0;
     /** The code, as the front counts, of the first operation that failed while it ran. */
     std::atomic<int> error{0};
+    /** What that operation was, or 0. */
+    std::atomic<uint64_t> failedAt{0};
+    std::atomic<int> failedWith{0};
     /** After an error the rest does not run. */
     std::atomic<bool> stopsOnError{false};
     /** The capture this stream takes part in, and its lane there; guarded by the capture lock. */
@@ -54,13 +59,15 @@ public:
     int lane = 0;
     /** For the implicit order with the legacy stream; guarded by the device's lock. */
     uint64_t seenByLegacy = 0;
+    /** Keeps the turns of collectives on this stream in its order. */
+    std::mutex turns;
     /** For a front that collects operations before it enqueues them: the thread whose ones are collected, or 0. */
     std::atomic<uintptr_t> collecting{0};
 
 private:
     void work();
     void pause(Random& random);
-    void run(Task& task);
+    void run(Task& task, uint64_t sequence);
     void finish(uint64_t sequence);
 
     std::mutex mutex_;

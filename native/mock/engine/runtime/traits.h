@@ -8,6 +8,8 @@ struct Traits {
     int initialDevice;
     /** Answered for MOCK_RUNTIME_FAIL_AT without a code. */
     int faultCode;
+    /** After an operation has failed on a device every call answers its code; else its stream tells it. */
+    bool failsForGood;
 };
 
 /** Defined by the front. */

@@ -9,7 +9,7 @@
 
 namespace mock {
 
-const Traits traits{-1, ACL_ERROR_RT_AICORE_EXCEPTION};
+const Traits traits{-1, ACL_ERROR_RT_AICORE_EXCEPTION, false};
 
 }  // namespace mock
 
@@ -58,6 +58,15 @@ aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream) {
         return fail(ACL_ERROR_RT_INVALID_HANDLE, "%s: %p is no live stream", call, static_cast<void*>(handle));
     if ((*stream)->device == currentDevice()) return ACL_SUCCESS;
     return fail(ACL_ERROR_RT_STREAM_CONTEXT, "%s: the stream belongs to another context", call);
+}
+
+bool hasPassed(const Position& position, int* code) {
+    static const char* manner = std::getenv("MOCK_ACL_FAILED_EVENTS");
+    Stream* stream = position.stream;
+    bool failed = stream != nullptr && stream->failedAt != 0 && position.sequence >= stream->failedAt;
+    if (!position.reached() || !failed || (manner == nullptr && !stream->stopsOnError)) return position.reached();
+    if (manner == nullptr || std::string(manner) != "never") *code = stream->failedWith;
+    return false;
 }
 
 aclError takeError(Stream& stream, const char* call) {

@@ -84,8 +84,10 @@ MOCK_API aclError aclrtQueryEventStatus(aclrtEvent handle, aclrtEventRecordedSta
         if (!event.isRecorded() && event.kind != Extended) {
             return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtQueryEventStatus: the event was never recorded");
         }
-        *status = event.place().reached() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
-        return ACL_SUCCESS;
+        int code = 0;
+        *status = hasPassed(event.place(), &code) ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                                  : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+        return code == 0 ? ACL_SUCCESS : fail(code, "aclrtQueryEventStatus: a task before the event failed");
     });
 }
 
@@ -96,7 +98,9 @@ MOCK_API aclError aclrtQueryEventWaitStatus(aclrtEvent handle, aclrtEventWaitSta
                         "aclrtQueryEventWaitStatus: not for events of aclrtCreateEventExWithFlag");
         }
         if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtQueryEventWaitStatus: null argument");
-        bool over = event.isRecorded() && event.place().reached();
+        int code = 0;
+        bool over = event.isRecorded() && hasPassed(event.place(), &code);
+        if (code != 0) return fail(code, "aclrtQueryEventWaitStatus: a task before the event failed");
         *status = over ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
         return ACL_SUCCESS;
     });
@@ -107,6 +111,16 @@ MOCK_API aclError aclrtSynchronizeEvent(aclrtEvent handle) {
         event.place().await();
         Stream* stream = event.recordedOn();
         return stream == nullptr ? ACL_SUCCESS : takeError(*stream, "aclrtSynchronizeEvent");
+    });
+}
+
+MOCK_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent handle, int32_t milliseconds) {
+    const char* call = "aclrtSynchronizeEventWithTimeout";
+    return withEvent(call, handle, [&](Event& event) -> aclError {
+        if (milliseconds < 1) return fail(ACL_ERROR_INVALID_PARAM, "%s: no such time is mocked", call);
+        if (!event.place().await(milliseconds)) return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not done", call);
+        Stream* stream = event.recordedOn();
+        return stream == nullptr ? ACL_SUCCESS : takeError(*stream, call);
     });
 }
 

@@ -14,6 +14,12 @@ aclError ready(const char* call);
 
 /** The live stream behind a handle, null being the default one; otherwise says why not. */
 aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream);
+/**
+ * Whether the stream has come past a place. Behind an operation that failed there is an error, which `code` is then, or
+ * with MOCK_ACL_FAILED_EVENTS=never it never has; a stream that does not stop at errors goes on without that.
+ */
+bool hasPassed(const Position& position, int* code);
+
 /** The stream's first error since it was last told; a stopped stream keeps it. */
 aclError takeError(Stream& stream, const char* call);
 

@@ -16,6 +16,7 @@ MOCK_API aclError aclsysGetCANNVersion(aclCANNPackageName package, aclCANNPackag
 MOCK_API aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag);
 MOCK_API aclError aclrtDestroyStream(aclrtStream stream);
 MOCK_API aclError aclrtSynchronizeStream(aclrtStream stream);
+MOCK_API aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout);
 MOCK_API aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 MOCK_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);
 
@@ -27,6 +28,7 @@ MOCK_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 MOCK_API aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status);
 MOCK_API aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status);
 MOCK_API aclError aclrtSynchronizeEvent(aclrtEvent event);
+MOCK_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
 MOCK_API aclError aclrtEventElapsedTime(float* milliseconds, aclrtEvent start, aclrtEvent end);
 
 /** Not of the vendor: what a test starts instead of a kernel. */

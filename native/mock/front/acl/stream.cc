@@ -30,11 +30,21 @@ MOCK_API aclError aclrtSynchronizeStream(aclrtStream handle) {
     });
 }
 
+MOCK_API aclError aclrtSynchronizeStreamWithTimeout(aclrtStream handle, int32_t milliseconds) {
+    const char* call = "aclrtSynchronizeStreamWithTimeout";
+    return withStream(call, handle, [&](Stream& stream) -> aclError {
+        if (milliseconds < 1) return fail(ACL_ERROR_INVALID_PARAM, "%s: no such time is mocked", call);
+        if (!stream.tail().await(milliseconds)) return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "%s: not done", call);
+        return takeError(stream, call);
+    });
+}
+
 MOCK_API aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
     return withStream("aclrtStreamQuery", handle, [&](Stream& stream) -> aclError {
         if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtStreamQuery: null argument");
-        *status = stream.tail().reached() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
-        return ACL_SUCCESS;
+        int code = 0;
+        *status = hasPassed(stream.tail(), &code) ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        return code == 0 ? ACL_SUCCESS : fail(code, "aclrtStreamQuery: a task of the stream failed");
     });
 }
 

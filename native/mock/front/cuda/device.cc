@@ -7,7 +7,7 @@
 
 namespace mock {
 
-const Traits traits{0, cudaErrorUnknown};
+const Traits traits{0, cudaErrorUnknown, true};
 
 }  // namespace mock
 
@@ -39,6 +39,7 @@ cudaError_t translate(Status status) {
         case Status::CapturedEvent: return cudaErrorCapturedEvent;
         case Status::CaptureWrongThread: return cudaErrorStreamCaptureWrongThread;
         case Status::Injected: return static_cast<cudaError_t>(injectedCode());
+        case Status::Broken: return static_cast<cudaError_t>(device(currentDevice()).broken.load());
     }
     return cudaErrorUnknown;
 }

@@ -16,6 +16,8 @@ cudaError_t guarded(Body body) {
     if (inHostFunction) return cudaErrorNotPermitted;
     if (deviceCount() == 0) return remember(cudaErrorNoDevice);
     Status status = body();
+    // An error of the device comes out of every call, and most do nothing but tell it.
+    if (status == Status::Ok && device(currentDevice()).broken != 0) status = Status::Broken;
     return status == Status::Ok ? cudaSuccess : remember(translate(status));
 }
 

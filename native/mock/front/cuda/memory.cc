@@ -25,7 +25,11 @@ MOCK_API cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned flags)
 }
 
 MOCK_API cudaError_t cudaFreeHost(void* address) {
-    return guarded([&] { return releaseHost(address); });
+    return guarded([&] {
+        // As cudaFree.
+        Status idle = address == nullptr ? Status::Ok : synchronizeDevice();
+        return idle == Status::Ok ? releaseHost(address) : idle;
+    });
 }
 
 MOCK_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {

@@ -55,6 +55,7 @@ void aclFunctions() {
     FUNCTION(aclrtCreateStreamWithConfig);
     FUNCTION(aclrtDestroyStream);
     FUNCTION(aclrtSynchronizeStream);
+    FUNCTION(aclrtSynchronizeStreamWithTimeout);
     FUNCTION(aclrtStreamQuery);
     FUNCTION(aclrtSetStreamFailureMode);
     FUNCTION(aclrtCreateEventWithFlag);
@@ -65,6 +66,7 @@ void aclFunctions() {
     FUNCTION(aclrtQueryEventStatus);
     FUNCTION(aclrtQueryEventWaitStatus);
     FUNCTION(aclrtSynchronizeEvent);
+    FUNCTION(aclrtSynchronizeEventWithTimeout);
     FUNCTION(aclrtEventElapsedTime);
     FUNCTION(aclrtMalloc);
     FUNCTION(aclrtFree);

@@ -119,6 +119,16 @@ HcclResult check(const Call& call, const Comm& comm, Stream** stream) {
 
 size_t ranksOf(const std::shared_ptr<Comm>& comm) { return static_cast<size_t>(comm->ranks->size); }
 
+/** Destroying answers AGAIN meanwhile. */
+class Issuing {
+public:
+    explicit Issuing(Comm& comm) : comm_(comm) { comm_.issuing.fetch_add(1); }
+    ~Issuing() { comm_.issuing.fetch_sub(1); }
+
+private:
+    Comm& comm_;
+};
+
 HcclResult injectInto(const Call& call, Fault* fault) {
     Injection injection = inject();
     *fault = injection.fault;
@@ -146,6 +156,7 @@ HcclResult issueOn(const std::shared_ptr<Comm>& comm, const Call& call) {
     operation.root = static_cast<int>(call.root);
     operation.fault = fault;
     operation.layout = call.layout;
+    Issuing issuing(*comm);
     return translate(Group::current().add(Launch{comm->ranks, stream, operation}), call.name);
 }
 
@@ -361,6 +372,7 @@ MOCK_API HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t itemNum,
         Group::current().discard();
         return result;
     }
+    Issuing issuing(*comm);
     return translate(Group::current().flush(), call);
 }
 

@@ -136,8 +136,15 @@ MOCK_API HcclResult HcclCommDestroy(HcclComm handle) {
     if (comm->ranks->device != device) {
         return fail(HCCL_E_PARA, "%s: the communicator is on device %d, not %d", call, comm->ranks->device, device);
     }
-    if (comm->busy.fetch_sub(1) > 0) return fail(HCCL_E_AGAIN, "%s: an operation is being issued", call);
+    if (comm->issuing > 0 || comm->busy.fetch_sub(1) > 0) {
+        return fail(HCCL_E_AGAIN, "%s: an operation is being issued", call);
+    }
+    const char* set = std::getenv("MOCK_HCCL_DESTROY");
+    std::string manner = set == nullptr ? "" : set;
+    if (manner == "fails") return fail(HCCL_E_INTERNAL, "%s: MOCK_HCCL_DESTROY", call);
+    if (manner == "waits") vendorRuntime().await(*comm->ranks->order);
     if (!retire(handle)) fatal("%s: destroyed twice", call);
+    if (manner == "leaves") return HCCL_SUCCESS;
     // What has not ended by now never will: synchronize first, or mean to abort.
     comm->ranks->abort();
     vendorRuntime().await(*comm->ranks->order);

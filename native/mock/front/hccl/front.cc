@@ -74,6 +74,7 @@ HcclResult translate(Result result, const char* call) {
             return fail(HCCL_E_TCP_CONNECT, "%s: the root process is not there, or the root info was used before",
                         call);
         case Result::InvalidArgument: return fail(HCCL_E_PARA, "%s: invalid argument", call);
+        case Result::Timeout: return fail(HCCL_E_TIMEOUT, "%s: not all ranks came to link up", call);
         case Result::Remote: return fail(HCCL_E_REMOTE, "%s: a peer failed", call);
         default: return fail(HCCL_E_INTERNAL, "%s: ranks disagree, or internal error", call);
     }

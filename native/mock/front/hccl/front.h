@@ -17,6 +17,8 @@ struct Comm {
     int server = 0;
     /** Destroy calls that still answer AGAIN. */
     std::atomic<long> busy{0};
+    /** Threads that issue an operation. */
+    std::atomic<int> issuing{0};
     /** One element on the device, for barriers. */
     void* token = nullptr;
 };

@@ -146,6 +146,8 @@ MOCK_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
     if (communicator == nullptr || !retire(comm))
         return fail(ncclInvalidArgument, "CommAbort : comm is no live communicator");
     communicator->abort();
+    // It frees memory of the device, which waits for all that runs there, also of other communicators.
+    vendorRuntime().awaitDevice(communicator->device);
     return ncclSuccess;
 }
 

@@ -8,7 +8,7 @@
 
 namespace mock {
 
-const Traits traits{-1, tpuErrorFailure};
+const Traits traits{-1, tpuErrorFailure, false};
 
 }  // namespace mock
 

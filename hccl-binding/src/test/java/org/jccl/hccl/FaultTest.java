@@ -4,11 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.Attempts;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -40,6 +45,49 @@ final class FaultTest {
             System.out.println("all closed");
             // A device may still be stuck, which HCCL can not end.
             Runtime.getRuntime().halt(0);
+        }
+    }
+
+    /** One rank is in its first operation, which the library does not let out, and closes. */
+    static final class FirstContact {
+
+        private FirstContact() {}
+
+        public static void main(String[] arguments) {
+            CountDownLatch done = new CountDownLatch(1);
+            World.run(
+                    2,
+                    Duration.ofSeconds(2),
+                    HcclOptions.defaults(),
+                    (group, device) -> {
+                        ProcessGroup other = group.newGroup(List.of(0, 1)).orElseThrow();
+                        Tensor mine = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        Tensor shared = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        if (group.rank() == 0) {
+                            Thread inside =
+                                    new Thread(() -> group.sync().allReduce(mine, ReduceOp.SUM));
+                            inside.setDaemon(true);
+                            inside.start();
+                        }
+                        other.allReduce(shared, ReduceOp.SUM).synchronize();
+                        if (group.rank() == 1) {
+                            done.await();
+                            return;
+                        }
+                        tell("other", () -> other.allReduce(shared, ReduceOp.SUM).synchronize());
+                        group.close();
+                        System.out.println("all closed");
+                        Runtime.getRuntime().halt(0);
+                    });
+        }
+    }
+
+    private static void tell(String what, Runnable call) {
+        try {
+            call.run();
+            System.out.println(what + " came through");
+        } catch (JcclException e) {
+            System.out.println(what + ": " + e.getMessage());
         }
     }
 
@@ -89,6 +137,27 @@ final class FaultTest {
     void destructionIsTriedAgainWhileHcclAsksForIt() throws Exception {
         assertThat(reductions(Map.of("MOCK_HCCL_DESTROY_AGAIN", "3")))
                 .doesNotContain("Exception", "WARNING");
+    }
+
+    /** The first operation makes links, in which the library holds a thread until peers come. */
+    @Test
+    void closingDoesNotWaitForAThreadThatTheLibraryHolds() throws Exception {
+        assertThat(ChildJvm.outputOf(FirstContact.class, Map.of("MOCK_HCCL_CONNECT", "600000")))
+                .contains("all closed")
+                .containsPattern("other: .*not complete after 2 s");
+    }
+
+    @Test
+    void collectiveThatFailsOnTheDeviceIsNotTakenForDone() throws Exception {
+        assertThat(reductions(Map.of("MOCK_RUNTIME_TASK_FAIL_AT", "4")))
+                .contains("libascendcl failed with code 507015");
+    }
+
+    @Test
+    void collectiveThatFailsOnTheDeviceAndIsNeverCompleteEndsByTheDeadline() throws Exception {
+        Map<String, String> environment =
+                Map.of("MOCK_RUNTIME_TASK_FAIL_AT", "4", "MOCK_ACL_FAILED_EVENTS", "never");
+        assertThat(reductions(environment)).contains("not complete after 12 s");
     }
 
     @ParameterizedTest

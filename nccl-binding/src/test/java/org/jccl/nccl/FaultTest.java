@@ -112,6 +112,16 @@ final class FaultTest {
                 .contains("not complete after 12 s");
     }
 
+    /** An error of a device comes out of every call from then on. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4, 5})
+    void deviceThatFailedForGoodFailsTheGroupAndLetsItClose(int operation) throws Exception {
+        assertThat(reductions(Map.of("MOCK_RUNTIME_TASK_FAIL_AT", operation + ":700")))
+                .contains("libcudart failed with code 700")
+                .containsAnyOf("PeerLostException", "OperationTimeoutException")
+                .doesNotContain("Exception in thread", "a rank failed");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 6, 8, 10})
     void failureOfTheCudaRuntimeIsNamedWhereverItHappens(int call) throws Exception {

@@ -127,7 +127,8 @@ public interface Tensor extends AutoCloseable {
      * @param device where the memory is
      * @param release frees it; called once, when the tensor is closed and no operation uses it any
      *     more, by a thread that does nothing else, so that it may block; not called when the
-     *     process ends before
+     *     process ends before. On a GPU a {@link #copyFrom(Tensor)} may still be under way, which
+     *     cudaFree waits for
      * @return the tensor, to be closed
      * @throws UsageException as {@link #of(long, long, DataType, Device, Object)}, also when the
      *     address is 0; {@code release} is not called then
@@ -222,10 +223,12 @@ public interface Tensor extends AutoCloseable {
 
     /**
      * Copies a whole tensor to the start of this one. Where both are on one device the copy is
-     * enqueued on the calling thread's current stream and the host goes on: their memory must stay
-     * as it is until the stream has passed it, as with a kernel of the caller's own. Where one or
-     * both are on the CPU it is done on return, in the order of the current stream of the other's
-     * device.
+     * enqueued on the calling thread's current stream and the host goes on. Tensors that own their
+     * memory may be closed then: it is freed once the stream has passed the copy. Borrowed memory
+     * must stay as it is until then, as with a kernel of the caller's own, and so must any where
+     * the current stream is another library's and its {@link Stream} is closed before the tensor.
+     * Where one or both are on the CPU the copy is done on return, in the order of the current
+     * stream of the other's device.
      *
      * @param source of this tensor's type, with at most as many elements; not overlapping it on a
      *     device

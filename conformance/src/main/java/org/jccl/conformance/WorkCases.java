@@ -345,4 +345,28 @@ abstract class WorkCases extends Cases {
                     rank.expect(sum, new long[] {2}, "sum");
                 });
     }
+
+    /** The same for copies, whose memory no group knows of. */
+    @Test
+    void tensorsClosedAfterACopyLiveUntilItIsDone() {
+        onRanks(
+                2,
+                rank -> {
+                    long[] sevens = new long[1000];
+                    Arrays.fill(sevens, 7);
+                    for (int i = 0; i < 50; i++) {
+                        Tensor last = rank.filled(1000, 0);
+                        Tensor first = rank.filled(1000, 7);
+                        Tensor between = rank.filled(1000, 1);
+                        // So that the stream has something to do before the copies.
+                        rank.group().sync().broadcast(first, 0);
+                        between.copyFrom(first);
+                        first.close();
+                        last.copyFrom(between);
+                        between.close();
+                        rank.expect(last, sevens, "copy");
+                        last.close();
+                    }
+                });
+    }
 }

@@ -148,6 +148,17 @@ public interface DeviceRuntime {
     void free(long address);
 
     /**
+     * Whether {@link #free} waits for what the device has still to do. Where it does not, memory is
+     * freed only once the streams that copies used it on are done; {@link #destroyStream} must wait
+     * for its stream there.
+     *
+     * @return true where memory may be freed that the device still uses
+     */
+    default boolean freeWaits() {
+        return false;
+    }
+
+    /**
      * Allocates page-locked host memory, which the device copies from and to beside the host.
      *
      * @param bytes size, not 0

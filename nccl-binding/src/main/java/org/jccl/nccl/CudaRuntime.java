@@ -169,6 +169,11 @@ final class CudaRuntime implements DeviceRuntime {
         CudaErrors.check(cudart.cudaFree(scratch.get().to.at(address)), "cudaFree");
     }
 
+    @Override
+    public boolean freeWaits() {
+        return true;
+    }
+
     /** {@inheritDoc} It serves all devices of the process. */
     @Override
     public long allocateHost(long bytes) {

@@ -6,6 +6,7 @@ import java.util.Map;
 import org.jccl.Device;
 import org.jccl.Event;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
@@ -29,6 +30,7 @@ public final class NativeStream implements Stream {
     private int inside;
 
     private boolean closed;
+    private boolean destroyed;
 
     private NativeStream(
             Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
@@ -203,11 +205,68 @@ public final class NativeStream implements Stream {
 
     /** Without a lock: some vendors wait here for what the stream still has to do. */
     private void destroy() {
-        if (owned) {
-            forget();
-            DeviceRuntimes.enterForQuestion(runtime, device);
-            runtime.destroyStream(handle);
+        try {
+            if (owned) {
+                forget();
+                DeviceRuntimes.enterForQuestion(runtime, device);
+                runtime.destroyStream(handle);
+            }
+        } finally {
+            synchronized (this) {
+                destroyed = true;
+                notifyAll();
+            }
         }
         Reference.reachabilityFence(owner);
+    }
+
+    /**
+     * Whether nothing is left of it.
+     *
+     * @return true when the native stream is destroyed, or no longer lent to this object
+     */
+    public synchronized boolean isDestroyed() {
+        return destroyed;
+    }
+
+    /**
+     * Blocks until everything on it is done, also while it is being closed, and tells nothing of
+     * groups' failures.
+     *
+     * @throws JcclException when the device can not say so
+     */
+    public void awaitEnd() {
+        if (!enterUnlessDestroyed()) {
+            return;
+        }
+        try {
+            runtime.preparePollingThread(device.index());
+            runtime.synchronizeStream(handle);
+        } catch (JcclException e) {
+            // What failed on it is done all the same.
+            if (!runtime.queryStream(handle)) {
+                throw e;
+            }
+        } finally {
+            leave();
+        }
+    }
+
+    private synchronized boolean enterUnlessDestroyed() {
+        boolean interrupted = false;
+        while (closed && !destroyed) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (!destroyed) {
+            inside++;
+        }
+        return !destroyed;
     }
 }

@@ -65,7 +65,22 @@ public final class DeviceMemory {
      * @param address from {@link #allocate}
      */
     public void free(long address) {
-        Reaper.of(device).free(() -> freeNow(address));
+        free(address, () -> {});
+    }
+
+    /**
+     * Frees memory that no operation uses any more. Never blocks; any thread may call it.
+     *
+     * @param address from {@link #allocate}
+     * @param before what is to be waited for; when it throws, the memory is not freed
+     */
+    public void free(long address, Runnable before) {
+        Reaper.of(device)
+                .free(
+                        () -> {
+                            before.run();
+                            freeNow(address);
+                        });
     }
 
     /**

@@ -66,15 +66,22 @@ final class DeviceCopies {
                                         stream));
     }
 
-    /** Enqueued on return. */
-    static void within(Device device, long from, long to, long bytes) {
-        DeviceRuntimes.of(device)
-                .copy(
-                        to,
-                        from,
-                        bytes,
-                        DeviceRuntime.Copy.DEVICE_TO_DEVICE,
-                        NativeStream.current(device).handle());
+    /**
+     * Enqueued on return.
+     *
+     * @param uses of the memory that is owned, to be told where that is
+     */
+    static void within(Device device, long from, long to, long bytes, StreamUses... uses) {
+        DeviceRuntime runtime = DeviceRuntimes.of(device);
+        NativeStream stream = NativeStream.current(device);
+        if (!runtime.freeWaits()) {
+            for (StreamUses each : uses) {
+                if (each != null) {
+                    each.add(stream);
+                }
+            }
+        }
+        runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream.handle());
     }
 
     private static void copy(

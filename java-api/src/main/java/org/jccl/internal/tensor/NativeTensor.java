@@ -19,12 +19,22 @@ public final class NativeTensor implements Tensor {
     private final DataType dataType;
     private final Device device;
 
-    NativeTensor(Memory memory, long address, long count, DataType dataType, Device device) {
+    /** Of memory that is owned, on a device; else null. */
+    private final StreamUses uses;
+
+    NativeTensor(
+            Memory memory,
+            long address,
+            long count,
+            DataType dataType,
+            Device device,
+            StreamUses uses) {
         this.memory = memory;
         this.address = address;
         this.count = count;
         this.dataType = dataType;
         this.device = device;
+        this.uses = uses;
     }
 
     @Override
@@ -33,7 +43,7 @@ public final class NativeTensor implements Tensor {
             throw usage("slice of " + length + " elements at " + offset + " is not inside " + this);
         }
         return new NativeTensor(
-                memory, address + offset * dataType.size(), length, dataType, device);
+                memory, address + offset * dataType.size(), length, dataType, device, uses);
     }
 
     @Override
@@ -64,7 +74,7 @@ public final class NativeTensor implements Tensor {
             }
             try {
                 if (from.count > 0) {
-                    copy(from.address, from.device, from.byteSize());
+                    copy(from);
                 }
             } finally {
                 from.memory.release();
@@ -75,15 +85,16 @@ public final class NativeTensor implements Tensor {
         return this;
     }
 
-    private void copy(long from, Device source, long bytes) {
-        if (!device.isCpu() && !source.isCpu()) {
-            DeviceCopies.within(device, from, address, bytes);
+    private void copy(NativeTensor from) {
+        long bytes = from.byteSize();
+        if (!device.isCpu() && !from.device.isCpu()) {
+            DeviceCopies.within(device, from.address, address, bytes, from.uses, uses);
         } else if (!device.isCpu()) {
-            DeviceCopies.toDevice(from, address, bytes, device);
-        } else if (!source.isCpu()) {
-            DeviceCopies.toHost(from, address, bytes, source);
+            DeviceCopies.toDevice(from.address, address, bytes, device);
+        } else if (!from.device.isCpu()) {
+            DeviceCopies.toHost(from.address, address, bytes, from.device);
         } else {
-            HostMemory.get().copy(from, address, bytes);
+            HostMemory.get().copy(from.address, address, bytes);
         }
     }
 

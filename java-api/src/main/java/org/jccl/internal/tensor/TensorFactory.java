@@ -76,7 +76,7 @@ public final class TensorFactory {
             throw usage("count must be between 0 and what fits in memory, got " + count);
         }
         checkAligned(address, count, dataType);
-        return new NativeTensor(Memory.borrowed(owner), address, count, dataType, device);
+        return new NativeTensor(Memory.borrowed(owner), address, count, dataType, device, null);
     }
 
     /**
@@ -97,12 +97,19 @@ public final class TensorFactory {
         }
         NativeTensor borrowed = borrow(address, count, dataType, device, null);
         Reaper reaper = Reaper.of(device);
+        StreamUses uses = new StreamUses();
+        Runnable later =
+                () -> {
+                    uses.await();
+                    release.run();
+                };
         return new NativeTensor(
-                Memory.owned(() -> reaper.free(release), "tensor " + borrowed),
+                Memory.owned(() -> reaper.free(later), "tensor " + borrowed),
                 address,
                 count,
                 dataType,
-                device);
+                device,
+                uses);
     }
 
     /**
@@ -124,9 +131,10 @@ public final class TensorFactory {
         if (!device.isCpu()) {
             DeviceMemory memory = new DeviceMemory(DeviceRuntimes.of(device), device);
             long address = memory.allocate(bytes);
-            Runnable release = () -> memory.free(address);
+            StreamUses uses = new StreamUses();
+            Runnable release = () -> memory.free(address, uses::await);
             return new NativeTensor(
-                    Memory.owned(release, description), address, count, dataType, device);
+                    Memory.owned(release, description), address, count, dataType, device, uses);
         }
         HostMemory.Allocation allocation = HostMemory.get().allocate(bytes);
         return new NativeTensor(
@@ -134,7 +142,8 @@ public final class TensorFactory {
                 allocation.address(),
                 count,
                 dataType,
-                device);
+                device,
+                null);
     }
 
     /**

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -389,6 +391,85 @@ final class FailedResultsTest {
                 });
     }
 
+    /** A sub-group's, for instance, that failed while it was closed. */
+    @Test
+    void aNewGroupSaysWhyItsFirstCallIsRefusedAndTakesTheNext() {
+        afterAStuckOperation(
+                false,
+                (group, stream, tensor) -> {
+                    group.abort();
+                    group.close();
+                    try (ProcessGroup next = World.alone()) {
+                        assertThatThrownBy(() -> next.allReduce(tensor, ReduceOp.SUM))
+                                .isInstanceOf(GroupAbortedException.class)
+                                .hasMessageContaining("abort() was called")
+                                .hasMessageContaining("a call on " + context(next) + " was not")
+                                .hasMessageContaining("call again");
+                        tensor.copyFrom(new float[] {5, 5, 5, 5});
+                        next.allReduce(tensor, ReduceOp.SUM).await();
+                        assertThat(DeviceTensors.read(tensor)).containsExactly(5, 5, 5, 5);
+                    }
+                });
+    }
+
+    private static String context(ProcessGroup group) {
+        return "group '" + group.name() + "', rank " + group.rank();
+    }
+
+    @Test
+    void oneWaitTellsOfAllGroupsThatAreClosed() {
+        List<StreamEngine> groups = new ArrayList<>();
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            for (int i = 0; i < 3; i++) {
+                StreamEngine group = BareEngine.of(BareEngine.CUDA);
+                groups.add(group);
+                group.submit(allReduce(tensor, group.newOperation())).await();
+            }
+            groups.forEach(
+                    group -> group.fail(new GroupAbortedException(FailureContext.NONE, "lost")));
+        }
+        Stream stream = Stream.current(World.GPU);
+        assertThatThrownBy(stream::synchronize).isInstanceOf(GroupAbortedException.class);
+        groups.forEach(group -> group.close(Duration.ofSeconds(5)));
+        // Of one the program has heard before.
+        assertThatThrownBy(stream::synchronize).isInstanceOf(GroupAbortedException.class);
+        stream.synchronize();
+    }
+
+    /**
+     * What is issued and not known to have ended fails with its group; the watchdog says so later.
+     */
+    @Test
+    void worksOfAFailedGroupTellAtOnceAndLeaveNothingOnTheStream() {
+        Stream stream = Stream.current(World.GPU);
+        StreamEngine group = BareEngine.of(BareEngine.CUDA);
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            group.run(allReduce(tensor, group.borrow()));
+            Work work = group.submit(allReduce(tensor, group.newOperation()));
+            group.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
+            assertThatThrownBy(stream::synchronize).hasMessageContaining("lost");
+            assertThatThrownBy(work::await).hasMessageContaining("lost");
+        } finally {
+            group.close(Duration.ofSeconds(5));
+        }
+        stream.synchronize();
+    }
+
+    @Test
+    void whoAsksAWorkForItsFailureIsTold() {
+        StreamEngine group = BareEngine.of(BareEngine.CUDA);
+        try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
+            Work work = group.submit(allReduce(tensor, group.newOperation()));
+            work.await();
+            group.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
+            assertThat(work.isCompleted()).isTrue();
+            assertThat(work.exception()).isPresent();
+        } finally {
+            group.close(Duration.ofSeconds(5));
+        }
+        Stream.current(World.GPU).synchronize();
+    }
+
     @Test
     void streamsDoNotKeepGroups() throws Exception {
         WeakReference<StreamEngine> good = closed(false);
@@ -407,15 +488,8 @@ final class FailedResultsTest {
     private static WeakReference<StreamEngine> closed(boolean fails) {
         StreamEngine engine = BareEngine.of(BareEngine.CUDA);
         try (Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 4)) {
-            Operation operation = engine.newOperation();
-            operation.kind = OperationKind.ALL_REDUCE;
-            operation.input = tensor.address();
-            operation.output = tensor.address();
-            operation.count = tensor.count();
-            operation.type = tensor.dataType();
-            operation.op = ReduceOp.SUM;
-            engine.submit(operation).await();
-            engine.run(copyOf(operation, engine));
+            engine.submit(allReduce(tensor, engine.newOperation())).await();
+            engine.run(allReduce(tensor, engine.borrow()));
             if (fails) {
                 engine.fail(new GroupAbortedException(FailureContext.NONE, "lost"));
             }
@@ -462,13 +536,12 @@ final class FailedResultsTest {
                                 });
     }
 
-    private static Operation copyOf(Operation other, StreamEngine engine) {
-        Operation operation = engine.borrow();
+    private static Operation allReduce(Tensor tensor, Operation operation) {
         operation.kind = OperationKind.ALL_REDUCE;
-        operation.input = other.input;
-        operation.output = other.output;
-        operation.count = other.count;
-        operation.type = other.type;
+        operation.input = tensor.address();
+        operation.output = tensor.address();
+        operation.count = tensor.count();
+        operation.type = tensor.dataType();
         operation.op = ReduceOp.SUM;
         return operation;
     }

@@ -111,19 +111,25 @@ public final class Dependencies {
     }
 
     /**
-     * The first failure, or null. The program must be told of it now.
+     * The first failure, or null. The program must be told of it now. It stands for those of all
+     * groups that are over: a program that goes on with new ones waits once for each stream.
      *
      * @param again whether those count that it has been told of before
+     * @param other what the program is told of anyway, which is first then; or null
      */
-    JcclException tellFailure(boolean again) {
+    JcclException tellFailure(boolean again, JcclException other) {
+        JcclException first = other;
         for (int i = 0; i < count; i++) {
+            GroupFailure group = lanes[i].group();
             JcclException failure = lanes[i].failureOf(numbers[i]);
             if (failure != null && (again ? !isOver(i) : !told[i])) {
-                told(lanes[i].group());
-                return failure;
+                if (first == null || group.isOver()) {
+                    told(group);
+                }
+                first = first == null ? failure : first;
             }
         }
-        return null;
+        return first;
     }
 
     /** The program has been told of a group's failure. */

@@ -99,7 +99,11 @@ public final class DeviceWork implements Work {
 
     @Override
     public Optional<JcclException> exception() {
-        return done ? Optional.ofNullable(failure) : Optional.empty();
+        if (!done || failure == null) {
+            return Optional.empty();
+        }
+        engine.tellFailure();
+        return Optional.of(failure);
     }
 
     @Override

@@ -442,9 +442,9 @@ public final class StreamEngine extends Engine {
         }
     }
 
-    /** Makes the calling thread's current stream wait for a work. */
+    /** Makes the calling thread's current stream wait for a work, unless the group has failed. */
     void orderCurrentStreamAfter(DeviceWork work) {
-        if (work.isDone() && !work.isCaptured()) {
+        if (!work.isCaptured() && (work.isDone() || failure.isSet() && isComplete(work))) {
             return;
         }
         DeviceRuntimes.enter(runtime, device);

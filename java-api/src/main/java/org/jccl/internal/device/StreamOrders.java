@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.jccl.Device;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.internal.engine.GroupFailure;
@@ -100,7 +101,7 @@ public final class StreamOrders {
         }
         before.askLibraries();
         before.ended();
-        throwFailure(stream, true);
+        throwFailure(stream);
         return true;
     }
 
@@ -127,25 +128,28 @@ public final class StreamOrders {
         try {
             return question.getAsBoolean();
         } catch (JcclException e) {
-            throwFailure(stream, true);
+            throwFailure(stream);
             throw e;
         }
     }
 
-    private synchronized void throwFailure(long stream, boolean again) {
-        Dependencies all = find(stream);
-        JcclException failure = all == null ? null : all.tellFailure(again);
-        if (failure == null) {
-            failure = captured.tellFailure(again);
-        }
-        for (int i = 0; i < count && failure == null; i++) {
-            if (isBefore(handles[i], stream)) {
-                failure = streams[i].tellFailure(again);
-            }
-        }
+    private void throwFailure(long stream) {
+        JcclException failure = tellFailure(stream, true);
         if (failure != null) {
             throw failure;
         }
+    }
+
+    private synchronized JcclException tellFailure(long stream, boolean again) {
+        Dependencies all = find(stream);
+        JcclException failure = all == null ? null : all.tellFailure(again, null);
+        failure = captured.tellFailure(again, failure);
+        for (int i = 0; i < count; i++) {
+            if (isBefore(handles[i], stream)) {
+                failure = streams[i].tellFailure(again, failure);
+            }
+        }
+        return failure;
     }
 
     /**
@@ -238,7 +242,7 @@ public final class StreamOrders {
 
     private static void throwFailure(Dependencies event) {
         synchronized (event) {
-            JcclException failure = event.tellFailure(true);
+            JcclException failure = event.tellFailure(true, null);
             if (failure != null) {
                 throw failure;
             }
@@ -301,11 +305,22 @@ public final class StreamOrders {
      * Notes what an operation waits for that is about to be issued in the order of a stream.
      *
      * @param engine the operation's
-     * @throws JcclException a failure that the program has not been told of: the operation would
-     *     spread what the failed one has left
+     * @throws GroupAbortedException when there is a failure that the program has not been told of:
+     *     the operation would spread what the failed one has left
      */
     synchronized void issue(long stream, StreamEngine engine) {
-        throwFailure(stream, false);
+        JcclException untold = tellFailure(stream, false);
+        if (untold != null) {
+            throw new GroupAbortedException(
+                    untold.context(),
+                    untold.reason()
+                            + "; a call on "
+                            + engine.context
+                            + " was not made, as its stream goes on with what that has left."
+                            + " Close the group that failed, renew what the tensors hold and call"
+                            + " again",
+                    untold);
+        }
         Dependencies all = find(stream);
         if (all != null) {
             engine.awaited().addAll(all, engine.failure);

@@ -17,6 +17,7 @@ import java.util.Random;
  * @param steps that ranks run
  * @param meeting how ranks find each other
  * @param timeout of the group
+ * @param drawnFrom the seed that the case can be drawn from again, or the case before it
  */
 record Case(
         Backend backend,
@@ -28,7 +29,8 @@ record Case(
         int victim,
         int steps,
         Assignment.Meeting meeting,
-        Duration timeout) {
+        Duration timeout,
+        long drawnFrom) {
 
     /** When a fault happens; named as ranks report it. */
     enum Phase {
@@ -77,7 +79,8 @@ record Case(
                 victim,
                 fixedSteps > 0 ? fixedSteps : steps,
                 meeting,
-                timeout);
+                timeout,
+                seed);
     }
 
     /** A short one without faults, by the processes that are left. */
@@ -92,6 +95,12 @@ record Case(
                 0,
                 15,
                 Assignment.Meeting.STORE,
-                Duration.ofSeconds(60));
+                Duration.ofSeconds(60),
+                seed);
+    }
+
+    /** Whether this one comes after the one that is drawn. */
+    boolean isAfterwards() {
+        return seed != drawnFrom;
     }
 }

@@ -332,9 +332,9 @@ final class CaseRun {
         tally.found(
                 wanted.backend(),
                 wanted.fault(),
-                wanted.seed(),
+                wanted.drawnFrom(),
                 kind,
-                "rank "
+                (wanted.isAfterwards() ? "in the world after it, rank " : "rank ")
                         + processes.indexOf(process)
                         + " of "
                         + wanted.size()

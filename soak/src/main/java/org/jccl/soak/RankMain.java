@@ -25,8 +25,8 @@ import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
+import org.jccl.Stream;
 import org.jccl.Tensor;
-import org.jccl.UsageException;
 import org.jccl.store.FileStore;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
@@ -211,18 +211,37 @@ final class RankMain implements Report {
             fault.setDaemon(true);
             fault.start();
         }
+        boolean well = false;
         try {
             plan.run(assignment.steps());
+            well = true;
         } catch (StepFailure e) {
             failed(e.ranks(), e.getMessage(), e.failure(), e.nanos());
             plan.checkWhatSucceeded();
-        } catch (UsageException e) {
-            // The rank has closed its world; the groups made from it are still open.
+        } finally {
+            // Where the rank has closed its world itself, the groups made from it are still open.
+            say("closing");
             plan.close();
-            throw e;
+            goOn(device, well);
         }
-        say("closing");
-        plan.close();
+    }
+
+    /**
+     * As a program must that goes on with another world: its stream tells what is still unknown.
+     */
+    private void goOn(Device device, boolean well) {
+        if (device.equals(Device.CPU)) {
+            return;
+        }
+        try {
+            Stream.current(device).synchronize();
+        } catch (JcclException e) {
+            if (well) {
+                failed(List.of(), "closing", e, System.nanoTime());
+            } else {
+                System.out.println("dropped: " + e.getMessage());
+            }
+        }
     }
 
     private void doOwn(ProcessGroup world, Assignment assignment) {

@@ -3,7 +3,7 @@ package org.jccl.internal.memory;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.Device;
-import org.jccl.spi.CleanUp;
+import org.jccl.JcclException;
 import org.jccl.spi.DeviceRuntime;
 
 /** Memory of one device, freed by its {@link Reaper}. Safe for use by several threads. */
@@ -84,8 +84,8 @@ public final class DeviceMemory {
     }
 
     /**
-     * Frees memory once a stream has come past what was enqueued so far. Never blocks; the device
-     * is current.
+     * Frees memory once a stream has come past what was enqueued so far, and not at all where the
+     * device can not say so. Never blocks; the device is current.
      *
      * @param address from {@link #allocate}
      * @param stream handle
@@ -97,8 +97,7 @@ public final class DeviceMemory {
                 .free(
                         () -> {
                             enter();
-                            // What can not be awaited does not run either.
-                            CleanUp.run(device.toString(), () -> await(passed));
+                            await(passed);
                             freeNow(address);
                         });
     }
@@ -106,6 +105,11 @@ public final class DeviceMemory {
     private void await(long passed) {
         try {
             runtime.synchronizeEvent(passed);
+        } catch (JcclException e) {
+            // What failed is done all the same; what is only stuck may go on one day.
+            if (!runtime.queryEvent(passed)) {
+                throw e;
+            }
         } finally {
             runtime.destroyEvent(passed);
         }

@@ -13,6 +13,7 @@ final class Acl {
     static final int COMPILING_STUB = 100039;
     static final int NOT_SUPPORTED = 200001;
     static final int STREAM_SYNC_TIMEOUT = 507046;
+    static final int EVENT_SYNC_TIMEOUT = 507047;
 
     static final int HOST_TO_DEVICE = 1;
     static final int DEVICE_TO_HOST = 2;
@@ -47,6 +48,9 @@ final class Acl {
 
     static native int aclrtSynchronizeStream(long stream);
 
+    /** Answers {@link #STREAM_SYNC_TIMEOUT} when the time is over. */
+    static native int aclrtSynchronizeStreamWithTimeout(long stream, int millis);
+
     static native int aclrtStreamQuery(long stream, long status);
 
     static native int aclrtSetStreamFailureMode(long stream, long mode);
@@ -68,6 +72,9 @@ final class Acl {
     static native int aclrtQueryEventWaitStatus(long event, long status);
 
     static native int aclrtSynchronizeEvent(long event);
+
+    /** Since 8.5. Answers {@link #EVENT_SYNC_TIMEOUT} when the time is over. */
+    static native int aclrtSynchronizeEventWithTimeout(long event, int millis);
 
     static native int aclrtEventElapsedTime(long millis, long start, long end);
 

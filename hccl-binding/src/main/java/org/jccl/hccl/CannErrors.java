@@ -64,7 +64,7 @@ final class CannErrors {
             case 507010 -> "the device's heartbeat is lost";
             case 507011, 507014, 507015, 507017, 507018, 507900 ->
                     "a task failed on the device, which a collective does when a peer is lost";
-            case Acl.STREAM_SYNC_TIMEOUT, 507047 -> "not done in time";
+            case Acl.STREAM_SYNC_TIMEOUT, Acl.EVENT_SYNC_TIMEOUT -> "not done in time";
             case 507053, 507054, 507055 -> "the device's memory has an error";
             case 507056, 507057 -> "a link between devices has an error";
             default -> "see the CANN manual";

@@ -73,6 +73,17 @@ final class CannRuntime implements DeviceRuntime {
         CannErrors.check(Acl.aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
     }
 
+    /** {@inheritDoc} What HCCL gave up may stay on the stream until its own timeout is over. */
+    @Override
+    public boolean awaitStream(long stream, long millis) {
+        int code = Acl.aclrtSynchronizeStreamWithTimeout(stream, (int) millis);
+        if (code == Acl.STREAM_SYNC_TIMEOUT) {
+            return false;
+        }
+        CannErrors.check(code, "aclrtSynchronizeStreamWithTimeout");
+        return true;
+    }
+
     @Override
     public long createEvent(boolean timing) {
         return events.create(timing);
@@ -101,6 +112,11 @@ final class CannRuntime implements DeviceRuntime {
     @Override
     public void synchronizeEvent(long event) {
         events.synchronize(event);
+    }
+
+    @Override
+    public boolean awaitEvent(long event, long millis) {
+        return events.awaitFor(event, millis);
     }
 
     @Override

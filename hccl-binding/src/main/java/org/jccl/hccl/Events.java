@@ -18,5 +18,21 @@ sealed interface Events permits ReusableEvents, OneShotEvents {
 
     void synchronize(long event);
 
+    /** Waits so long, but before 8.5 to the end; whether the newest record is complete. */
+    boolean awaitFor(long event, long millis);
+
+    /** The same for a native event that was recorded. */
+    static boolean awaitNative(long event, long millis) {
+        int code = Acl.aclrtSynchronizeEventWithTimeout(event, (int) millis);
+        if (code == Acl.NOT_SUPPORTED) {
+            code = Acl.aclrtSynchronizeEvent(event);
+        }
+        if (code == Acl.EVENT_SYNC_TIMEOUT) {
+            return false;
+        }
+        CannErrors.check(code, "aclrtSynchronizeEvent");
+        return true;
+    }
+
     double elapsedMillis(long start, long end);
 }

@@ -48,6 +48,7 @@ final class HcclLibraries {
                     "aclrtDestroyStream",
                     "aclrtStreamQuery",
                     "aclrtSynchronizeStream",
+                    "aclrtSynchronizeStreamWithTimeout",
                     "aclrtCreateEventWithFlag",
                     "aclrtDestroyEvent",
                     "aclrtRecordEvent",

@@ -138,6 +138,12 @@ final class OneShotEvents implements Events {
     }
 
     @Override
+    public boolean awaitFor(long handle, long millis) {
+        long event = nativeOf(handle);
+        return event == 0 || Events.awaitNative(event, millis);
+    }
+
+    @Override
     public double elapsedMillis(long start, long end) {
         CannErrors.check(
                 Acl.aclrtEventElapsedTime(scratch.address(), nativeOf(start), nativeOf(end)),

@@ -86,6 +86,11 @@ final class ReusableEvents implements Events {
     }
 
     @Override
+    public boolean awaitFor(long event, long millis) {
+        return Events.awaitNative(event, millis);
+    }
+
+    @Override
     public double elapsedMillis(long start, long end) {
         CannErrors.check(
                 Acl.aclrtEventElapsedTime(scratch.address(), start, end), "aclrtEventElapsedTime");

@@ -8,9 +8,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
+import org.jccl.Event;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
@@ -45,6 +47,42 @@ final class FaultTest {
             System.out.println("all closed");
             // A device may still be stuck, which HCCL can not end.
             Runtime.getRuntime().halt(0);
+        }
+    }
+
+    /** One rank waits in every way for an operation that the other never joins. */
+    static final class Waits {
+
+        private Waits() {}
+
+        @SuppressWarnings("try") // The scope is there to be closed.
+        public static void main(String[] arguments) {
+            CountDownLatch done = new CountDownLatch(1);
+            World.run(
+                    2,
+                    Duration.ofSeconds(2),
+                    HcclOptions.defaults(),
+                    (group, device) -> {
+                        group.sync().barrier();
+                        if (group.rank() == 1) {
+                            done.await();
+                            return;
+                        }
+                        Stream stream = Stream.create(device, false);
+                        Event event = Event.create(device, false);
+                        try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                                Stream.Scope scope = stream.use()) {
+                            group.allReduce(tensor, ReduceOp.SUM).await();
+                            event.record(stream);
+                            tell("barrier", () -> group.sync().barrier());
+                            tell("event", event::synchronize);
+                            tell("copy", () -> tensor.copyTo(new float[4]));
+                        }
+                        group.close();
+                        System.out.println("all closed");
+                        // The device is still stuck, which HCCL can not end, nor ACL the stream.
+                        Runtime.getRuntime().halt(0);
+                    });
         }
     }
 
@@ -137,6 +175,17 @@ final class FaultTest {
     void destructionIsTriedAgainWhileHcclAsksForIt() throws Exception {
         assertThat(reductions(Map.of("MOCK_HCCL_DESTROY_AGAIN", "3")))
                 .doesNotContain("Exception", "WARNING");
+    }
+
+    /** The library may destroy a communicator and leave what is stuck, wait for it, or refuse. */
+    @ParameterizedTest
+    @ValueSource(strings = {"leaves", "waits"})
+    void waitsEndWithTheGroupThoughTheDeviceIsStuck(String manner) throws Exception {
+        assertThat(ChildJvm.outputOf(Waits.class, Map.of("MOCK_HCCL_DESTROY", manner)))
+                .contains("all closed")
+                .containsPattern("barrier: .*not complete after 2 s")
+                .containsPattern("event: .*not complete after 2 s")
+                .containsPattern("copy: .*not complete after 2 s");
     }
 
     /** The first operation makes links, in which the library holds a thread until peers come. */

@@ -56,6 +56,19 @@ public interface DeviceRuntime {
     void synchronizeStream(long stream);
 
     /**
+     * Blocks until everything on a stream is done, or some time is over. Where an abort always ends
+     * what a group has on a stream, this may wait for longer.
+     *
+     * @param stream handle
+     * @param millis how long, more than 0
+     * @return false when the time was over first
+     */
+    default boolean awaitStream(long stream, long millis) {
+        synchronizeStream(stream);
+        return true;
+    }
+
+    /**
      * Whether what is enqueued on a stream is captured into a graph rather than run.
      *
      * @param stream handle
@@ -122,6 +135,18 @@ public interface DeviceRuntime {
      * @param event recorded before
      */
     void synchronizeEvent(long event);
+
+    /**
+     * Blocks until an event is complete, or some time is over, as {@link #awaitStream} does.
+     *
+     * @param event recorded before
+     * @param millis how long, more than 0
+     * @return false when the time was over first
+     */
+    default boolean awaitEvent(long event, long millis) {
+        synchronizeEvent(event);
+        return true;
+    }
 
     /**
      * Time between two events.

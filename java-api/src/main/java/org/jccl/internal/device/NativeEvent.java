@@ -105,7 +105,7 @@ public final class NativeEvent implements Event {
         requireOpen();
         if (recorded) {
             DeviceRuntimes.enterForQuestion(runtime, device);
-            StreamOrders.synchronize(dependencies, () -> runtime.synchronizeEvent(handle));
+            StreamOrders.synchronize(dependencies, millis -> runtime.awaitEvent(handle, millis));
         }
     }
 

@@ -142,7 +142,7 @@ public final class NativeStream implements Stream {
     public void synchronize() {
         requireOpen();
         DeviceRuntimes.enter(runtime, device);
-        orders.synchronize(handle, () -> runtime.synchronizeStream(handle));
+        orders.synchronize(handle, millis -> runtime.awaitStream(handle, millis));
     }
 
     @Override

@@ -426,19 +426,20 @@ public final class StreamEngine extends Engine {
     }
 
     private void awaitBarrier(Stream caller) {
-        orders.synchronize(caller.handle(), () -> awaitEnd(caller));
+        orders.synchronize(caller.handle(), millis -> awaitEnd(caller, millis));
         if (failure.isSet()) {
             tellFailure();
             throw failure.get();
         }
     }
 
-    private void awaitEnd(Stream caller) {
+    private boolean awaitEnd(Stream caller, long millis) {
         try {
-            runtime.synchronizeStream(caller.handle());
+            return runtime.awaitStream(caller.handle(), millis);
         } catch (JcclException e) {
             // Of a device that can not let go of what was aborted: the first cause says more.
             fail(e.at(context));
+            return true;
         }
     }
 

@@ -8,6 +8,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongPredicate;
+import java.util.function.Supplier;
 import org.jccl.Device;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -30,6 +32,9 @@ public final class StreamOrders {
 
     /** Handle of a device's default stream. */
     static final long DEFAULT = 0;
+
+    /** How long to wait for a stream or an event between two looks at failures. */
+    private static final long LOOK_MILLIS = 500;
 
     private static final Map<Device, StreamOrders> BY_DEVICE = new ConcurrentHashMap<>();
 
@@ -63,16 +68,27 @@ public final class StreamOrders {
      * Waits for a stream.
      *
      * @param stream handle
-     * @param wait returns when the stream has come to its end
-     * @throws JcclException the failure of a group that the stream was ordered after
+     * @param wait waits so many milliseconds, and tells whether the stream has come to its end
+     * @throws JcclException the failure of a group that the stream was ordered after; the stream
+     *     may not be at its end then, if the library does not let go of what it aborted
      */
-    public void synchronize(long stream, Runnable wait) {
-        query(
-                stream,
-                () -> {
-                    wait.run();
-                    return true;
-                });
+    public void synchronize(long stream, LongPredicate wait) {
+        query(stream, () -> await(wait, () -> tellFailure(stream, true)));
+    }
+
+    /** A library may not let go of what was aborted, so a failure ends the wait a little later. */
+    private static boolean await(LongPredicate wait, Supplier<JcclException> failed) {
+        JcclException failure = null;
+        while (!wait.test(LOOK_MILLIS)) {
+            if (failure != null) {
+                throw failure;
+            }
+            failure = failed.get();
+        }
+        if (failure != null) {
+            throw failure; // It counts as told by now.
+        }
+        return true;
     }
 
     /**
@@ -110,17 +126,12 @@ public final class StreamOrders {
      * of a failed group.
      *
      * @param stream handle
-     * @param wait returns when the stream has come to its end
+     * @param wait waits so many milliseconds, and tells whether the stream has come to its end
      * @throws JcclException when the wait does, the failure of a group that the stream was ordered
      *     after, if there is one
      */
-    public void await(long stream, Runnable wait) {
-        explained(
-                stream,
-                () -> {
-                    wait.run();
-                    return true;
-                });
+    public void await(long stream, LongPredicate wait) {
+        explained(stream, () -> await(wait, () -> tellFailure(stream, true)));
     }
 
     /** What fails on the device, after a group was given up, says less than why it was. */
@@ -192,16 +203,12 @@ public final class StreamOrders {
      * Waits for an event.
      *
      * @param event what it waits for
-     * @param wait returns when it is complete
-     * @throws JcclException the failure of a group that it was ordered after
+     * @param wait waits so many milliseconds, and tells whether it is complete
+     * @throws JcclException the failure of a group that it was ordered after; the event may not be
+     *     complete then, if the library does not let go of what it aborted
      */
-    public static void synchronize(Dependencies event, Runnable wait) {
-        query(
-                event,
-                () -> {
-                    wait.run();
-                    return true;
-                });
+    public static void synchronize(Dependencies event, LongPredicate wait) {
+        query(event, () -> await(wait, () -> tellFailure(event)));
     }
 
     /**
@@ -241,11 +248,15 @@ public final class StreamOrders {
     }
 
     private static void throwFailure(Dependencies event) {
+        JcclException failure = tellFailure(event);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private static JcclException tellFailure(Dependencies event) {
         synchronized (event) {
-            JcclException failure = event.tellFailure(true, null);
-            if (failure != null) {
-                throw failure;
-            }
+            return event.tellFailure(true, null);
         }
     }
 

@@ -39,14 +39,15 @@ final class DeviceCopies {
         StreamOrders.of(device)
                 .await(
                         stream,
-                        () ->
-                                copy(
-                                        runtime,
-                                        to,
-                                        from,
-                                        bytes,
-                                        DeviceRuntime.Copy.HOST_TO_DEVICE,
-                                        stream));
+                        millis ->
+                                runtime.awaitStream(stream, millis)
+                                        && copy(
+                                                runtime,
+                                                to,
+                                                from,
+                                                bytes,
+                                                DeviceRuntime.Copy.HOST_TO_DEVICE,
+                                                stream));
     }
 
     /** Done on return, unless what the stream waited for has failed. */
@@ -56,14 +57,15 @@ final class DeviceCopies {
         StreamOrders.of(device)
                 .synchronize(
                         stream,
-                        () ->
-                                copy(
-                                        runtime,
-                                        to,
-                                        from,
-                                        bytes,
-                                        DeviceRuntime.Copy.DEVICE_TO_HOST,
-                                        stream));
+                        millis ->
+                                runtime.awaitStream(stream, millis)
+                                        && copy(
+                                                runtime,
+                                                to,
+                                                from,
+                                                bytes,
+                                                DeviceRuntime.Copy.DEVICE_TO_HOST,
+                                                stream));
     }
 
     /**
@@ -84,7 +86,10 @@ final class DeviceCopies {
         runtime.copy(to, from, bytes, DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream.handle());
     }
 
-    private static void copy(
+    /**
+     * True, when it is done; the stream is at its end, since the vendor's call may block for it.
+     */
+    private static boolean copy(
             DeviceRuntime runtime,
             long to,
             long from,
@@ -93,5 +98,6 @@ final class DeviceCopies {
             long stream) {
         runtime.copy(to, from, bytes, direction, stream);
         runtime.synchronizeStream(stream);
+        return true;
     }
 }

@@ -1,7 +1,8 @@
 package org.jccl.spi;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +25,9 @@ import org.jccl.StoreTimeoutException;
 public final class Arrivals {
 
     private static final int MOST_SHOWN = 40;
+
+    /** In the place of a length, where a rank has given up waiting for what all said. */
+    private static final int GOODBYE = -1;
 
     /** Beyond this many ranks in a row, the first and the last say as much. */
     private static final int LEAST_RUN = 4;
@@ -75,7 +79,8 @@ public final class Arrivals {
      * @param what is being done, for messages, for instance {@code gloo}
      * @param timeout that the user gave for all of it, for messages
      * @return what each said, by rank
-     * @throws OperationTimeoutException when not all come in time; names those who did not
+     * @throws OperationTimeoutException when not all come in time, or a rank has waited no longer
+     *     before; names those who had not come. Then all ranks that come later throw it too
      * @throws BootstrapException when the store has something else than rank 0 put down
      * @throws org.jccl.StoreException when the store can not be reached
      */
@@ -84,7 +89,9 @@ public final class Arrivals {
         arrive(rank, value);
         if (rank == 0) {
             List<byte[]> values = await(within, what, timeout);
-            store.set(everything(), joined(values));
+            byte[] all = joined(values);
+            byte[] decided = store.compareSet(everything(), new byte[0], all);
+            requireAwaited(decided, what);
             return values;
         }
         try {
@@ -95,9 +102,48 @@ public final class Arrivals {
                     absent.equals(allHere())
                             ? absent + ", but rank 0 has not passed on what they said"
                             : absent;
-            throw late(why, what, timeout, e);
+            byte[] decided = decided(goodbye(rank, why));
+            if (isGoodbye(decided)) {
+                throw late(why, what, timeout, e);
+            }
+            return divided(decided);
         }
-        return divided(store.get(everything()));
+        byte[] all = store.get(everything());
+        requireAwaited(all, what);
+        return divided(all);
+    }
+
+    /**
+     * Has the meeting fail, unless rank 0 is just in time: a rank that comes later, and finds that
+     * all have come, would do with the others what nobody can end.
+     *
+     * @return what holds for all ranks
+     */
+    private byte[] decided(byte[] goodbye) {
+        AtomicReference<byte[]> decided = new AtomicReference<>(goodbye);
+        Runnable decide = () -> decided.set(store.compareSet(everything(), new byte[0], goodbye));
+        CleanUp.run(
+                "saying that a rank waits no longer",
+                () -> BoundedCall.run("jccl-waits-no-longer", decide, LOOK_PATIENCE));
+        return decided.get();
+    }
+
+    private static byte[] goodbye(int rank, String why) {
+        byte[] text = ("rank " + rank + " waits no longer: " + why).getBytes(UTF_8);
+        return ByteBuffer.allocate(Integer.BYTES + text.length).putInt(GOODBYE).put(text).array();
+    }
+
+    private static boolean isGoodbye(byte[] all) {
+        return all.length >= Integer.BYTES && ByteBuffer.wrap(all).getInt() == GOODBYE;
+    }
+
+    private static void requireAwaited(byte[] all, String what) {
+        if (isGoodbye(all)) {
+            String why = new String(all, Integer.BYTES, all.length - Integer.BYTES, UTF_8);
+            throw new OperationTimeoutException(
+                    FailureContext.NONE,
+                    what + ": " + why + "; see whether all ranks run and make the same group");
+        }
     }
 
     /** Under which key rank 0 puts what all have said. */
@@ -372,6 +418,6 @@ public final class Arrivals {
      * @return the text
      */
     public static String text(byte[] value) {
-        return new String(value, StandardCharsets.UTF_8);
+        return new String(value, UTF_8);
     }
 }

@@ -74,13 +74,51 @@ final class ArrivalsTest {
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("test: not all ranks came within 30 s")
                 .hasMessageContaining("ranks [0, 2] of 3 have not come");
-        arrivals.arrive(0, bytes("x"));
-        arrivals.arrive(2, bytes("x"));
-        assertThatThrownBy(
-                        () -> arrivals.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+        Arrivals others = new Arrivals(store, 3, rank -> "there/" + rank);
+        others.arrive(0, bytes("x"));
+        others.arrive(2, bytes("x"));
+        assertThatThrownBy(() -> others.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageContaining("all 3 have come by now")
                 .hasMessageContaining("rank 0 has not passed on what they said");
+    }
+
+    /** Else they would begin together with others what nobody can end. */
+    @Test
+    void ranksThatComeWhenAnotherWaitsNoLongerFailToo() {
+        arrivals.arrive(2, bytes("x"));
+        assertThatThrownBy(
+                        () -> arrivals.exchange(1, bytes("x"), Duration.ofMillis(1), "test", LONG))
+                .hasMessageContaining("ranks [0] of 3 have not come");
+        for (int rank : new int[] {0, 2}) {
+            assertThatThrownBy(() -> arrivals.exchange(rank, bytes("x"), LONG, "test", LONG))
+                    .isInstanceOf(OperationTimeoutException.class)
+                    .hasMessageContaining(
+                            "test: rank 1 waits no longer: ranks [0] of 3 have not come");
+        }
+    }
+
+    @Test
+    void aRankThatGivesUpWhenRankZeroIsJustInTimeGoesOn() {
+        Store late =
+                (Store)
+                        Proxy.newProxyInstance(
+                                Store.class.getClassLoader(),
+                                new Class<?>[] {Store.class},
+                                (proxy, method, arguments) -> {
+                                    if (method.getName().equals("await")) {
+                                        arrivals.arrive(1, bytes("b"));
+                                        arrivals.arrive(2, bytes("c"));
+                                        arrivals.exchange(0, bytes("a"), LONG, "test", LONG);
+                                        throw new StoreTimeoutException("late", null);
+                                    }
+                                    return method.invoke(store, arguments);
+                                });
+        assertThat(
+                        new Arrivals(late, 3, rank -> "here/" + rank)
+                                .exchange(1, bytes("b"), LONG, "test", LONG).stream()
+                                        .map(Arrivals::text))
+                .containsExactly("a", "b", "c");
     }
 
     @Test

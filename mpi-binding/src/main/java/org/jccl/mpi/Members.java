@@ -28,8 +28,8 @@ final class Members {
 
     /**
      * Finds them. With a store, every member says there that it has come, and with which options,
-     * so that forming the communicator, which has no deadline, begins when all are there and do the
-     * same.
+     * so that forming the communicator, which can not be called off, begins when all are there and
+     * do the same.
      *
      * @return by rank in the group, the rank in the world
      */
@@ -101,6 +101,13 @@ final class Members {
     /** Says that this rank has formed the communicator. */
     void leave() {
         config.store().ifPresent(store -> arrivals(store).leave("formed", List.of()));
+    }
+
+    /** Who keeps this rank waiting in MPI, in words. */
+    String giveUp() {
+        return config.store()
+                .map(store -> arrivals(store).giveUp(config.rank()))
+                .orElse("see whether all ranks run and make the same group");
     }
 
     private Arrivals arrivals(Store store) {

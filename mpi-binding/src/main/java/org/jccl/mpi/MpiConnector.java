@@ -1,15 +1,25 @@
 package org.jccl.mpi;
 
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
+import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
 
-/** Forms a communicator of those ranks of MPI's world that are the group's. */
+/**
+ * Forms a communicator of those ranks of MPI's world that are the group's. MPI waits without end
+ * for a rank that does not take part, so it must not hold the caller.
+ */
 final class MpiConnector {
 
     private MpiConnector() {}
 
     static MpiCommunicator connect(
             CommunicatorConfig config, MpiOptions options, FailureContext context) {
+        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         Members members = new Members(config, options, context);
         int[] worldRanks = members.worldRanks();
         boolean onDevice = !config.device().isCpu();
@@ -18,16 +28,31 @@ final class MpiConnector {
         boolean checked = options.checks() || !MpiCommunicator.starts(onDevice);
         // Members that call at the same time for different groups are told apart by the tag.
         int tag = (config.groupName().hashCode() & Integer.MAX_VALUE) % MpiNative.largestTag();
-        long handle =
-                options.sharedWorld() && config.parent().isEmpty()
-                        ? MpiNative.sharedWorld()
-                        : MpiNative.create(
+        LongSupplier forming =
+                () ->
+                        MpiNative.create(
                                 worldRanks,
                                 worldRanks.length,
                                 tag,
                                 blocking ? 1 : 0,
                                 checked ? 1 : 0,
                                 options.trustedSizes() ? 1 : 0);
+        AtomicLong formed = new AtomicLong();
+        if (options.sharedWorld() && config.parent().isEmpty()) {
+            formed.set(MpiNative.sharedWorld());
+        } else if (!BoundedCall.run(
+                "jccl-mpi-connect-" + config.groupName() + "-" + config.rank(),
+                () -> formed.set(forming.getAsLong()),
+                Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
+            throw new OperationTimeoutException(
+                    context,
+                    "MPI did not form the communicator within "
+                            + Durations.text(config.timeout())
+                            + ": "
+                            + members.giveUp()
+                            + "; it can not be called off: end this process");
+        }
+        long handle = formed.get();
         if (handle < 0) {
             throw MpiErrors.of((int) -handle);
         }

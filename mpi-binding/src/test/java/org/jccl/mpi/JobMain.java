@@ -54,6 +54,7 @@ final class JobMain {
             case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
             case "regrouped" -> makeGroupsInTurn(20);
             case "forming" -> exitWhileAGroupIsMade();
+            case "late" -> makeAGroupLate();
             case "progress" -> sum(MpiOptions.defaults().withProgressThread());
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -334,6 +335,26 @@ final class JobMain {
     }
 
     /** The library refuses what is needed for the first groups. */
+    /** Rank 1 makes the group when rank 0 has given up, and without a store nothing said so. */
+    private static void makeAGroupLate() {
+        ProcessGroup world = join(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(2));
+        if (world.rank() == 0) {
+            try {
+                world.newGroup(List.of(0, 1));
+            } catch (JcclException e) {
+                print("rank 0: " + e);
+            }
+            world.sync().send(ints(1, 1), 1, 0);
+            world.sync().recv(ints(1, 0), 1, 0);
+        } else {
+            LockSupport.parkNanos(1_000_000_000L);
+            world.sync().recv(ints(1, 0), 0, 0); // which rank 0 sends after its 2 s
+            world.newGroup(List.of(0, 1));
+            print("rank 1 is through");
+            world.sync().send(ints(1, 1), 0, 0);
+        }
+    }
+
     /** Rank 1 makes none, and without a store nothing says so. */
     private static void exitWhileAGroupIsMade() {
         ProcessGroup world = join(MpiOptions.defaults().withSharedWorld());

@@ -166,6 +166,15 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void aRankThatMakesAGroupAloneIsToldSo(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        assertThat(mpirun.run(2, JobMain.class, "late").output())
+                .contains("rank 0: ", "OperationTimeoutException", "rank 1 is through")
+                .contains("MPI did not form the communicator within 2 s");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void whatAClosedGroupLeftBehindArrivesInNoOther(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome abandoned = mpirun.run(3, JobMain.class, "abandoned");

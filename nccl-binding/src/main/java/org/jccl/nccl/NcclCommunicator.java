@@ -314,7 +314,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public Communicator split(int color, CommunicatorConfig config) {
-        return NcclConnector.split(handle, color, config);
+        return NcclConnector.split(handle, size, color, config);
     }
 
     @Override

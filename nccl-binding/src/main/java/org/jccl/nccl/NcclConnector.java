@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
@@ -19,6 +20,7 @@ import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.UsageException;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorConfig;
@@ -150,11 +152,33 @@ final class NcclConnector {
      * Forms a communicator out of another one, on all of whose ranks a split goes on.
      *
      * @param parent to be divided
+     * @param parentSize its number of ranks
      * @param color equal on the ranks of the new communicator, and theirs alone
      * @param config of the new communicator
      */
-    static NcclCommunicator split(NcclHandle parent, int color, CommunicatorConfig config) {
-        return config.join("split", List.of(), () -> splitHere(parent, color, config));
+    static NcclCommunicator split(
+            NcclHandle parent, int parentSize, int color, CommunicatorConfig config) {
+        try {
+            return config.join("split", List.of(), () -> splitHere(parent, color, config));
+        } catch (OperationTimeoutException e) {
+            List<Integer> others =
+                    IntStream.range(0, parentSize)
+                            .boxed()
+                            .filter(rank -> !config.parentRanks().contains(rank))
+                            .toList();
+            if (others.isEmpty()) {
+                throw e;
+            }
+            throw new OperationTimeoutException(
+                    e.context(),
+                    e.reason()
+                            + "; ranks "
+                            + Arrivals.ranks(others)
+                            + " of group "
+                            + parent.group()
+                            + ", which are not in the new one, had to call it too",
+                    e);
+        }
     }
 
     private static NcclCommunicator splitHere(

@@ -15,6 +15,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -90,6 +91,34 @@ final class SplitTest {
                             all.allReduce(tensor, ReduceOp.SUM).await();
                         }
                         assertThat(tensor.copyTo(new float[1])).containsExactly(4);
+                    }
+                });
+    }
+
+    @Test
+    void ranksThatOnlyTakePartInASplitAreNamed() throws Exception {
+        CountDownLatch failed = new CountDownLatch(1);
+        onRanks(
+                2,
+                SHORT,
+                NcclOptions.defaults(),
+                (group, store) -> {
+                    if (group.rank() == 1) {
+                        // Tells rank 0 that it takes part in no new group, and does not split.
+                        store.set(
+                                world(store, 2) + "world/split/0/1",
+                                "-1 0".getBytes(StandardCharsets.UTF_8));
+                        failed.await();
+                        return;
+                    }
+                    try {
+                        assertThatThrownBy(() -> group.split(0, 0))
+                                .isInstanceOf(OperationTimeoutException.class)
+                                .hasMessageContaining("ncclCommSplit did not finish")
+                                .hasMessageContaining(
+                                        "ranks [1] of group world, which are not in the new one");
+                    } finally {
+                        failed.countDown();
                     }
                 });
     }

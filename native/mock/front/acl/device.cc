@@ -65,6 +65,7 @@ bool hasPassed(const Position& position, int* code) {
     Stream* stream = position.stream;
     bool failed = stream != nullptr && stream->failedAt != 0 && position.sequence >= stream->failedAt;
     if (!position.reached() || !failed || (manner == nullptr && !stream->stopsOnError)) return position.reached();
+    if (manner != nullptr && std::string(manner) == "complete") return true;
     if (manner == nullptr || std::string(manner) != "never") *code = stream->failedWith;
     return false;
 }

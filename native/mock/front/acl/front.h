@@ -16,7 +16,8 @@ aclError ready(const char* call);
 aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream);
 /**
  * Whether the stream has come past a place. Behind an operation that failed there is an error, which `code` is then, or
- * with MOCK_ACL_FAILED_EVENTS=never it never has; a stream that does not stop at errors goes on without that.
+ * with MOCK_ACL_FAILED_EVENTS=never it never has, or with "complete" it has; a stream that does not stop at errors goes on
+ * without that.
  */
 bool hasPassed(const Position& position, int* code);
 

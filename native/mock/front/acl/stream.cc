@@ -44,6 +44,8 @@ MOCK_API aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status
         if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclrtStreamQuery: null argument");
         int code = 0;
         *status = hasPassed(stream.tail(), &code) ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        // Whatever its events answer.
+        if (*status == ACL_STREAM_STATUS_COMPLETE && stream.stopsOnError) code = stream.error;
         return code == 0 ? ACL_SUCCESS : fail(code, "aclrtStreamQuery: a task of the stream failed");
     });
 }

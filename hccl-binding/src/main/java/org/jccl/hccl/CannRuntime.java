@@ -68,6 +68,12 @@ final class CannRuntime implements DeviceRuntime {
         return scratch.getInt() == Acl.STATUS_COMPLETE;
     }
 
+    /** {@inheritDoc} What an event then answers is documented nowhere. */
+    @Override
+    public void requireWell(long stream) {
+        queryStream(stream);
+    }
+
     @Override
     public void synchronizeStream(long stream) {
         CannErrors.check(Acl.aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");

@@ -50,6 +50,32 @@ final class FaultTest {
         }
     }
 
+    /** Reduces on two ranks, and reads what comes of it. */
+    static final class Results {
+
+        private Results() {}
+
+        public static void main(String[] arguments) {
+            World.run(
+                    2,
+                    Duration.ofSeconds(5),
+                    HcclOptions.defaults(),
+                    (group, device) -> {
+                        // Not closed: a device may still be stuck.
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        Attempts.print(
+                                group,
+                                () -> {
+                                    tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                    group.allReduce(tensor, ReduceOp.SUM).await();
+                                    float sum = tensor.copyTo(new float[4])[3];
+                                    System.out.println(sum == 8 ? "right" : "wrong " + sum);
+                                });
+                    });
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
     /** One rank waits in every way for an operation that the other never joins. */
     static final class Waits {
 
@@ -207,6 +233,18 @@ final class FaultTest {
         Map<String, String> environment =
                 Map.of("MOCK_RUNTIME_TASK_FAIL_AT", "4", "MOCK_ACL_FAILED_EVENTS", "never");
         assertThat(reductions(environment)).contains("not complete after 12 s");
+    }
+
+    /** A stream that waits for an event behind what failed may go on. */
+    @ParameterizedTest
+    @CsvSource({"error, 4", "error, 7", "complete, 4", "complete, 5", "complete, 6", "complete, 7"})
+    void whatAFailedCollectiveHasLeftIsNotTakenForItsResult(String events, String operation)
+            throws Exception {
+        Map<String, String> environment =
+                Map.of("MOCK_RUNTIME_TASK_FAIL_AT", operation, "MOCK_ACL_FAILED_EVENTS", events);
+        assertThat(Attempts.of(Results.class, environment))
+                .contains("507015")
+                .doesNotContain("wrong");
     }
 
     @ParameterizedTest

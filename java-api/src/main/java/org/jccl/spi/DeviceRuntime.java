@@ -49,6 +49,14 @@ public interface DeviceRuntime {
     boolean queryStream(long stream);
 
     /**
+     * Throws what an operation on a stream has failed with, where an event behind it may be
+     * complete all the same. Never blocks.
+     *
+     * @param stream handle
+     */
+    default void requireWell(long stream) {}
+
+    /**
      * Blocks until everything on a stream is done.
      *
      * @param stream handle

@@ -109,7 +109,7 @@ public final class StreamEngine extends Engine {
         this.draining = new DrainingOperations(runtime, context);
         this.synchronousCalls = new SynchronousCalls(runtime, device, running, failure);
         this.orders = StreamOrders.of(device);
-        failure.askWith(this::askLibrary);
+        failure.askWith(this::lookForFailures);
         orders.addEngine(this);
     }
 
@@ -479,9 +479,22 @@ public final class StreamEngine extends Engine {
         return awaited;
     }
 
+    /** Asked by whoever has waited for what was ordered after this group's operations. */
+    private void lookForFailures() {
+        askLibrary();
+        // Which notices those that failed on the device: what waits for them may go on.
+        completePassed();
+    }
+
     private boolean hasPassed(DeviceWork work) {
         try {
-            return work.hasPassed(runtime);
+            if (!work.hasPassed(runtime)) {
+                return false;
+            }
+            if (!work.isDone()) {
+                runtime.requireWell(stream);
+            }
+            return true;
         } catch (JcclException e) {
             fail(e.at(context));
             return false;

@@ -39,10 +39,10 @@ final class MpiConnector {
                                 options.trustedSizes() ? 1 : 0);
         AtomicLong formed = new AtomicLong();
         if (options.sharedWorld() && config.parent().isEmpty()) {
-            formed.set(MpiNative.sharedWorld());
+            formed.set(checked(MpiNative.sharedWorld()));
         } else if (!BoundedCall.run(
                 "jccl-mpi-connect-" + config.groupName() + "-" + config.rank(),
-                () -> formed.set(forming.getAsLong()),
+                () -> formed.set(checked(forming.getAsLong())),
                 Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
             throw new OperationTimeoutException(
                     context,
@@ -52,11 +52,15 @@ final class MpiConnector {
                             + members.giveUp()
                             + "; it can not be called off: end this process");
         }
-        long handle = formed.get();
+        members.leave();
+        return new MpiCommunicator(formed.get(), worldRanks, onDevice);
+    }
+
+    /** On the thread of the call, which alone knows what MPI said. */
+    private static long checked(long handle) {
         if (handle < 0) {
             throw MpiErrors.of((int) -handle);
         }
-        members.leave();
-        return new MpiCommunicator(handle, worldRanks, onDevice);
+        return handle;
     }
 }

@@ -127,8 +127,8 @@ public interface Tensor extends AutoCloseable {
      * @param device where the memory is
      * @param release frees it; called once, when the tensor is closed and no operation uses it any
      *     more, by a thread that does nothing else, so that it may block; not called when the
-     *     process ends before. On a GPU a {@link #copyFrom(Tensor)} may still be under way, which
-     *     cudaFree waits for
+     *     process ends before. Where the device's own free waits for what is under way there, a
+     *     {@link #copyFrom(Tensor)} may be
      * @return the tensor, to be closed
      * @throws UsageException as {@link #of(long, long, DataType, Device, Object)}, also when the
      *     address is 0; {@code release} is not called then

@@ -39,10 +39,10 @@ final class MpiConnector {
                                 options.trustedSizes() ? 1 : 0);
         AtomicLong formed = new AtomicLong();
         if (options.sharedWorld() && config.parent().isEmpty()) {
-            formed.set(checked(MpiNative.sharedWorld()));
+            formed.set(MpiErrors.answered(MpiNative.sharedWorld()));
         } else if (!BoundedCall.run(
                 "jccl-mpi-connect-" + config.groupName() + "-" + config.rank(),
-                () -> formed.set(checked(forming.getAsLong())),
+                () -> formed.set(MpiErrors.answered(forming.getAsLong())),
                 Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
             throw new OperationTimeoutException(
                     context,
@@ -54,13 +54,5 @@ final class MpiConnector {
         }
         members.leave();
         return new MpiCommunicator(formed.get(), worldRanks, onDevice);
-    }
-
-    /** On the thread of the call, which alone knows what MPI said. */
-    private static long checked(long handle) {
-        if (handle < 0) {
-            throw MpiErrors.of((int) -handle);
-        }
-        return handle;
     }
 }

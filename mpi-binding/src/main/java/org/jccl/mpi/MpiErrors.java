@@ -27,10 +27,18 @@ final class MpiErrors {
         return NativeStatus.exception(status, "MPI", message + advice, -1);
     }
 
-    /** What a call returned that returns a number, or minus a {@link NativeStatus}. */
+    /**
+     * What a call returned that returns a number, or minus a {@link NativeStatus}; on the thread of
+     * the call, which alone knows what MPI said.
+     */
     static int answered(int result) {
+        return (int) answered((long) result);
+    }
+
+    /** The same for a call that returns a handle. */
+    static long answered(long result) {
         if (result < 0) {
-            throw of(-result);
+            throw of((int) -result);
         }
         return result;
     }

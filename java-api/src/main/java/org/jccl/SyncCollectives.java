@@ -5,7 +5,8 @@ import java.util.List;
 /**
  * A group's operations in the caller's own order, as PyTorch's {@code async_op=False}. On host
  * backends each call runs on the calling thread and returns when it is done; on device backends it
- * is enqueued on the caller's current stream. What was issued asynchronously before runs before it.
+ * is enqueued in the order of the caller's current stream. What was issued asynchronously before
+ * runs before it.
  *
  * <p>On device backends the elements of the tensors must stay as they are until the stream has
  * passed the call, as with a kernel of the caller's own. A tensor may be closed before: its memory

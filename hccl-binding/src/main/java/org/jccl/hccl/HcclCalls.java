@@ -7,8 +7,8 @@ import org.jccl.ReduceOp;
 
 /**
  * HCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
- * closing it leaves. Counts are elements. What is issued goes to the stream that was entered with,
- * or, as HCCL refuses the default stream, to one that is ordered with it.
+ * closing it leaves. Counts are elements. What is issued goes to the stream that was entered with;
+ * HCCL refuses the default one.
  */
 final class HcclCalls implements AutoCloseable {
 
@@ -33,9 +33,6 @@ final class HcclCalls implements AutoCloseable {
     private int itemRoom;
 
     private long stream;
-    private boolean instead;
-    private long substitute;
-    private long substituteEvent;
 
     HcclCalls(HcclHandle handle, CannRuntime runtime, long communicator, int size, Chip chip) {
         this.handle = handle;
@@ -49,39 +46,17 @@ final class HcclCalls implements AutoCloseable {
 
     /** Issues to a stream from now on. */
     void begin(long on) {
-        instead = on == 0;
         stream = on;
-        if (instead) {
-            if (substitute == 0) {
-                substitute = runtime.createStream(false);
-                substituteEvent = runtime.createEvent(false);
-            }
-            stream = substitute;
-            runtime.recordEvent(substituteEvent, 0);
-            runtime.waitEvent(substitute, substituteEvent);
-        }
     }
 
     /** Leaves the communicator to other threads. */
     @Override
     public void close() {
-        try {
-            if (instead) {
-                instead = false;
-                runtime.recordEvent(substituteEvent, substitute);
-                runtime.waitEvent(0, substituteEvent);
-            }
-        } finally {
-            handle.leave();
-        }
+        handle.leave();
     }
 
     /** Frees what calls pass their arguments in, when the device does not use it any more. */
     void free() {
-        if (substitute != 0) {
-            runtime.destroyEvent(substituteEvent);
-            runtime.destroyStream(substitute);
-        }
         counts.close();
         if (matrix != null) {
             matrix.close();

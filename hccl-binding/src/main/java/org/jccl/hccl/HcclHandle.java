@@ -51,13 +51,8 @@ final class HcclHandle extends CommunicatorHandle {
     /** Lets the calling thread in, alone, until the result is closed. */
     HcclCalls enter(long stream) {
         enter();
-        try {
-            calls.begin(stream);
-            return calls;
-        } catch (JcclException e) {
-            leave();
-            throw e;
-        }
+        calls.begin(stream);
+        return calls;
     }
 
     /** Lets the calling thread in, alone, until {@link #leave}. */

@@ -76,6 +76,48 @@ final class FaultTest {
         }
     }
 
+    /** Reduces on one stream, and reads what comes of it on another that was ordered behind it. */
+    static final class OrderedResults {
+
+        private OrderedResults() {}
+
+        @SuppressWarnings("try") // The scope is there to be closed.
+        public static void main(String[] arguments) {
+            String kind = System.getProperty("stream");
+            World.run(
+                    2,
+                    Duration.ofSeconds(5),
+                    HcclOptions.defaults(),
+                    (group, device) -> {
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        Stream reads = Stream.create(device, false);
+                        Event behind = Event.create(device, false);
+                        Attempts.print(
+                                group,
+                                () -> {
+                                    Stream calls =
+                                            kind.equals("default")
+                                                    ? Stream.current(device)
+                                                    : Stream.create(device, false);
+                                    try (Stream.Scope scope = calls.use()) {
+                                        tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                        group.sync().allReduce(tensor, ReduceOp.SUM);
+                                        behind.record(calls);
+                                    }
+                                    reads.waitEvent(behind);
+                                    if (kind.equals("closed")) {
+                                        calls.close();
+                                    }
+                                    try (Stream.Scope scope = reads.use()) {
+                                        float sum = tensor.copyTo(new float[4])[3];
+                                        System.out.println(sum == 8 ? "right" : "wrong " + sum);
+                                    }
+                                });
+                    });
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
     /** One rank waits in every way for an operation that the other never joins. */
     static final class Waits {
 
@@ -243,6 +285,21 @@ final class FaultTest {
         Map<String, String> environment =
                 Map.of("MOCK_RUNTIME_TASK_FAIL_AT", operation, "MOCK_ACL_FAILED_EVENTS", events);
         assertThat(Attempts.of(Results.class, environment))
+                .contains("507015")
+                .doesNotContain("wrong");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "own, error, 1", "own, complete, 2", "own, complete, 3",
+        "closed, error, 1", "closed, complete, 2", "closed, complete, 3",
+        "default, error, 4", "default, complete, 2", "default, complete, 5"
+    })
+    void whatASynchronousCollectiveHasLeftIsNotReadOnAnotherStream(
+            String stream, String events, String operation) throws Exception {
+        Map<String, String> environment =
+                Map.of("MOCK_RUNTIME_TASK_FAIL_AT", operation, "MOCK_ACL_FAILED_EVENTS", events);
+        assertThat(Attempts.of(OrderedResults.class, environment, "-Dstream=" + stream))
                 .contains("507015")
                 .doesNotContain("wrong");
     }

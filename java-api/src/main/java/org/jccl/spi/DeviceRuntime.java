@@ -41,12 +41,32 @@ public interface DeviceRuntime {
     void destroyStream(long stream);
 
     /**
+     * Whether destroying a stream waits for what was enqueued.
+     *
+     * @return false where it returns at once
+     */
+    default boolean destroyStreamWaits() {
+        return false;
+    }
+
+    /**
      * Whether everything on a stream is done.
      *
      * @param stream handle
      * @return true when it is
      */
     boolean queryStream(long stream);
+
+    /**
+     * Whether a stream drops what follows an operation that failed on the device, so that none goes
+     * on with what that has left. Only such streams are given synchronous operations of a group.
+     *
+     * @param stream handle
+     * @return true also where a failure stops the whole device
+     */
+    default boolean stopsAtFailures(long stream) {
+        return true;
+    }
 
     /**
      * Throws what an operation on a stream has failed with, where an event behind it may be

@@ -127,14 +127,22 @@ public final class NativeStream implements Stream {
         return orders.query(handle, () -> runtime.queryStream(handle));
     }
 
+    /** {@inheritDoc} Under the lock: the watchdog asks, which must not be left to destroy it. */
     @Override
-    public boolean isCapturing() {
-        enter();
-        try {
-            DeviceRuntimes.enterForQuestion(runtime, device);
-            return runtime.isCapturing(handle);
-        } finally {
-            leave();
+    public synchronized boolean isCapturing() {
+        requireOpen();
+        DeviceRuntimes.enterForQuestion(runtime, device);
+        return runtime.isCapturing(handle);
+    }
+
+    /**
+     * Looks at it without waiting, unless it is closed. Under the lock, as {@link #isCapturing}.
+     *
+     * @throws JcclException what has failed there on the device
+     */
+    synchronized void requireWell() {
+        if (!closed) {
+            runtime.requireWell(handle);
         }
     }
 
@@ -177,6 +185,13 @@ public final class NativeStream implements Stream {
         inside++;
     }
 
+    private synchronized boolean enterIfOpen() {
+        if (!closed) {
+            inside++;
+        }
+        return !closed;
+    }
+
     void leave() {
         boolean last;
         synchronized (this) {
@@ -190,7 +205,13 @@ public final class NativeStream implements Stream {
 
     @Override
     public void close() {
-        orders.beforeClose(this);
+        if (enterIfOpen()) {
+            try {
+                orders.beforeClose(this);
+            } finally {
+                leave();
+            }
+        }
         synchronized (this) {
             if (closed) {
                 return;

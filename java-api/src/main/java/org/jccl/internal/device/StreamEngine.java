@@ -370,8 +370,8 @@ public final class StreamEngine extends Engine {
     public int run(Operation operation) {
         requireKnown(operation);
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
-        if (bounce.needs(operation)) {
-            // Scratch memory is ordered by the communication stream alone.
+        if (bounce.needs(operation) || !runtime.stopsAtFailures(Stream.current(device).handle())) {
+            // Scratch memory is ordered by the communication stream alone, which stops at failures.
             submit(operation).await();
             return source;
         }
@@ -467,6 +467,10 @@ public final class StreamEngine extends Engine {
     /** Called before a stream is closed, while synchronous calls on it may be under way. */
     void beforeClose(Stream stream) {
         release(() -> synchronousCalls.markLast(stream));
+        if (runtime.destroyStreamWaits()) {
+            // Nothing can be asked about what failed there when it is gone.
+            failOn(() -> synchronousCalls.awaitLast(stream));
+        }
     }
 
     @Override
@@ -482,8 +486,17 @@ public final class StreamEngine extends Engine {
     /** Asked by whoever has waited for what was ordered after this group's operations. */
     private void lookForFailures() {
         askLibrary();
-        // Which notices those that failed on the device: what waits for them may go on.
+        // Both notice what failed on the device: what waits for it may go on.
         completePassed();
+        failOn(synchronousCalls::requireWell);
+    }
+
+    private void failOn(Runnable question) {
+        try {
+            question.run();
+        } catch (JcclException e) {
+            fail(e.at(context));
+        }
     }
 
     private boolean hasPassed(DeviceWork work) {
@@ -650,7 +663,7 @@ public final class StreamEngine extends Engine {
         }
         draining.takePassed()
                 .forEach(ended -> letGo(ended.operation(), ended.work(), failure.get()));
-        synchronousCalls.follow();
+        failOn(synchronousCalls::follow);
     }
 
     @Override

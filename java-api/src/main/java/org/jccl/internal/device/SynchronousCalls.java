@@ -11,6 +11,7 @@ import org.jccl.Event;
 import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
+import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.operation.MemoryHolds;
 import org.jccl.internal.operation.Operation;
@@ -32,8 +33,6 @@ import org.jccl.spi.DeviceRuntime;
  * <p>Who closes a stream records a last mark on it. A stream that captures a graph is not marked.
  */
 final class SynchronousCalls implements AutoCloseable {
-
-    private static final System.Logger LOGGER = System.getLogger("org.jccl");
 
     /**
      * A native stream that had calls. What has no lock of its own is guarded by {@link #following}.
@@ -120,6 +119,9 @@ final class SynchronousCalls implements AutoCloseable {
         }
     }
 
+    /** How long to wait for a stream between two looks at the group's failure. */
+    private static final long LOOK_MILLIS = 500;
+
     private final DeviceRuntime runtime;
     private final Device device;
     private final RunningOperations running;
@@ -191,7 +193,12 @@ final class SynchronousCalls implements AutoCloseable {
         return caller;
     }
 
-    /** Looks at each stream once: marks it, or sees whether it has passed its mark. */
+    /**
+     * Looks at each stream once: marks it, or sees whether it has passed its mark.
+     *
+     * @throws JcclException why one can not be followed, or what failed there on the device; when
+     *     the group has failed, the calls are given up instead
+     */
     void follow() {
         synchronized (following) {
             used().forEach(this::follow);
@@ -205,6 +212,7 @@ final class SynchronousCalls implements AutoCloseable {
             if (caller.marked != null
                     && caller.isRecorded()
                     && runtime.queryEvent(caller.mark.handle())) {
+                NativeStream.given(stream).requireWell();
                 caller.lane.ended(caller.markedCalls);
                 end(caller);
             }
@@ -215,13 +223,24 @@ final class SynchronousCalls implements AutoCloseable {
             // Its owner closed the stream, and what was enqueued still runs.
             forget(caller, stream);
         } catch (JcclException e) {
-            LOGGER.log(
-                    System.Logger.Level.WARNING,
-                    "calls on a stream of {0} have no deadline, because it can not be followed: {1}",
-                    device,
-                    e.getMessage());
+            if (!failure.isSet()) {
+                throw e;
+            }
             forget(caller, stream);
         }
+    }
+
+    /**
+     * Looks at each stream without waiting for it.
+     *
+     * @throws JcclException what a call has failed with on the device
+     */
+    void requireWell() {
+        streams().forEach(NativeStream::requireWell);
+    }
+
+    private synchronized List<NativeStream> streams() {
+        return callers.stream().map(caller -> NativeStream.given(caller.stream)).toList();
     }
 
     private synchronized List<Caller> used() {
@@ -289,6 +308,21 @@ final class SynchronousCalls implements AutoCloseable {
             number = caller.beginMark();
         }
         record(caller, stream, number);
+    }
+
+    /**
+     * Waits for the calls on a stream that is about to be closed, or until the group has failed.
+     *
+     * @throws JcclException what one of them has failed with on the device
+     */
+    void awaitLast(Stream stream) {
+        if (callerOf(stream) != null) {
+            DeviceRuntimes.enterForQuestion(runtime, device);
+            boolean ended = false;
+            while (!ended && !failure.isSet()) {
+                ended = runtime.awaitStream(stream.handle(), LOOK_MILLIS);
+            }
+        }
     }
 
     private synchronized Caller callerOf(Stream stream) {

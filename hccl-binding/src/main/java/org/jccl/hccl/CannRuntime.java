@@ -1,8 +1,6 @@
 package org.jccl.hccl;
 
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import org.jccl.spi.DeviceRuntime;
 
@@ -18,9 +16,6 @@ final class CannRuntime implements DeviceRuntime {
     private final ThreadScratch scratch = new ThreadScratch();
     private final CurrentDevice current = new CurrentDevice();
     private final Events events;
-
-    /** The streams made here, all of which stop at failures. */
-    private final Set<Long> streams = ConcurrentHashMap.newKeySet();
 
     /** Sizes of page-locked host memory by address. */
     private final ConcurrentSkipListMap<Long, Long> pageLocked = new ConcurrentSkipListMap<>();
@@ -59,13 +54,11 @@ final class CannRuntime implements DeviceRuntime {
         CannErrors.check(
                 Acl.aclrtSetStreamFailureMode(stream, Acl.STOP_ON_FAILURE),
                 "aclrtSetStreamFailureMode");
-        streams.add(stream);
         return stream;
     }
 
     @Override
     public void destroyStream(long stream) {
-        streams.remove(stream);
         CannErrors.check(Acl.aclrtDestroyStream(stream), "aclrtDestroyStream");
     }
 
@@ -83,12 +76,12 @@ final class CannRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>Those of others and the default stream go on by default, and it is not known whether they
-     * can be asked for a failure before they are idle.
+     * <p>Streams do by default, and it is not known whether those can be asked for the failure
+     * before they are idle.
      */
     @Override
-    public boolean stopsAtFailures(long stream) {
-        return streams.contains(stream);
+    public boolean goesOnAfterFailures() {
+        return true;
     }
 
     /** {@inheritDoc} What an event then answers is documented nowhere. */

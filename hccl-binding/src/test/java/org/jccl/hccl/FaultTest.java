@@ -14,6 +14,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.Work;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
@@ -109,6 +110,40 @@ final class FaultTest {
                                         calls.close();
                                     }
                                     try (Stream.Scope scope = reads.use()) {
+                                        float sum = tensor.copyTo(new float[4])[3];
+                                        System.out.println(sum == 8 ? "right" : "wrong " + sum);
+                                    }
+                                });
+                    });
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    /**
+     * Reduces in a group, then in one of its own, and reads on a stream that waits for this only.
+     */
+    static final class ChainedResults {
+
+        private ChainedResults() {}
+
+        @SuppressWarnings("try") // The scope is there to be closed.
+        public static void main(String[] arguments) {
+            World.run(
+                    2,
+                    Duration.ofSeconds(5),
+                    HcclOptions.defaults(),
+                    (group, device) -> {
+                        Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                        Stream reads = Stream.create(device, false);
+                        ProcessGroup alone = group.split(group.rank(), 0).orElseThrow();
+                        Attempts.print(
+                                group,
+                                () -> {
+                                    tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                    group.allReduce(tensor, ReduceOp.SUM).await();
+                                    Work last = alone.allReduce(tensor, ReduceOp.SUM);
+                                    try (Stream.Scope scope = reads.use()) {
+                                        last.await();
                                         float sum = tensor.copyTo(new float[4])[3];
                                         System.out.println(sum == 8 ? "right" : "wrong " + sum);
                                     }
@@ -300,6 +335,21 @@ final class FaultTest {
         Map<String, String> environment =
                 Map.of("MOCK_RUNTIME_TASK_FAIL_AT", operation, "MOCK_ACL_FAILED_EVENTS", events);
         assertThat(Attempts.of(OrderedResults.class, environment, "-Dstream=" + stream))
+                .contains("507015")
+                .doesNotContain("wrong");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"3", "6", "8", "10", "11"})
+    void whatAFailedCollectiveHasLeftIsNotReadByWayOfAnotherGroup(String operation)
+            throws Exception {
+        Map<String, String> environment =
+                Map.of(
+                        "MOCK_RUNTIME_TASK_FAIL_AT",
+                        operation,
+                        "MOCK_ACL_FAILED_EVENTS",
+                        "complete");
+        assertThat(Attempts.of(ChainedResults.class, environment))
                 .contains("507015")
                 .doesNotContain("wrong");
     }

@@ -58,21 +58,21 @@ public interface DeviceRuntime {
     boolean queryStream(long stream);
 
     /**
-     * Whether a stream drops what follows an operation that failed on the device, so that none goes
-     * on with what that has left. Only such streams are given synchronous operations of a group.
+     * Whether a device goes on after an operation that failed there: a stream of {@link
+     * #createStream} stops, but those that wait for it, the default stream and other libraries' may
+     * take what the operation has left for its result.
      *
-     * @param stream handle
-     * @return true also where a failure stops the whole device
+     * @return false where a failure stops all of the device
      */
-    default boolean stopsAtFailures(long stream) {
-        return true;
+    default boolean goesOnAfterFailures() {
+        return false;
     }
 
     /**
-     * Throws what an operation on a stream has failed with, where an event behind it may be
-     * complete all the same. Never blocks.
+     * Throws what an operation on a stream has failed with, where the device goes on after that and
+     * an event behind it may be complete all the same. Never blocks.
      *
-     * @param stream handle
+     * @param stream handle, of {@link #createStream}
      */
     default void requireWell(long stream) {}
 

@@ -58,12 +58,22 @@ public final class Dependencies {
         count++;
     }
 
-    /** Adds what another has, but for one group, which may be null. */
-    void addAll(Dependencies other, GroupFailure except) {
+    void addAll(Dependencies other) {
         for (int i = 0; i < other.count; i++) {
-            Lane lane = other.lanes[i];
-            if (lane.group() != except && !other.isOver(i)) {
-                add(lane, other.numbers[i]);
+            if (!other.isOver(i)) {
+                add(other.lanes[i], other.numbers[i]);
+            }
+        }
+    }
+
+    /**
+     * Adds what an operation of a group is issued after, but for its own group's, and for what the
+     * program has been told of before it issued the operation.
+     */
+    void addUntold(Dependencies other, GroupFailure own) {
+        for (int i = 0; i < other.count; i++) {
+            if (other.lanes[i].group() != own && !other.told[i] && !other.isOver(i)) {
+                add(other.lanes[i], other.numbers[i]);
             }
         }
     }

@@ -169,6 +169,11 @@ public final class NativeStream implements Stream {
         }
     }
 
+    /** Whether it was created here, rather than lent. */
+    boolean isOwned() {
+        return owned;
+    }
+
     StreamOrders orders() {
         return orders;
     }

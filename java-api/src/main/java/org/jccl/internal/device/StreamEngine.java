@@ -64,6 +64,12 @@ public final class StreamEngine extends Engine {
     /** Held while operations go to the library, which may block: the watchdog never takes it. */
     private final Object issuing = new Object();
 
+    /** Held while the communication stream is asked, which other groups do as well. */
+    private final Object asking = new Object();
+
+    /** Whether the communication stream is gone; guarded by asking. */
+    private boolean destroyed;
+
     // Guarded by issuing, until nobody is inside any more.
     private final List<Long> capturedEvents = new ArrayList<>();
     private int issuedSinceLook;
@@ -370,8 +376,8 @@ public final class StreamEngine extends Engine {
     public int run(Operation operation) {
         requireKnown(operation);
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
-        if (bounce.needs(operation) || !runtime.stopsAtFailures(Stream.current(device).handle())) {
-            // Scratch memory is ordered by the communication stream alone, which stops at failures.
+        if (bounce.needs(operation) || goesOnAfterFailures(NativeStream.current(device))) {
+            // The communication stream orders scratch memory alone, and stops at failures.
             submit(operation).await();
             return source;
         }
@@ -389,6 +395,10 @@ public final class StreamEngine extends Engine {
             awaitBarrier(caller);
         }
         return source;
+    }
+
+    private boolean goesOnAfterFailures(NativeStream caller) {
+        return !caller.isOwned() && runtime.goesOnAfterFailures();
     }
 
     /** Enqueues it on the caller's stream, which is returned. */
@@ -478,6 +488,10 @@ public final class StreamEngine extends Engine {
         tellFailure();
     }
 
+    StreamOrders orders() {
+        return orders;
+    }
+
     /** What operations were issued after, of other groups; guarded by the orders. */
     Dependencies awaited() {
         return awaited;
@@ -486,9 +500,35 @@ public final class StreamEngine extends Engine {
     /** Asked by whoever has waited for what was ordered after this group's operations. */
     private void lookForFailures() {
         askLibrary();
-        // Both notice what failed on the device: what waits for it may go on.
+        // An event may tell what its stream does not.
         completePassed();
+        lookAtStreams();
+    }
+
+    /** Where what waits for an operation that failed on the device goes on: notices what failed. */
+    private void lookAtStreams() {
+        if (runtime.goesOnAfterFailures()) {
+            for (StreamEngine before : StreamOrders.withThoseBefore(this)) {
+                before.lookAtOwnStreams();
+                if (before != this && before.failure.isSet()) {
+                    // Whoever noticed it may not have come as far as to say so here.
+                    failAfter(before.failure.get());
+                }
+            }
+        }
+    }
+
+    private void lookAtOwnStreams() {
+        failOn(this::requireWell);
         failOn(synchronousCalls::requireWell);
+    }
+
+    private void requireWell() {
+        synchronized (asking) {
+            if (!destroyed) {
+                runtime.requireWell(stream);
+            }
+        }
     }
 
     private void failOn(Runnable question) {
@@ -501,13 +541,7 @@ public final class StreamEngine extends Engine {
 
     private boolean hasPassed(DeviceWork work) {
         try {
-            if (!work.hasPassed(runtime)) {
-                return false;
-            }
-            if (!work.isDone()) {
-                runtime.requireWell(stream);
-            }
-            return true;
+            return work.hasPassed(runtime);
         } catch (JcclException e) {
             fail(e.at(context));
             return false;
@@ -540,6 +574,7 @@ public final class StreamEngine extends Engine {
             return false;
         }
         if (passed) {
+            lookAtStreams();
             lane.ended(work.place());
         }
         JcclException cause = failure.get();
@@ -589,6 +624,7 @@ public final class StreamEngine extends Engine {
         if (passed.length == 0) {
             return;
         }
+        lookAtStreams();
         lane.ended(passed[passed.length - 1].place());
         long now = System.nanoTime();
         JcclException cause = failure.get();
@@ -627,14 +663,18 @@ public final class StreamEngine extends Engine {
     @Override
     public void beforeAbort(JcclException cause) {
         for (StreamEngine waiting : StreamOrders.waitingFor(failure)) {
-            waiting.fail(
-                    new GroupAbortedException(
-                            waiting.context,
-                            "operations were issued after those of a group that failed ("
-                                    + cause.getMessage()
-                                    + ")",
-                            cause));
+            waiting.failAfter(cause);
         }
+    }
+
+    private void failAfter(JcclException cause) {
+        fail(
+                new GroupAbortedException(
+                        context,
+                        "operations were issued after those of a group that failed ("
+                                + cause.getMessage()
+                                + ")",
+                        cause));
     }
 
     @Override
@@ -690,6 +730,9 @@ public final class StreamEngine extends Engine {
             capturedEvents.forEach(event -> release(() -> runtime.destroyEvent(event)));
             release(events::destroyAll);
             release(timedEvents::destroyAll);
+            synchronized (asking) {
+                destroyed = true;
+            }
             release(() -> runtime.destroyStream(stream));
         }
     }

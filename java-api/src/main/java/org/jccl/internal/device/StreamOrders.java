@@ -106,7 +106,7 @@ public final class StreamOrders {
             boolean free = all == null && captured.isEmpty() && !hasOthersBefore(stream);
             before = free ? null : new Dependencies();
             if (all != null) {
-                before.addAll(all, null);
+                before.addAll(all);
             }
         }
         if (before == null) {
@@ -172,10 +172,10 @@ public final class StreamOrders {
     public synchronized Dependencies recorded(long stream) {
         Dependencies all = find(stream);
         Dependencies copy = all == null ? new Dependencies() : all.copy();
-        copy.addAll(captured, null);
+        copy.addAll(captured);
         for (int i = 0; i < count; i++) {
             if (isBefore(handles[i], stream)) {
-                copy.addAll(streams[i], null);
+                copy.addAll(streams[i]);
             }
         }
         return copy;
@@ -194,7 +194,7 @@ public final class StreamOrders {
         }
         if (!copy.isEmpty()) {
             synchronized (this) {
-                place(stream).addAll(copy, null);
+                place(stream).addAll(copy);
             }
         }
     }
@@ -334,11 +334,11 @@ public final class StreamOrders {
         }
         Dependencies all = find(stream);
         if (all != null) {
-            engine.awaited().addAll(all, engine.failure);
+            engine.awaited().addUntold(all, engine.failure);
         }
         for (int i = 0; i < count; i++) {
             if (isBefore(handles[i], stream)) {
-                engine.awaited().addAll(streams[i], engine.failure);
+                engine.awaited().addUntold(streams[i], engine.failure);
             }
         }
     }
@@ -367,6 +367,37 @@ public final class StreamOrders {
 
     synchronized void removeEngine(StreamEngine engine) {
         engines.remove(engine);
+    }
+
+    /** An engine, and those whose operations its own were issued after, also by way of others. */
+    static Set<StreamEngine> withThoseBefore(StreamEngine last) {
+        Set<StreamEngine> found = new HashSet<>();
+        List<StreamEngine> next = new ArrayList<>(List.of(last));
+        while (!next.isEmpty()) {
+            StreamEngine engine = next.remove(next.size() - 1);
+            if (found.add(engine)) {
+                next.addAll(before(engine));
+            }
+        }
+        return found;
+    }
+
+    private static List<StreamEngine> before(StreamEngine engine) {
+        Dependencies awaited;
+        synchronized (engine.orders()) {
+            awaited = engine.awaited().copy();
+        }
+        List<StreamEngine> before = new ArrayList<>();
+        if (!awaited.isEmpty()) {
+            for (StreamOrders orders : BY_DEVICE.values()) {
+                synchronized (orders) {
+                    orders.engines.stream()
+                            .filter(other -> awaited.has(other.failure))
+                            .forEach(before::add);
+                }
+            }
+        }
+        return before;
     }
 
     /** The engines with operations that wait for those of a group. */

@@ -508,9 +508,10 @@ public final class StreamEngine extends Engine {
     /** Where what waits for an operation that failed on the device goes on: notices what failed. */
     private void lookAtStreams() {
         if (runtime.goesOnAfterFailures()) {
-            for (StreamEngine before : StreamOrders.withThoseBefore(this)) {
+            lookAtOwnStreams();
+            for (StreamEngine before : StreamOrders.before(this)) {
                 before.lookAtOwnStreams();
-                if (before != this && before.failure.isSet()) {
+                if (before.failure.isSet()) {
                     // Whoever noticed it may not have come as far as to say so here.
                     failAfter(before.failure.get());
                 }
@@ -519,8 +520,12 @@ public final class StreamEngine extends Engine {
     }
 
     private void lookAtOwnStreams() {
-        failOn(this::requireWell);
-        failOn(synchronousCalls::requireWell);
+        try {
+            requireWell();
+            synchronousCalls.requireWell();
+        } catch (JcclException e) {
+            fail(e.at(context));
+        }
     }
 
     private void requireWell() {

@@ -2,6 +2,7 @@ package org.jccl.internal.device;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -369,32 +370,37 @@ public final class StreamOrders {
         engines.remove(engine);
     }
 
-    /** An engine, and those whose operations its own were issued after, also by way of others. */
-    static Set<StreamEngine> withThoseBefore(StreamEngine last) {
+    /** Those whose operations an engine's own were issued after, also by way of others. */
+    static Collection<StreamEngine> before(StreamEngine last) {
+        List<StreamEngine> next = directlyBefore(last);
+        if (next.isEmpty()) {
+            return next;
+        }
         Set<StreamEngine> found = new HashSet<>();
-        List<StreamEngine> next = new ArrayList<>(List.of(last));
         while (!next.isEmpty()) {
             StreamEngine engine = next.remove(next.size() - 1);
-            if (found.add(engine)) {
-                next.addAll(before(engine));
+            if (engine != last && found.add(engine)) {
+                next.addAll(directlyBefore(engine));
             }
         }
         return found;
     }
 
-    private static List<StreamEngine> before(StreamEngine engine) {
+    private static List<StreamEngine> directlyBefore(StreamEngine engine) {
         Dependencies awaited;
         synchronized (engine.orders()) {
+            engine.awaited().forgetEnded();
+            if (engine.awaited().isEmpty()) {
+                return List.of();
+            }
             awaited = engine.awaited().copy();
         }
         List<StreamEngine> before = new ArrayList<>();
-        if (!awaited.isEmpty()) {
-            for (StreamOrders orders : BY_DEVICE.values()) {
-                synchronized (orders) {
-                    orders.engines.stream()
-                            .filter(other -> awaited.has(other.failure))
-                            .forEach(before::add);
-                }
+        for (StreamOrders orders : BY_DEVICE.values()) {
+            synchronized (orders) {
+                orders.engines.stream()
+                        .filter(other -> awaited.has(other.failure))
+                        .forEach(before::add);
             }
         }
         return before;

@@ -240,7 +240,9 @@ final class SynchronousCalls implements AutoCloseable {
     }
 
     private synchronized List<NativeStream> streams() {
-        return callers.stream().map(caller -> NativeStream.given(caller.stream)).toList();
+        return callers.isEmpty()
+                ? List.of()
+                : callers.stream().map(caller -> NativeStream.given(caller.stream)).toList();
     }
 
     private synchronized List<Caller> used() {

@@ -3,6 +3,7 @@ package org.jccl.internal.device;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -391,7 +392,7 @@ public final class StreamOrders {
         synchronized (engine.orders()) {
             engine.awaited().forgetEnded();
             if (engine.awaited().isEmpty()) {
-                return List.of();
+                return Collections.emptyList(); // whose iterator is no garbage
             }
             awaited = engine.awaited().copy();
         }

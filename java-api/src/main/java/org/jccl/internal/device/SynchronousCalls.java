@@ -1,6 +1,7 @@
 package org.jccl.internal.device;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
@@ -241,7 +242,7 @@ final class SynchronousCalls implements AutoCloseable {
 
     private synchronized List<NativeStream> streams() {
         return callers.isEmpty()
-                ? List.of()
+                ? Collections.emptyList() // whose iterator is no garbage
                 : callers.stream().map(caller -> NativeStream.given(caller.stream)).toList();
     }
 

@@ -60,12 +60,22 @@ aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream) {
     return fail(ACL_ERROR_RT_STREAM_CONTEXT, "%s: the stream belongs to another context", call);
 }
 
-bool hasPassed(const Position& position, int* code) {
+static const char* mannerOfFailedEvents() {
     static const char* manner = std::getenv("MOCK_ACL_FAILED_EVENTS");
+    return manner;
+}
+
+bool failedEventsAreComplete() {
+    const char* manner = mannerOfFailedEvents();
+    return manner != nullptr && std::string(manner) == "complete";
+}
+
+bool hasPassed(const Position& position, int* code) {
+    const char* manner = mannerOfFailedEvents();
     Stream* stream = position.stream;
     bool failed = stream != nullptr && stream->failedAt != 0 && position.sequence >= stream->failedAt;
     if (!position.reached() || !failed || (manner == nullptr && !stream->stopsOnError)) return position.reached();
-    if (manner != nullptr && std::string(manner) == "complete") return true;
+    if (failedEventsAreComplete()) return true;
     if (manner == nullptr || std::string(manner) != "never") *code = stream->failedWith;
     return false;
 }

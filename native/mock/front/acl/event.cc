@@ -106,11 +106,16 @@ MOCK_API aclError aclrtQueryEventWaitStatus(aclrtEvent handle, aclrtEventWaitSta
     });
 }
 
+// Of the stream that an event is on, unless events are to know nothing of it.
+static aclError takeErrorOf(Event& event, const char* call) {
+    Stream* stream = event.recordedOn();
+    return stream == nullptr || failedEventsAreComplete() ? ACL_SUCCESS : takeError(*stream, call);
+}
+
 MOCK_API aclError aclrtSynchronizeEvent(aclrtEvent handle) {
     return withEvent("aclrtSynchronizeEvent", handle, [](Event& event) {
         event.place().await();
-        Stream* stream = event.recordedOn();
-        return stream == nullptr ? ACL_SUCCESS : takeError(*stream, "aclrtSynchronizeEvent");
+        return takeErrorOf(event, "aclrtSynchronizeEvent");
     });
 }
 
@@ -119,8 +124,7 @@ MOCK_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent handle, int32_t mi
     return withEvent(call, handle, [&](Event& event) -> aclError {
         if (milliseconds < 1) return fail(ACL_ERROR_INVALID_PARAM, "%s: no such time is mocked", call);
         if (!event.place().await(milliseconds)) return fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not done", call);
-        Stream* stream = event.recordedOn();
-        return stream == nullptr ? ACL_SUCCESS : takeError(*stream, call);
+        return takeErrorOf(event, call);
     });
 }
 

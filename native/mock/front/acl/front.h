@@ -21,6 +21,9 @@ aclError findStreamOf(const char* call, aclrtStream handle, Stream** stream);
  */
 bool hasPassed(const Position& position, int* code);
 
+/** Whether events behind an operation that failed know nothing of it. */
+bool failedEventsAreComplete();
+
 /** The stream's first error since it was last told; a stopped stream keeps it. */
 aclError takeError(Stream& stream, const char* call);
 

@@ -15,6 +15,8 @@ import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.conformance.StagedBackend;
+import org.jccl.gloo.GlooOptions;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
@@ -150,6 +152,32 @@ final class FaultTest {
                                 });
                     });
             Runtime.getRuntime().halt(0);
+        }
+    }
+
+    /** Reduces on the host, between copies of tensors on devices. */
+    static final class StagedResults {
+
+        private StagedResults() {}
+
+        public static void main(String[] arguments) {
+            GlooOptions gloo = GlooOptions.onHost("127.0.0.1");
+            new StagedBackend("gloo", HcclProvider.DEVICE_TYPE, gloo, rank -> rank)
+                    .run(
+                            2,
+                            Duration.ofSeconds(5),
+                            (group, device) -> {
+                                Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
+                                Attempts.print(group, () -> reduceOnHost(group, tensor));
+                            });
+            Runtime.getRuntime().halt(0);
+        }
+
+        private static void reduceOnHost(ProcessGroup group, Tensor tensor) {
+            tensor.copyFrom(new float[] {1, 2, 3, 4});
+            group.allReduce(tensor, ReduceOp.SUM).synchronize();
+            float sum = tensor.copyTo(new float[4])[3];
+            System.out.println(sum == 8 ? "right" : "wrong " + sum);
         }
     }
 
@@ -350,6 +378,17 @@ final class FaultTest {
                         "MOCK_ACL_FAILED_EVENTS",
                         "complete");
         assertThat(Attempts.of(ChainedResults.class, environment))
+                .contains("507015")
+                .doesNotContain("wrong");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"error, 4", "error, 6", "complete, 3", "complete, 4", "complete, 5", "complete, 6"})
+    void whatAFailedCopyHasLeftIsNotTakenForAResult(String events, String operation)
+            throws Exception {
+        Map<String, String> environment =
+                Map.of("MOCK_RUNTIME_TASK_FAIL_AT", operation, "MOCK_ACL_FAILED_EVENTS", events);
+        assertThat(Attempts.of(StagedResults.class, environment))
                 .contains("507015")
                 .doesNotContain("wrong");
     }

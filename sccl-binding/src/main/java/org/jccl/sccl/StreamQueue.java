@@ -79,7 +79,7 @@ final class StreamQueue extends TpuQueue {
 
     private long asked;
 
-    /** What went wrong on the device between two marks. */
+    /** What went wrong last on the device, and between which marks anything did. */
     private record Failure(NativeException cause, long after, long upTo) {}
 
     private StreamQueue(int device, long stream, long handle, boolean shared) {
@@ -325,6 +325,8 @@ final class StreamQueue extends TpuQueue {
             calls.unlock();
         }
         if (code != 0) {
+            // Somebody may still be about to ask for a place before an earlier failure.
+            long after = failure == null ? checked : failure.after;
             failure =
                     new Failure(
                             new NativeException(
@@ -333,7 +335,7 @@ final class StreamQueue extends TpuQueue {
                                     code,
                                     "an operation failed on the device: "
                                             + TpuErrors.runtimeText(code)),
-                            checked,
+                            after,
                             passed + 1);
         }
         checked = passed + 1;
@@ -385,7 +387,7 @@ final class StreamQueue extends TpuQueue {
     }
 
     @Override
-    void throwFailure() {
+    void throwFailure(long mark) {
         // Whoever asked for the place was told.
     }
 

@@ -18,17 +18,11 @@ final class ThreadQueue extends TpuQueue {
     private volatile long passed;
     private volatile Failure failure;
 
-    /** What the thread has got already. */
-    private final ThreadLocal<Failure> told = new ThreadLocal<>();
+    /** Up to where the thread was told of failures. */
+    private final ThreadLocal<Long> told = ThreadLocal.withInitial(() -> 0L);
 
-    /** What a task has failed with; each is another, even for one reason. */
-    private static final class Failure {
-        final JcclException cause;
-
-        Failure(JcclException cause) {
-            this.cause = cause;
-        }
-    }
+    /** What the task at a place has failed with. */
+    private record Failure(JcclException cause, long place) {}
 
     /** Made on the thread, by the first task that asks. */
     private long handle;
@@ -55,12 +49,13 @@ final class ThreadQueue extends TpuQueue {
                 }
                 task.run();
             } catch (JcclException e) {
-                failure = new Failure(e);
+                failure = new Failure(e, passed + 1);
             } catch (RuntimeException | Error e) {
                 failure =
                         new Failure(
                                 new NativeException(
-                                        FailureContext.NONE, "libtpurt", 0, "failed: " + e));
+                                        FailureContext.NONE, "libtpurt", 0, "failed: " + e),
+                                passed + 1);
             }
             passed++;
         }
@@ -143,12 +138,13 @@ final class ThreadQueue extends TpuQueue {
 
     /**
      * Every thread that waits gets it, once: which of them has enqueued what failed is not known.
+     * The newest stands for those before it, so who waits for the newest later gets it again.
      */
     @Override
-    void throwFailure() {
+    void throwFailure(long mark) {
         Failure newest = failure;
-        if (newest != null && told.get() != newest) {
-            told.set(newest);
+        if (newest != null && newest.place > told.get()) {
+            told.set(Math.min(newest.place, mark));
             throw newest.cause;
         }
     }

@@ -68,8 +68,8 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     /** A copy on the device, in order with the calls with the handle; between begin and end. */
     abstract void copyBetweenCalls(long to, long from, long bytes);
 
-    /** Throws what a copy failed with, if the queue knows of it only afterwards. */
-    abstract void throwFailure();
+    /** Throws what a copy before a place failed with, if the queue knows of it only afterwards. */
+    abstract void throwFailure(long mark);
 
     /** Notes when the queue comes to this place; the event is made for timing. */
     abstract void stamp(TpuEvent event);
@@ -90,7 +90,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
                 LockSupport.parkNanos(PARK_NANOS);
             }
         }
-        throwFailure();
+        throwFailure(mark);
     }
 
     /**

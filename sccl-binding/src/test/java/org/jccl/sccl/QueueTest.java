@@ -166,6 +166,33 @@ final class QueueTest {
                 });
     }
 
+    /** What is told for the first place may be what the second one failed with. */
+    @Test
+    void aThreadThatWaitsForTwoPlacesIsToldOfBothFailures() throws Exception {
+        World.run(
+                1,
+                (group, device) -> {
+                    ThreadQueue queue = new ThreadQueue(device.index());
+                    long[] marks = new long[2];
+                    for (int i = 0; i < marks.length; i++) {
+                        queue.submit(
+                                () -> {
+                                    throw new NativeException(
+                                            FailureContext.NONE, "copy", 3, "lost");
+                                });
+                        marks[i] = queue.mark();
+                    }
+                    while (!queue.reached(marks[1])) {
+                        Thread.onSpinWait();
+                    }
+                    for (long mark : marks) {
+                        assertThatThrownBy(() -> queue.await(mark))
+                                .isInstanceOf(NativeException.class);
+                    }
+                    queue.await(marks[1]);
+                });
+    }
+
     /** The mock takes any file. */
     private static KernelModule module() {
         return KernelModule.ofFile(Path.of("pom.xml"));

@@ -46,16 +46,18 @@ final class CopyStream {
     }
 
     /**
-     * Whether the copies before an event are done; never blocks.
+     * Whether the copies before an event of this stream are done; never blocks.
      *
      * @throws org.jccl.JcclException when one of them failed
      */
-    static boolean isDone(DeviceRuntime runtime, long event) {
+    boolean isDone(long event) {
         if (!runtime.queryEvent(event)) {
             return false;
         }
         // Returns at once; on some devices only who waits is told of a copy that failed.
         runtime.synchronizeEvent(event);
+        // On others not even an event may tell.
+        runtime.requireWell(stream);
         return true;
     }
 

@@ -8,7 +8,6 @@ import org.jccl.FailureContext;
 import org.jccl.internal.device.EventPool;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CleanUp;
-import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.DeviceRuntime.Copy;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.OperationKind;
@@ -19,9 +18,11 @@ import org.jccl.spi.OperationKind;
  */
 final class Messages {
 
+    /** What was enqueued on a stream, up to an event. */
+    private record Copies(CopyStream stream, long event) {}
+
     final HostCommunicator communicator;
     final StagedPlace place;
-    private final DeviceRuntime runtime;
     private final Patience patience;
     private final PinnedMemory memory;
     private final EventPool events;
@@ -36,7 +37,7 @@ final class Messages {
     private final AtomicLong requests = new AtomicLong(HostCommunicator.COMPLETE);
 
     /** Behind the copies of messages, while there are such. */
-    private final Map<Message, Long> copies = new ConcurrentHashMap<>();
+    private final Map<Message, Copies> copies = new ConcurrentHashMap<>();
 
     // Guarded by the queue.
     private final ArrayDeque<Send> queue = new ArrayDeque<>();
@@ -54,9 +55,8 @@ final class Messages {
         this.memory = memory;
         this.events = events;
         this.patience = patience;
-        this.runtime = place.runtime();
-        this.down = new CopyStream(runtime, Copy.DEVICE_TO_HOST);
-        this.up = new CopyStream(runtime, Copy.HOST_TO_DEVICE);
+        this.down = new CopyStream(place.runtime(), Copy.DEVICE_TO_HOST);
+        this.up = new CopyStream(place.runtime(), Copy.HOST_TO_DEVICE);
     }
 
     /** Starts one; the device must be current. */
@@ -136,20 +136,20 @@ final class Messages {
     private void copy(CopyStream stream, Parts parts, Message message) {
         Operation operation = message.operation;
         long event = events.take();
-        copies.put(message, event);
+        copies.put(message, new Copies(stream, event));
         stream.copy(
                 parts, 0, operation.count, message.memory.address(), operation.type.size(), event);
     }
 
     /** Whether what a message has copied last is where it belongs. */
     boolean copiesAreDone(Message message) {
-        Long event = copies.get(message);
-        if (event != null) {
-            if (!CopyStream.isDone(runtime, event)) {
+        Copies last = copies.get(message);
+        if (last != null) {
+            if (!last.stream.isDone(last.event)) {
                 return false;
             }
             copies.remove(message);
-            events.giveBack(event);
+            events.giveBack(last.event);
         }
         return true;
     }

@@ -20,7 +20,6 @@ final class Pipeline {
 
     private final HostCommunicator communicator;
     private final PinnedMemory memory;
-    private final DeviceRuntime runtime;
     private final EventPool events;
     private final Patience patience;
     private final int rank;
@@ -38,7 +37,7 @@ final class Pipeline {
         this.memory = memory;
         this.events = events;
         this.patience = patience;
-        this.runtime = place.runtime();
+        DeviceRuntime runtime = place.runtime();
         this.rank = place.group().rank();
         this.size = place.size();
         this.down = new CopyStream(runtime, Copy.DEVICE_TO_HOST);
@@ -98,7 +97,7 @@ final class Pipeline {
                         fetch(number + 1);
                     }
                     Slot slot = slot(number);
-                    slot.comesDown = awaited(slot.comesDown);
+                    slot.comesDown = awaited(down, slot.comesDown);
                     call(slot, number);
                     deliver(slot, number);
                 }
@@ -107,7 +106,7 @@ final class Pipeline {
                 }
                 for (Slot slot : slots) {
                     if (slot != null) {
-                        slot.goesUp = awaited(slot.goesUp);
+                        slot.goesUp = awaited(up, slot.goesUp);
                     }
                 }
             } finally {
@@ -130,7 +129,7 @@ final class Pipeline {
         /** Makes room for a window, and has what is read of it come down. */
         private void fetch(long number) {
             Slot slot = slot(number);
-            slot.goesUp = awaited(slot.goesUp);
+            slot.goesUp = awaited(up, slot.goesUp);
             long from = from(number);
             long reads = read.within(from, windows.length()) * elementSize;
             long writes = written.within(from, windows.length()) * elementSize;
@@ -210,9 +209,9 @@ final class Pipeline {
         }
 
         /** Waits for an event, if there is one, and gives it back. */
-        private long awaited(long event) {
+        private long awaited(CopyStream stream, long event) {
             if (event != 0) {
-                patience.awaitCopies(() -> CopyStream.isDone(runtime, event));
+                patience.awaitCopies(() -> stream.isDone(event));
                 events.giveBack(event);
             }
             return 0;
@@ -240,8 +239,8 @@ final class Pipeline {
 
         private boolean isIdle(Slot slot) {
             try {
-                slot.comesDown = awaited(slot.comesDown);
-                slot.goesUp = awaited(slot.goesUp);
+                slot.comesDown = awaited(down, slot.comesDown);
+                slot.goesUp = awaited(up, slot.goesUp);
                 return true;
             } catch (RuntimeException e) {
                 CleanUp.failed("copies of " + operation.describe(), e);

@@ -14,9 +14,9 @@ import java.util.List;
  * stream does not pass in the group's timeout fails the group: later calls throw. The barrier
  * blocks the host and throws itself.
  *
- * <p>No {@link Work}, no queue, no garbage. The operations, their arguments and exceptions are
- * those of {@link ProcessGroup}; besides, each throws what {@link Work#await()} would. Programs do
- * not implement this interface: later versions may add methods.
+ * <p>No {@link Work}, no queue, and as a rule no garbage. The operations, their arguments and
+ * exceptions are those of {@link ProcessGroup}; besides, each throws what {@link Work#await()}
+ * would. Programs do not implement this interface: later versions may add methods.
  */
 public interface SyncCollectives {
 

@@ -333,9 +333,7 @@ public final class HostEngine extends Engine {
                     carrier.carries(work)
                             ? carrier.await(work.request())
                             : communicator.await(work.request());
-            if (work.kind == OperationKind.BARRIER) {
-                startedBefore(work).forEach(this::await);
-            }
+            awaitStartedBefore(work);
         } catch (Throwable e) {
             boolean lost = e instanceof PeerLostException && !failure.isSet() && detector.asks();
             if (lost && !mayAsk && explainsElsewhere(e, work)) {
@@ -381,6 +379,16 @@ public final class HostEngine extends Engine {
                 complete(work, false);
             } else {
                 work.started(work.request());
+            }
+        }
+    }
+
+    /** A barrier of the library's says nothing about a collective before it, as that it failed. */
+    private void awaitStartedBefore(Operation operation) {
+        if (operation.kind == OperationKind.BARRIER) {
+            startedBefore(operation).forEach(this::await);
+            if (failure.isSet()) {
+                throw failure.forLaterCall(contextOf(operation));
             }
         }
     }
@@ -433,9 +441,7 @@ public final class HostEngine extends Engine {
             } else {
                 operation.call(communicator, Mode.BLOCKING);
             }
-            if (operation.kind == OperationKind.BARRIER) {
-                startedBefore(operation).forEach(this::await);
-            }
+            awaitStartedBefore(operation);
             return -1;
         } catch (Throwable e) {
             cause = collective ? notStarted(e, operation) : failed(e, operation);

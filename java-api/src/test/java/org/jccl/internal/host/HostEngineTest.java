@@ -252,6 +252,34 @@ class HostEngineTest {
     }
 
     @Test
+    void aBarrierFailsWithACollectiveBeforeItThatFailed() throws Exception {
+        library.startsCollectives = true;
+        HostEngine engine = engine();
+        Work sum = submit(engine, OperationKind.ALL_REDUCE);
+        Work barrier = submit(engine, OperationKind.BARRIER);
+        awaitStart(sum);
+        awaitStart(barrier);
+        library.complete(2);
+        library.complete(1);
+        library.failedRequest = 1;
+        assertThatThrownBy(barrier::await).isInstanceOf(MismatchException.class);
+        assertThat(sum.exception()).isPresent();
+    }
+
+    @Test
+    void aSynchronousBarrierFailsWithACollectiveBeforeItThatFailed() {
+        library.startsCollectives = true;
+        HostEngine engine = engine();
+        Work sum = submit(engine, OperationKind.ALL_REDUCE);
+        library.complete(1);
+        library.failedRequest = 1;
+        assertThatThrownBy(() -> run(engine, OperationKind.BARRIER))
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("allReduce");
+        assertThat(sum.exception()).isPresent();
+    }
+
+    @Test
     void whatTheLibraryThrowsFailsTheGroupWithItsContext() {
         HostEngine engine = engine();
         run(engine, OperationKind.BROADCAST);

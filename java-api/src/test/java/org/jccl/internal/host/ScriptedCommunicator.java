@@ -10,6 +10,7 @@ import java.util.Set;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
@@ -54,6 +55,9 @@ public final class ScriptedCommunicator implements InvocationHandler {
 
     /** Thrown when a request is awaited that is complete. */
     public RuntimeException awaitFailure;
+
+    /** The request that fails alone when it is awaited, or 0. */
+    public long failedRequest;
 
     /** Thrown by an abort, after it has been noted. */
     public RuntimeException abortFailure;
@@ -144,6 +148,9 @@ public final class ScriptedCommunicator implements InvocationHandler {
             case "await" -> {
                 blockUnless(() -> complete.contains((long) arguments[0]));
                 throwUnlessNull(awaitFailure);
+                if (failedRequest == (long) arguments[0]) {
+                    throw new MismatchException(FailureContext.NONE, "message truncated");
+                }
                 yield -1;
             }
             case "abort" -> {

@@ -328,20 +328,28 @@ public final class DistributedDataParallel implements AutoCloseable {
 
     private void average() {
         requireSameTrained();
+        Tensor[] earlier = new Tensor[parameters.size()];
         try {
-            for (Parameter parameter : parameters) {
-                if (!parameter.arrived) {
-                    parameter.clearPlaceWithoutGradient();
+            for (int i = 0; i < earlier.length; i++) {
+                if (!parameters.get(i).arrived) {
+                    earlier[i] = parameters.get(i).takeEarlier();
                 }
             }
             reducer.finish();
-            for (int i = 0; i < parameters.size(); i++) {
+            for (int i = 0; i < earlier.length; i++) {
                 if (!parameters.get(i).arrived && reducer.wasUsed(i)) {
                     parameters.get(i).putGradient();
+                } else if (earlier[i] != null) {
+                    parameters.get(i).putEarlier(earlier[i]);
                 }
             }
         } finally {
             parameters.forEach(parameter -> parameter.arrived = false);
+            for (Tensor each : earlier) {
+                if (each != null) {
+                    each.close();
+                }
+            }
         }
     }
 

@@ -157,13 +157,25 @@ final class Parameter implements AutoCloseable {
         tensor.mutable_grad().put(place);
     }
 
-    /** For a gradient that the program has cleared. */
-    void clearPlaceWithoutGradient() {
+    /**
+     * For a gradient that did not come in this step, which counts as zero.
+     *
+     * @return a copy of what an earlier pass left in the place, or null where the program has
+     *     cleared it
+     */
+    Tensor takeEarlier() {
         try (Tensor gradient = tensor.grad()) {
-            if (!gradient.defined()) {
-                place.zero_();
+            if (gradient.defined()) {
+                return TorchTensors.keep(place.clone());
             }
+            place.zero_();
+            return null;
         }
+    }
+
+    /** Puts back what {@link #takeEarlier} gave. */
+    void putEarlier(Tensor earlier) {
+        place.copy_(earlier);
     }
 
     /** Removes the hook; the gradient stays as it is. */

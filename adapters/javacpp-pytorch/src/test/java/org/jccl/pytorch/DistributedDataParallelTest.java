@@ -304,6 +304,27 @@ class DistributedDataParallelTest {
     }
 
     @Test
+    void aGradientOfAnEarlierPassStaysWhereNobodyHasTheParameterNow() {
+        TorchRanks.run(
+                2,
+                group -> {
+                    Tensor often = parameter(2);
+                    Tensor once = parameter(2);
+                    Map<String, Tensor> parameters = new LinkedHashMap<>();
+                    parameters.put("often", often);
+                    parameters.put("once", once);
+                    try (DistributedDataParallel ddp =
+                            DistributedDataParallel.of(
+                                    group, parameters, options -> options.unusedGradients(true))) {
+                        ddp.backward(often.sum().add(once.sum()));
+                        ddp.backward(often.sum());
+                        assertThat(SmallNet.values(often.grad())).containsOnly(2);
+                        assertThat(SmallNet.values(once.grad())).containsOnly(1);
+                    }
+                });
+    }
+
+    @Test
     void ranksMayHaveDifferentNumbersOfBatches() {
         TorchRanks.run(
                 3,

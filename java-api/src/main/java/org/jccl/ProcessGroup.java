@@ -330,7 +330,8 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Completes when all ranks have reached it and the collectives this rank issued before are
-     * done.
+     * done. It is of the first of {@link #devices()}: where a group has several, it does not wait
+     * for collectives on the others, nor tell of their failures.
      *
      * @return the work
      */

@@ -1,8 +1,10 @@
 // The operations between chips. Ranks know one another only by the id in each call, so they meet on their streams when
 // the first operation under an id runs.
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "../../engine/comm/faults.h"
@@ -30,6 +32,11 @@ struct Meeting {
     void meet() {
         std::call_once(once, [this] {
             Result met = ranks->initialize(id);
+            if (met == Result::System) {
+                // The process that made the id has ended. Nobody else will come, and nothing tells so.
+                while (!ranks->isStopped()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                return;
+            }
             if (met != Result::Ok) fatal("tpuDNN: ranks of one id disagree (%d)", static_cast<int>(met));
             for (int rank = 0; rank < ranks->size; ++rank) {
                 int chip = ranks->physicalDeviceOf(rank);

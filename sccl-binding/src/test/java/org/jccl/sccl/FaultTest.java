@@ -1,23 +1,30 @@
 package org.jccl.sccl;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.jccl.DataType;
 import org.jccl.Event;
 import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.store.FileStore;
 import org.jccl.testing.Attempts;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.DeviceTensors;
 import org.jccl.testing.Questions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,6 +99,48 @@ final class FaultTest {
                 .contains("OperationTimeoutException")
                 .contains("not complete after 10 s")
                 .contains("is stuck in an operation of a group that was aborted, for 5 s now");
+    }
+
+    /**
+     * A rank of two processes: the first one, which made the world's id, ends before it is used.
+     */
+    static final class Pair {
+
+        private Pair() {}
+
+        public static void main(String[] arguments) {
+            int rank = Integer.getInteger("rank");
+            Duration timeout = Duration.ofSeconds(5);
+            // Nothing is closed: the device is stuck.
+            Store store = FileStore.open(Path.of(System.getProperty("file")), 2, timeout);
+            ProcessGroup group = World.join(store, rank, 2, timeout, ScclOptions.defaults());
+            if (rank == 0) {
+                store.set("process", String.valueOf(ProcessHandle.current().pid()).getBytes(UTF_8));
+            } else {
+                long first = Long.parseLong(new String(store.get("process"), UTF_8));
+                ProcessHandle.of(first).ifPresent(process -> process.onExit().join());
+                Tensor tensor = Tensor.allocate(World.tpu(rank), DataType.FLOAT32, 4);
+                tell("lost", () -> group.allReduce(tensor, ReduceOp.SUM).synchronize());
+            }
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    @Test
+    void aPeerThatEndsBeforeTheFirstOperationIsNoticed(@TempDir Path directory) throws Exception {
+        String file = "-Dfile=" + directory.resolve("store");
+        CompletableFuture<String> first =
+                CompletableFuture.supplyAsync(
+                        () -> {
+                            try {
+                                return ChildJvm.outputOf(Pair.class, Map.of(), file, "-Drank=0");
+                            } catch (IOException | InterruptedException e) {
+                                throw new IllegalStateException(e);
+                            }
+                        });
+        assertThat(ChildJvm.outputOf(Pair.class, Map.of(), file, "-Drank=1"))
+                .contains("lost: ", "rank 0");
+        first.join();
     }
 
     private static void tell(String name, Runnable wait) {

@@ -11,7 +11,8 @@ import java.util.stream.Stream;
  * What a process holds.
  *
  * @param heap bytes that are reachable
- * @param resident bytes of memory of the whole process
+ * @param resident bytes of memory of the whole process, but for shared memory: that of the mocks'
+ *     devices is, which they keep for a while when it is freed
  * @param threads of Java and of libraries
  * @param descriptors of open files and connections
  */
@@ -27,7 +28,9 @@ record Resources(long heap, long resident, int threads, int descriptors) {
             for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
                 String[] words = line.split("\\s+");
                 if (words[0].equals("VmRSS:")) {
-                    resident = Long.parseLong(words[1]) * 1024;
+                    resident += Long.parseLong(words[1]) * 1024;
+                } else if (words[0].equals("RssShmem:")) {
+                    resident -= Long.parseLong(words[1]) * 1024;
                 } else if (words[0].equals("Threads:")) {
                     threads = Integer.parseInt(words[1]);
                 }

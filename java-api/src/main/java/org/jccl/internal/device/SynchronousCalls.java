@@ -35,6 +35,8 @@ import org.jccl.spi.DeviceRuntime;
  */
 final class SynchronousCalls implements AutoCloseable {
 
+    private static final System.Logger LOGGER = System.getLogger("org.jccl");
+
     /**
      * A native stream that had calls. What has no lock of its own is guarded by {@link #following}.
      */
@@ -197,8 +199,8 @@ final class SynchronousCalls implements AutoCloseable {
     /**
      * Looks at each stream once: marks it, or sees whether it has passed its mark.
      *
-     * @throws JcclException why one can not be followed, or what failed there on the device; when
-     *     the group has failed, the calls are given up instead
+     * @throws JcclException why one can not be followed, or what failed there, where the device
+     *     goes on after failures and the group has not failed
      */
     void follow() {
         synchronized (following) {
@@ -224,9 +226,14 @@ final class SynchronousCalls implements AutoCloseable {
             // Its owner closed the stream, and what was enqueued still runs.
             forget(caller, stream);
         } catch (JcclException e) {
-            if (!failure.isSet()) {
+            if (runtime.goesOnAfterFailures() && !failure.isSet()) {
                 throw e;
             }
+            LOGGER.log(
+                    System.Logger.Level.WARNING,
+                    "calls on a stream of {0} have no deadline, because it can not be followed: {1}",
+                    device,
+                    e.getMessage());
             forget(caller, stream);
         }
     }

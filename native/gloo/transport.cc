@@ -216,7 +216,15 @@ void Peer::adopt(int fd) {
   device_->unregisterDescriptor(fd_, this);
   ::close(fd_);
   fd_ = fd;
-  handleConnected();
+  try {
+    handleConnected();
+  } catch (const std::exception&) {
+    // The loop does not know the descriptor yet, so the base class must not take it from there, which would end the
+    // process.
+    ::close(fd_);
+    fd_ = -1;
+    throw Failure(kPeerLost, "the connection was lost while it was made", rank_);
+  }
 }
 
 void Peer::changeState(state next) noexcept {

@@ -1,12 +1,17 @@
 package org.jccl.gloo;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
 import static org.jccl.spi.HostCommunicator.Mode.NONBLOCKING;
 
+import java.io.IOException;
 import java.lang.ref.Reference;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -635,6 +640,46 @@ class GlooFailureTest {
         } finally {
             child.destroyForcibly().waitFor();
         }
+    }
+
+    /** Its connection waits to be taken over, and is reset by then. It ended the process. */
+    @Test
+    void aPeerThatIsGoneBeforeItsTurnToConnectFailsTheCommunicator() throws Exception {
+        GlooLibraries.load();
+        long handle = GlooNative.create(0, 3, Ranks.TIMEOUT.toMillis(), 0, 0);
+        assertThat(GlooNative.listen(handle, "127.0.0.1", 1000)).isZero();
+        byte[] address = new byte[1024];
+        int length = GlooNative.address(handle, 1, address, address.length);
+        int port = ByteBuffer.wrap(address).getChar(2);
+        // Of two addresses the larger one's rank dials.
+        address[7] = 2;
+        Future<Integer> first =
+                CompletableFuture.supplyAsync(
+                        () -> GlooNative.connect(handle, 1, address, length, 20_000));
+        try (Socket gone = dial(port, 1002)) {
+            // The number must have been read.
+            Thread.sleep(500);
+            gone.setSoLinger(true, 0);
+        }
+        try (Socket one = dial(port, 1001);
+                Socket second = dial(port, 1004)) {
+            assertThat(first.get()).isZero();
+            assertThat(GlooNative.connect(handle, 2, address, length, 1000)).isNotZero();
+            int text = GlooNative.message(handle, address, address.length);
+            assertThat(new String(address, 0, text, UTF_8))
+                    .contains("rank 2: the connection was lost");
+            GlooNative.close(handle);
+            assertThat(one.isConnected() && second.isConnected()).isTrue();
+        }
+    }
+
+    /** Connects as a rank that was given this number. */
+    private static Socket dial(int port, long number) throws IOException {
+        Socket socket = new Socket("127.0.0.1", port);
+        byte[] word = new byte[Long.BYTES];
+        ByteBuffer.wrap(word).order(ByteOrder.nativeOrder()).putLong(number);
+        socket.getOutputStream().write(word);
+        return socket;
     }
 
     /** The other end of the transfer: starts it, tells when bytes arrive, then waits to die. */

@@ -223,7 +223,8 @@ void Peer::adopt(int fd) {
     // process.
     ::close(fd_);
     fd_ = -1;
-    throw Failure(kPeerLost, "the connection was lost while it was made", rank_);
+    throw Failure(
+        kPeerLost, "the connection was lost while it was made: " + plainMessage(std::current_exception()));
   }
 }
 

@@ -53,6 +53,16 @@ final class FaultTest {
         }
     }
 
+    private static void fill(Tensor tensor) {
+        tensor.copyFrom(new float[] {1, 2, 3, 4});
+    }
+
+    /** Says whether it is the sum of what two ranks have filled in. */
+    private static void printResult(Tensor tensor) {
+        float sum = tensor.copyTo(new float[4])[3];
+        System.out.println(sum == 8 ? "right" : "wrong " + sum);
+    }
+
     /** Reduces on two ranks, and reads what comes of it. */
     static final class Results {
 
@@ -69,10 +79,9 @@ final class FaultTest {
                         Attempts.print(
                                 group,
                                 () -> {
-                                    tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                    fill(tensor);
                                     group.allReduce(tensor, ReduceOp.SUM).await();
-                                    float sum = tensor.copyTo(new float[4])[3];
-                                    System.out.println(sum == 8 ? "right" : "wrong " + sum);
+                                    printResult(tensor);
                                 });
                     });
             Runtime.getRuntime().halt(0);
@@ -103,7 +112,7 @@ final class FaultTest {
                                                     ? Stream.current(device)
                                                     : Stream.create(device, false);
                                     try (Stream.Scope scope = calls.use()) {
-                                        tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                        fill(tensor);
                                         group.sync().allReduce(tensor, ReduceOp.SUM);
                                         behind.record(calls);
                                     }
@@ -112,8 +121,7 @@ final class FaultTest {
                                         calls.close();
                                     }
                                     try (Stream.Scope scope = reads.use()) {
-                                        float sum = tensor.copyTo(new float[4])[3];
-                                        System.out.println(sum == 8 ? "right" : "wrong " + sum);
+                                        printResult(tensor);
                                     }
                                 });
                     });
@@ -141,13 +149,12 @@ final class FaultTest {
                         Attempts.print(
                                 group,
                                 () -> {
-                                    tensor.copyFrom(new float[] {1, 2, 3, 4});
+                                    fill(tensor);
                                     group.allReduce(tensor, ReduceOp.SUM).await();
                                     Work last = alone.allReduce(tensor, ReduceOp.SUM);
                                     try (Stream.Scope scope = reads.use()) {
                                         last.await();
-                                        float sum = tensor.copyTo(new float[4])[3];
-                                        System.out.println(sum == 8 ? "right" : "wrong " + sum);
+                                        printResult(tensor);
                                     }
                                 });
                     });
@@ -168,16 +175,15 @@ final class FaultTest {
                             Duration.ofSeconds(5),
                             (group, device) -> {
                                 Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 4);
-                                Attempts.print(group, () -> reduceOnHost(group, tensor));
+                                Attempts.print(
+                                        group,
+                                        () -> {
+                                            fill(tensor);
+                                            group.allReduce(tensor, ReduceOp.SUM).synchronize();
+                                            printResult(tensor);
+                                        });
                             });
             Runtime.getRuntime().halt(0);
-        }
-
-        private static void reduceOnHost(ProcessGroup group, Tensor tensor) {
-            tensor.copyFrom(new float[] {1, 2, 3, 4});
-            group.allReduce(tensor, ReduceOp.SUM).synchronize();
-            float sum = tensor.copyTo(new float[4])[3];
-            System.out.println(sum == 8 ? "right" : "wrong " + sum);
         }
     }
 

@@ -23,7 +23,7 @@ final class FileLog implements AutoCloseable {
     private static final String DELETE = "-";
 
     private final Path file;
-    private final KeySpace keys = new KeySpace();
+    private KeySpace keys = new KeySpace();
     private long position;
 
     /** Keeps the number of the file from being given to another one; null before the first use. */
@@ -92,8 +92,11 @@ final class FileLog implements AutoCloseable {
         }
         byte[] added = new byte[(int) (size - position)];
         content.seek(position);
-        content.readFully(added);
-        ByteBuffer bytes = ByteBuffer.wrap(added).order(ByteOrder.LITTLE_ENDIAN);
+        int length = 0;
+        for (int got = 0; got >= 0 && length < added.length; length += Math.max(0, got)) {
+            got = content.read(added, length, added.length - length); // less where one was cut off
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(added, 0, length).order(ByteOrder.LITTLE_ENDIAN);
         for (byte[] key = part(bytes); key != null; key = part(bytes)) {
             byte[] value = part(bytes);
             if (value == null) {
@@ -137,20 +140,42 @@ final class FileLog implements AutoCloseable {
         append(DELETE + key, new byte[0]);
     }
 
+    /** What can not be written did not happen: the file gets its old end, and is read anew. */
     private void append(String key, byte[] value) throws IOException {
-        byte[] name = key.getBytes(StandardCharsets.ISO_8859_1);
-        byte[] bytes =
-                ByteBuffer.allocate(2 * Integer.BYTES + name.length + value.length)
-                        .order(ByteOrder.LITTLE_ENDIAN)
-                        .putInt(name.length)
-                        .put(name)
-                        .putInt(value.length)
-                        .put(value)
-                        .array();
-        try (RandomAccessFile content = open("rw")) {
-            content.seek(content.length());
-            content.write(bytes);
+        boolean written = false;
+        try {
+            write(record(key, value));
+            written = true;
+        } finally {
+            if (!written) {
+                keys = new KeySpace();
+                position = 0;
+            }
         }
-        position += bytes.length;
+    }
+
+    private static byte[] record(String key, byte[] value) {
+        byte[] name = key.getBytes(StandardCharsets.ISO_8859_1);
+        return ByteBuffer.allocate(2 * Integer.BYTES + name.length + value.length)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putInt(name.length)
+                .put(name)
+                .putInt(value.length)
+                .put(value)
+                .array();
+    }
+
+    private void write(byte[] record) throws IOException {
+        try (RandomAccessFile content = open("rw")) {
+            long end = content.length();
+            try {
+                content.seek(end);
+                content.write(record);
+            } catch (IOException | Error e) {
+                content.setLength(end); // a part would make the file unreadable for writers
+                throw e;
+            }
+        }
+        position += record.length;
     }
 }

@@ -20,7 +20,8 @@ import org.jccl.UsageException;
  *
  * <p>The file must not exist, or be empty, when the first rank opens it. It grows with every write.
  * Each open store is counted in the file; the last one to close deletes it, once at least as many
- * as the world size have closed.
+ * as the world size have closed. A value that could not be written, as on a full disk, is not there
+ * for any rank, and the call may be tried again.
  *
  * <p>Waiting looks at the file every 10 ms. Each write takes the file's {@code flock} through the
  * {@code flock} command of util-linux, a few milliseconds, and throws {@link StoreException} when

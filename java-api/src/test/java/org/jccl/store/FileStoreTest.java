@@ -12,11 +12,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -95,6 +97,44 @@ final class FileStoreTest extends StoreContract {
             Files.write(file, new byte[] {record[i]}, StandardOpenOption.APPEND);
         }
         assertThat(store.get("k")).isEqualTo(bytes("value"));
+    }
+
+    /** As on a full disk: the system takes the first part of the record, and no more. */
+    @Test
+    void whatCouldNotBeWrittenDidNotHappen() throws Exception {
+        store.set("k", bytes("old"));
+        store.add("n", 1);
+        ChildJvm.outputOf(FullDisk.class, Map.of("FILE", file.toString()));
+        assertThat(store.get("k")).isEqualTo(bytes("new"));
+        assertThat(store.add("n", 0)).isEqualTo(2);
+    }
+
+    /** A writer whose process may not make files longer for a while. */
+    static final class FullDisk {
+
+        private static final byte[] LARGE = new byte[16 << 10];
+
+        public static void main(String[] arguments) throws Exception {
+            try (FileStore store = FileStore.open(Path.of(System.getenv("FILE")), 1, LONG)) {
+                setLongestFile("4096");
+                assertThatThrownBy(() -> store.set("k", LARGE))
+                        .isInstanceOf(StoreException.class)
+                        .hasMessageContaining("File too large");
+                assertThat(store.get("k")).isEqualTo(bytes("old"));
+                setLongestFile("1");
+                assertThatThrownBy(() -> store.add("n", 1)).isInstanceOf(StoreException.class);
+                setLongestFile("unlimited");
+                assertThat(store.add("n", 1)).isEqualTo(2);
+                store.set("k", bytes("new"));
+            }
+        }
+
+        private static void setLongestFile(String bytes) throws Exception {
+            String pid = Long.toString(ProcessHandle.current().pid());
+            String limit = "--fsize=" + bytes + ":unlimited";
+            int code = new ProcessBuilder("prlimit", "--pid", pid, limit).start().waitFor();
+            assertThat(code).isZero();
+        }
     }
 
     @Test

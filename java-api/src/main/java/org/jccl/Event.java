@@ -30,7 +30,7 @@ public interface Event extends AutoCloseable {
      * Records this event on a stream of its device.
      *
      * @param stream the stream
-     * @throws UsageException when the stream is closed or of another device
+     * @throws UsageException when this or the stream is closed, or the stream is of another device
      */
     void record(Stream stream);
 
@@ -73,7 +73,7 @@ public interface Event extends AutoCloseable {
      */
     long handle();
 
-    /** Destroys the event. Idempotent. */
+    /** Destroys the event, once no thread asks or waits for it. Idempotent. */
     @Override
     void close();
 }

@@ -53,9 +53,10 @@ public interface Stream extends AutoCloseable {
 
     /**
      * Makes this the calling thread's current stream until the result is closed, in the same
-     * thread.
+     * thread. The native stream exists at least until then.
      *
      * @return restores the stream that was current before
+     * @throws UsageException when it is closed
      */
     Scope use();
 
@@ -70,6 +71,7 @@ public interface Stream extends AutoCloseable {
      * Makes what is enqueued later on this stream wait for an event. The host goes on.
      *
      * @param event recorded before; an event that never was is complete
+     * @throws UsageException when the stream or the event is closed
      */
     void waitEvent(Event event);
 
@@ -111,7 +113,10 @@ public interface Stream extends AutoCloseable {
      */
     Device device();
 
-    /** Destroys a stream that was created here; what was enqueued still runs. Idempotent. */
+    /**
+     * Destroys a stream that was created here; what was enqueued still runs. While it is current in
+     * a thread, or a thread asks or waits for it, the last one of them destroys it. Idempotent.
+     */
     @Override
     void close();
 }

@@ -11,23 +11,16 @@ import org.jccl.internal.checks.Given;
 import org.jccl.spi.DeviceRuntime;
 
 /** An event of a device, and what its stream waited for when it was recorded. */
-public final class NativeEvent implements Event {
+public final class NativeEvent extends NativeHandle implements Event {
 
-    private final Device device;
-    private final DeviceRuntime runtime;
-    private final long handle;
     private final boolean timing;
     private volatile boolean recorded;
 
     /** What it waits for since it was recorded. */
     private volatile Dependencies dependencies;
 
-    private boolean closed;
-
     private NativeEvent(Device device, DeviceRuntime runtime, long handle, boolean timing) {
-        this.device = device;
-        this.runtime = runtime;
-        this.handle = handle;
+        super(device, runtime, handle);
         this.timing = timing;
     }
 
@@ -57,7 +50,6 @@ public final class NativeEvent implements Event {
 
     @Override
     public void record(Stream given) {
-        requireOpen();
         NativeStream stream = NativeStream.given(given);
         if (!stream.device().equals(device)) {
             throw new UsageException(
@@ -67,15 +59,24 @@ public final class NativeEvent implements Event {
                             + " can not be recorded on a stream of "
                             + stream.device());
         }
-        DeviceRuntimes.enter(runtime, device);
-        stream.enter();
+        enter();
         try {
-            Dependencies before = stream.orders().recorded(stream.handle());
-            runtime.recordEvent(handle, stream.handle());
-            dependencies = before;
+            stream.enter();
+            try {
+                recordOn(stream);
+            } finally {
+                stream.leave();
+            }
         } finally {
-            stream.leave();
+            leave();
         }
+    }
+
+    private void recordOn(NativeStream stream) {
+        DeviceRuntimes.enter(runtime, device);
+        Dependencies before = stream.orders().recorded(stream.handle());
+        runtime.recordEvent(handle, stream.handle());
+        dependencies = before;
         recorded = true;
     }
 
@@ -92,28 +93,49 @@ public final class NativeEvent implements Event {
 
     @Override
     public boolean query() {
-        requireOpen();
-        if (!recorded) {
-            return true;
+        enter();
+        try {
+            if (!recorded) {
+                return true;
+            }
+            DeviceRuntimes.enterForQuestion(runtime, device);
+            return StreamOrders.query(dependencies, () -> runtime.queryEvent(handle));
+        } finally {
+            leave();
         }
-        DeviceRuntimes.enterForQuestion(runtime, device);
-        return StreamOrders.query(dependencies, () -> runtime.queryEvent(handle));
     }
 
     @Override
     public void synchronize() {
-        requireOpen();
-        if (recorded) {
-            DeviceRuntimes.enterForQuestion(runtime, device);
-            StreamOrders.synchronize(dependencies, millis -> runtime.awaitEvent(handle, millis));
+        enter();
+        try {
+            if (recorded) {
+                DeviceRuntimes.enterForQuestion(runtime, device);
+                StreamOrders.synchronize(
+                        dependencies, millis -> runtime.awaitEvent(handle, millis));
+            }
+        } finally {
+            leave();
         }
     }
 
     @Override
     public Duration elapsed(Event later) {
-        requireOpen();
         NativeEvent end = given(later);
-        end.requireOpen();
+        enter();
+        try {
+            end.enter();
+            try {
+                return elapsedUntil(end);
+            } finally {
+                end.leave();
+            }
+        } finally {
+            leave();
+        }
+    }
+
+    private Duration elapsedUntil(NativeEvent end) {
         if (!timing || !end.timing || !recorded || !end.recorded) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -126,16 +148,6 @@ public final class NativeEvent implements Event {
         return Duration.ofNanos(Math.round(runtime.elapsedMillis(handle, end.handle) * 1e6));
     }
 
-    @Override
-    public Device device() {
-        return device;
-    }
-
-    @Override
-    public long handle() {
-        return handle;
-    }
-
     boolean isRecorded() {
         return recorded;
     }
@@ -144,18 +156,19 @@ public final class NativeEvent implements Event {
         return dependencies;
     }
 
-    private synchronized void requireOpen() {
-        if (closed) {
-            throw new UsageException(FailureContext.NONE, "event on " + device + " is closed");
-        }
+    @Override
+    public void close() {
+        end();
     }
 
     @Override
-    public synchronized void close() {
-        if (!closed) {
-            closed = true;
-            DeviceRuntimes.enterForQuestion(runtime, device);
-            runtime.destroyEvent(handle);
-        }
+    void destroyNative() {
+        DeviceRuntimes.enterForQuestion(runtime, device);
+        runtime.destroyEvent(handle);
+    }
+
+    @Override
+    String kind() {
+        return "event";
     }
 }

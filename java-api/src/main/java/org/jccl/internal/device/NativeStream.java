@@ -14,30 +14,19 @@ import org.jccl.internal.checks.Given;
 import org.jccl.spi.DeviceRuntime;
 
 /** A stream of a device, and what waits on it: see {@link StreamOrders}. */
-public final class NativeStream implements Stream {
+public final class NativeStream extends NativeHandle implements Stream {
 
     private static final ThreadLocal<Map<Device, NativeStream>> CURRENT =
             ThreadLocal.withInitial(HashMap::new);
 
-    private final Device device;
-    private final DeviceRuntime runtime;
     private final StreamOrders orders;
-    private final long handle;
     private final Object owner;
     private final boolean owned;
 
-    /** Threads inside a native call, which may block where the stream's queue is full. */
-    private int inside;
-
-    private boolean closed;
-    private boolean destroyed;
-
     private NativeStream(
             Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
-        this.device = device;
-        this.runtime = runtime;
+        super(device, runtime, handle);
         this.orders = StreamOrders.of(device);
-        this.handle = handle;
         this.owner = owner;
         this.owned = owned;
     }
@@ -103,16 +92,51 @@ public final class NativeStream implements Stream {
 
     @Override
     public Scope use() {
-        requireOpen();
+        enter();
         NativeStream before = current(device);
         CURRENT.get().put(device, this);
-        return () -> CURRENT.get().put(before.device, before);
+        return new Use(this, before);
+    }
+
+    /** Keeps the stream, which another thread may close, while it is current. */
+    private static final class Use implements Scope {
+
+        private final NativeStream stream;
+        private final NativeStream before;
+        private boolean ended;
+
+        Use(NativeStream stream, NativeStream before) {
+            this.stream = stream;
+            this.before = before;
+        }
+
+        @Override
+        public void close() {
+            if (!ended) {
+                ended = true;
+                CURRENT.get().put(before.device, before);
+                stream.leave();
+            }
+        }
     }
 
     @Override
     public void waitEvent(Event event) {
-        requireOpen();
         NativeEvent mark = NativeEvent.given(event);
+        enter();
+        try {
+            mark.enter();
+            try {
+                waitFor(mark);
+            } finally {
+                mark.leave();
+            }
+        } finally {
+            leave();
+        }
+    }
+
+    private void waitFor(NativeEvent mark) {
         if (mark.isRecorded()) {
             DeviceRuntimes.enter(runtime, device);
             runtime.waitEvent(handle, mark.handle());
@@ -122,9 +146,13 @@ public final class NativeStream implements Stream {
 
     @Override
     public boolean query() {
-        requireOpen();
-        DeviceRuntimes.enter(runtime, device);
-        return orders.query(handle, () -> runtime.queryStream(handle));
+        enter();
+        try {
+            DeviceRuntimes.enter(runtime, device);
+            return orders.query(handle, () -> runtime.queryStream(handle));
+        } finally {
+            leave();
+        }
     }
 
     /** {@inheritDoc} Under the lock: the watchdog asks, which must not be left to destroy it. */
@@ -141,26 +169,20 @@ public final class NativeStream implements Stream {
      * @throws JcclException what has failed there on the device
      */
     synchronized void requireWell() {
-        if (!closed) {
+        if (!isClosed()) {
             runtime.requireWell(handle);
         }
     }
 
     @Override
     public void synchronize() {
-        requireOpen();
-        DeviceRuntimes.enter(runtime, device);
-        orders.synchronize(handle, millis -> runtime.awaitStream(handle, millis));
-    }
-
-    @Override
-    public long handle() {
-        return handle;
-    }
-
-    @Override
-    public Device device() {
-        return device;
+        enter();
+        try {
+            DeviceRuntimes.enter(runtime, device);
+            orders.synchronize(handle, millis -> runtime.awaitStream(handle, millis));
+        } finally {
+            leave();
+        }
     }
 
     private void forget() {
@@ -178,36 +200,6 @@ public final class NativeStream implements Stream {
         return orders;
     }
 
-    private synchronized void requireOpen() {
-        if (closed) {
-            throw new UsageException(FailureContext.NONE, "stream on " + device + " is closed");
-        }
-    }
-
-    /** Keeps the native stream until {@link #leave}; never waits for other threads' calls. */
-    synchronized void enter() {
-        requireOpen();
-        inside++;
-    }
-
-    private synchronized boolean enterIfOpen() {
-        if (!closed) {
-            inside++;
-        }
-        return !closed;
-    }
-
-    void leave() {
-        boolean last;
-        synchronized (this) {
-            inside--;
-            last = closed && inside == 0;
-        }
-        if (last) {
-            destroy();
-        }
-    }
-
     @Override
     public void close() {
         if (enterIfOpen()) {
@@ -217,42 +209,22 @@ public final class NativeStream implements Stream {
                 leave();
             }
         }
-        synchronized (this) {
-            if (closed) {
-                return;
-            }
-            closed = true;
-            if (inside > 0) {
-                return; // Whoever leaves last destroys it.
-            }
-        }
-        destroy();
+        end();
     }
 
-    /** Without a lock: some vendors wait here for what the stream still has to do. */
-    private void destroy() {
-        try {
-            if (owned) {
-                forget();
-                DeviceRuntimes.enterForQuestion(runtime, device);
-                runtime.destroyStream(handle);
-            }
-        } finally {
-            synchronized (this) {
-                destroyed = true;
-                notifyAll();
-            }
+    @Override
+    void destroyNative() {
+        if (owned) {
+            forget();
+            DeviceRuntimes.enterForQuestion(runtime, device);
+            runtime.destroyStream(handle);
         }
         Reference.reachabilityFence(owner);
     }
 
-    /**
-     * Whether nothing is left of it.
-     *
-     * @return true when the native stream is destroyed, or no longer lent to this object
-     */
-    public synchronized boolean isDestroyed() {
-        return destroyed;
+    @Override
+    String kind() {
+        return "stream";
     }
 
     /**
@@ -276,23 +248,5 @@ public final class NativeStream implements Stream {
         } finally {
             leave();
         }
-    }
-
-    private synchronized boolean enterUnlessDestroyed() {
-        boolean interrupted = false;
-        while (closed && !destroyed) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        if (!destroyed) {
-            inside++;
-        }
-        return !destroyed;
     }
 }

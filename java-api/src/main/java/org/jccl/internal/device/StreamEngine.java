@@ -244,7 +244,10 @@ public final class StreamEngine extends Engine {
     private Stream enter(Operation operation) {
         try {
             DeviceRuntimes.enter(runtime, device);
-            return Stream.current(device);
+            NativeStream caller = NativeStream.current(device);
+            // One that was closed in its scope lives on, but nobody follows what runs there.
+            caller.requireOpen();
+            return caller;
         } catch (JcclException e) {
             operation.releaseMemory();
             throw e;

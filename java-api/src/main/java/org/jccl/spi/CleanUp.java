@@ -27,14 +27,21 @@ public final class CleanUp {
     }
 
     /**
-     * Logs a failure that nobody is told of otherwise.
+     * Logs a failure that nobody is told of otherwise. Does not throw, whatever the log does: what
+     * comes after the clean-up, such as telling those who wait, must not depend on it.
      *
      * @param where what is cleaned up, for the log
      * @param failure call, code and text
      */
     public static void failed(String where, Throwable failure) {
-        String text =
-                failure instanceof JcclException known ? known.getMessage() : failure.toString();
-        LOG.log(System.Logger.Level.WARNING, where + ": " + text);
+        try {
+            String text =
+                    failure instanceof JcclException known
+                            ? known.getMessage()
+                            : failure.toString();
+            LOG.log(System.Logger.Level.WARNING, where + ": " + text);
+        } catch (RuntimeException | Error e) {
+            return; // there is nothing left to tell it with
+        }
     }
 }

@@ -42,7 +42,10 @@ public final class Diagnosis implements Executor, AutoCloseable {
         this.shared = shared;
     }
 
-    /** Runs a task after those before it; never, once this is closed. */
+    /**
+     * Runs a task after those before it; never, once this is closed. Where no thread is left, it
+     * waits for one: nobody must fail for want of an explanation.
+     */
     @Override
     public synchronized void execute(Runnable task) {
         if (closed) {
@@ -50,9 +53,14 @@ public final class Diagnosis implements Executor, AutoCloseable {
         }
         tasks.add(task);
         if (thread == null) {
-            thread = new Thread(this::run, "jccl-diagnosis-" + name);
-            thread.setDaemon(true);
-            thread.start();
+            Thread fresh = new Thread(this::run, "jccl-diagnosis-" + name);
+            fresh.setDaemon(true);
+            try {
+                fresh.start();
+                thread = fresh;
+            } catch (OutOfMemoryError e) {
+                CleanUp.failed("diagnosis of " + name, e);
+            }
         }
     }
 

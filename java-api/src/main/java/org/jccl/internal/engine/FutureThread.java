@@ -37,11 +37,15 @@ public final class FutureThread {
     public synchronized void begin() {
         awaited++;
         if (!started) {
-            started = true;
             Thread thread =
                     new Thread(this::run, "jccl-futures-" + context.group() + "-" + context.rank());
             thread.setDaemon(true);
-            thread.start();
+            try {
+                thread.start();
+                started = true;
+            } catch (OutOfMemoryError e) {
+                late(e);
+            }
         }
     }
 
@@ -58,9 +62,13 @@ public final class FutureThread {
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
         } catch (RuntimeException | Error e) {
-            // It is not started again: the watchdog completes works too, some time later.
-            LOGGER.log(System.Logger.Level.WARNING, context + ": futures come late", e);
+            late(e);
         }
+    }
+
+    /** The watchdog completes works too, some time later. */
+    private void late(Throwable why) {
+        LOGGER.log(System.Logger.Level.WARNING, context + ": futures come late", why);
     }
 
     private synchronized boolean isNeeded() {

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.PeerLostException;
 import org.jccl.Work;
@@ -14,6 +15,7 @@ import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
@@ -132,14 +134,22 @@ public final class HostEngine extends Engine {
     }
 
     private void wakeWorker() {
-        synchronized (running) {
-            if (worker == null) {
-                worker = new Thread(this::work, "jccl-" + context.group() + "-" + context.rank());
-                worker.setDaemon(true);
-                worker.start();
-            } else {
-                running.notifyAll();
+        try {
+            synchronized (running) {
+                if (worker == null) {
+                    String name = "jccl-" + context.group() + "-" + context.rank();
+                    Thread fresh = new Thread(this::work, name);
+                    fresh.setDaemon(true);
+                    fresh.start();
+                    worker = fresh;
+                } else {
+                    running.notifyAll();
+                }
             }
+        } catch (OutOfMemoryError e) {
+            // What is queued would have nobody to run it, and no deadline.
+            fail(new GroupAbortedException(context, "no thread is left for it: " + e, e));
+            drain();
         }
     }
 
@@ -179,7 +189,12 @@ public final class HostEngine extends Engine {
                     }
                 }
             }
-            drain();
+            try {
+                drain();
+            } catch (Throwable e) {
+                // This thread is the only one that runs what nobody awaits.
+                CleanUp.failed(context.toString(), e);
+            }
         }
     }
 

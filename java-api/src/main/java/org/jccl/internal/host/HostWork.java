@@ -283,8 +283,12 @@ public final class HostWork extends Operation implements Work {
             waitedFor.complete(null);
         }
         if (listener != null) {
-            // What users hang on it must not run on the engine's threads.
-            ForkJoinPool.commonPool().execute(this::completeFuture);
+            try {
+                // What users hang on it must not run on the engine's threads.
+                ForkJoinPool.commonPool().execute(this::completeFuture);
+            } catch (OutOfMemoryError e) {
+                completeFuture(); // there is no other thread, and somebody may wait for it
+            }
         }
     }
 

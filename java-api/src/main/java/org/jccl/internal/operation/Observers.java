@@ -6,7 +6,10 @@ import org.jccl.GroupInfo;
 import org.jccl.JcclException;
 import org.jccl.spi.CleanUp;
 
-/** All that observes one group on one backend. */
+/**
+ * All that observes one group on one backend. What one of them throws, as where no memory is left,
+ * is logged: nothing that is observed depends on it.
+ */
 public final class Observers {
 
     private static final OperationObserver[] NOBODY = {};
@@ -53,7 +56,11 @@ public final class Observers {
     void waited(boolean collective, long sequence, long beganNanos) {
         for (OperationObserver each : all) {
             if (each.seesWaits()) {
-                each.waited(collective, sequence, beganNanos);
+                try {
+                    each.waited(collective, sequence, beganNanos);
+                } catch (RuntimeException | Error e) {
+                    CleanUp.failed(group.name(), e);
+                }
             }
         }
     }
@@ -62,13 +69,21 @@ public final class Observers {
         OperationRecord started = new OperationRecord(group, operation);
         operation.observed = started;
         for (OperationObserver each : all) {
-            each.started(started);
+            try {
+                each.started(started);
+            } catch (RuntimeException | Error e) {
+                CleanUp.failed(group.name(), e);
+            }
         }
     }
 
     void ended(OperationRecord operation) {
         for (OperationObserver each : all) {
-            each.ended(operation);
+            try {
+                each.ended(operation);
+            } catch (RuntimeException | Error e) {
+                CleanUp.failed(group.name(), e);
+            }
         }
     }
 
@@ -76,7 +91,11 @@ public final class Observers {
     void lookForStall(OperationRecord operation, long nanos) {
         for (int i = 0; i < all.length; i++) {
             if (nanos > all[i].stallNanos() && operation.tellStall(i)) {
-                all[i].stalled(operation, nanos);
+                try {
+                    all[i].stalled(operation, nanos);
+                } catch (RuntimeException | Error e) {
+                    CleanUp.failed(group.name(), e);
+                }
             }
         }
     }

@@ -5,18 +5,27 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.GroupInfo;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
@@ -27,9 +36,14 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.memory.Memory;
+import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.OperationObserver;
+import org.jccl.internal.operation.OperationRecord;
+import org.jccl.spi.CleanUp;
 import org.jccl.spi.OperationKind;
 import org.jccl.store.HashStore;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -108,6 +122,112 @@ class HostEngineTest {
     private static void watchAfter(HostEngine engine, Duration later) {
         engine.watch(System.nanoTime());
         engine.watch(System.nanoTime() + later.toNanos());
+    }
+
+    /** One that throws, as where the process has no memory left for a moment. */
+    private static HostEngine observed(HostEngine engine, boolean whenStarted) {
+        OperationObserver observer =
+                new OperationObserver() {
+                    @Override
+                    public boolean isOn() {
+                        return true;
+                    }
+
+                    @Override
+                    public void started(OperationRecord operation) {
+                        if (whenStarted) {
+                            throw new OutOfMemoryError("test");
+                        }
+                    }
+
+                    @Override
+                    public void ended(OperationRecord operation) {
+                        throw new OutOfMemoryError("test");
+                    }
+                };
+        GroupInfo group = new GroupInfo("g", 0, 2, List.of(0, 1), "scripted", Device.CPU);
+        engine.observe(Observers.of(group, List.of(observer)));
+        return engine;
+    }
+
+    @Test
+    void aWorkWhoseObserversThrowEnds() throws Exception {
+        HostEngine engine = observed(engine(), true);
+        submit(engine, OperationKind.ALL_REDUCE).toFuture().get(20, TimeUnit.SECONDS);
+        submit(engine, OperationKind.ALL_REDUCE).toFuture().get(20, TimeUnit.SECONDS);
+        engine.close(PATIENCE);
+        assertThat(library.calls()).containsExactly("allReduce", "allReduce", "close");
+    }
+
+    @Test
+    void aSynchronousCallWhoseObserversThrowHoldsNobodyUp() throws Exception {
+        HostEngine engine = observed(engine(), false);
+        assertThat(catchThrowable(() -> run(engine, OperationKind.ALL_REDUCE))).isNull();
+        assertThat(outcome(inThread(() -> run(engine, OperationKind.ALL_REDUCE)))).isNull();
+    }
+
+    /** As one that writes to a disk that is full may. */
+    @Test
+    void aLogThatThrowsKeepsNoFailureAway() throws Exception {
+        Handler full =
+                new Handler() {
+                    @Override
+                    public void publish(LogRecord told) {
+                        throw new IllegalStateException("no log");
+                    }
+
+                    @Override
+                    public void flush() {}
+
+                    @Override
+                    public void close() {}
+                };
+        Logger log = Logger.getLogger(CleanUp.class.getName());
+        log.addHandler(full);
+        try {
+            HostEngine engine = engine();
+            library.block();
+            Work runs = submit(engine, OperationKind.ALL_REDUCE);
+            library.awaitCalls(1);
+            library.abortFailure = new IllegalStateException("the library refuses");
+            engine.fail(new GroupAbortedException(FailureContext.NONE, "stop"));
+            assertThatThrownBy(() -> runs.toFuture().get(20, TimeUnit.SECONDS))
+                    .hasMessageContaining("stop");
+        } finally {
+            log.removeHandler(full);
+        }
+    }
+
+    @Test
+    void aWorkForWhichNoThreadIsLeftFails() throws Exception {
+        ChildJvm.outputOf(NoThreads.class, Map.of(), "-Xss256m");
+    }
+
+    /** A process whose address space has no room for the stack of another thread. */
+    static final class NoThreads {
+
+        private static final long ROOM = 128 << 10; // KB
+
+        public static void main(String[] arguments) throws Exception {
+            HostEngineTest test = new HostEngineTest();
+            HostEngine engine = test.engine();
+            long used =
+                    Files.readAllLines(Path.of("/proc/self/status")).stream()
+                            .filter(line -> line.startsWith("VmSize:"))
+                            .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+                            .sum();
+            String pid = Long.toString(ProcessHandle.current().pid());
+            String limit = "--as=" + ((used + ROOM) << 10);
+            int code = new ProcessBuilder("prlimit", "--pid", pid, limit).start().waitFor();
+            assertThat(code).isZero();
+            Work work = submit(engine, OperationKind.ALL_REDUCE);
+            assertThatThrownBy(() -> work.toFuture().get(20, TimeUnit.SECONDS))
+                    .isInstanceOf(ExecutionException.class)
+                    .cause()
+                    .isInstanceOf(GroupAbortedException.class)
+                    .hasMessageContaining("no thread is left");
+            engine.close(PATIENCE);
+        }
     }
 
     @Test

@@ -1,7 +1,6 @@
 package org.jccl.internal.device;
 
 import java.util.Arrays;
-import java.util.function.IntPredicate;
 import org.jccl.JcclException;
 import org.jccl.internal.engine.GroupFailure;
 
@@ -83,17 +82,9 @@ public final class Dependencies {
      * group.
      */
     void forgetEnded() {
-        forgetIf(this::isOver);
-    }
-
-    private boolean isOver(int i) {
-        return lanes[i].hasEndedWell(numbers[i]) || told[i] && lanes[i].group().isOver();
-    }
-
-    private void forgetIf(IntPredicate forgotten) {
         int kept = 0;
         for (int i = 0; i < count; i++) {
-            if (!forgotten.test(i)) {
+            if (!isOver(i)) {
                 lanes[kept] = lanes[i];
                 numbers[kept] = numbers[i];
                 told[kept] = told[i];
@@ -102,6 +93,10 @@ public final class Dependencies {
         }
         Arrays.fill(lanes, kept, count, null);
         count = kept;
+    }
+
+    private boolean isOver(int i) {
+        return lanes[i].hasEndedWell(numbers[i]) || told[i] && lanes[i].group().isOver();
     }
 
     /** Asks the libraries of all groups for failures that they noticed by themselves. */

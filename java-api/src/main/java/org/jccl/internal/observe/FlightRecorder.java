@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Locale;
@@ -15,6 +16,7 @@ import org.jccl.JcclException;
 import org.jccl.internal.json.JsonText;
 import org.jccl.internal.operation.OperationObserver;
 import org.jccl.internal.operation.OperationRecord;
+import org.jccl.spi.BoundedCall;
 
 /**
  * The last operations of one group on one backend, kept in a ring and written to a file when the
@@ -35,6 +37,9 @@ final class FlightRecorder implements OperationObserver {
     static final int CAPACITY = 2000;
 
     private static final Logger LOGGER = System.getLogger("org.jccl");
+
+    /** How long writing the file may hold up who fails or closes the group. */
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     /** Where an operation is. */
     enum State {
@@ -147,34 +152,46 @@ final class FlightRecorder implements OperationObserver {
     }
 
     /**
-     * Writes the file, once: a group that failed is closed later too.
+     * Writes the file, once: a group that failed is closed later too. Whoever fails or closes a
+     * group does not wait for long where the folder hangs, as that of a file server that is gone:
+     * others wait to be told of the failure.
      *
      * @param failure why the group failed, or null
      */
-    private synchronized void write(JcclException failure) {
-        if (written) {
-            return;
+    private void write(JcclException failure) {
+        String text;
+        synchronized (this) {
+            if (written) {
+                return;
+            }
+            written = true;
+            text = json(failure);
         }
-        written = true;
+        String name = "jccl-trace-" + group.name() + "-" + group.rank();
+        if (!BoundedCall.run(name, () -> writeFile(text), PATIENCE)) {
+            warn("is still writing to " + folder, null);
+        }
+    }
+
+    private void writeFile(String text) {
         Path file = folder.resolve(fileName());
         try {
             Files.createDirectories(folder);
             Path unfinished = Files.createTempFile(folder, ".trace", ".part");
-            Files.writeString(unfinished, json(failure));
+            Files.writeString(unfinished, text);
             // Readers see a whole file or none.
             Files.move(unfinished, file, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException | UncheckedIOException e) {
             // The group's own end matters more than its record.
-            LOGGER.log(
-                    Logger.Level.WARNING,
-                    "group '"
-                            + group.name()
-                            + "', rank "
-                            + group.rank()
-                            + ": can not write "
-                            + file,
-                    e);
+            warn("can not write " + file, e);
         }
+    }
+
+    private void warn(String what, Exception why) {
+        LOGGER.log(
+                Logger.Level.WARNING,
+                "group '" + group.name() + "', rank " + group.rank() + ": " + what,
+                why);
     }
 
     private String fileName() {

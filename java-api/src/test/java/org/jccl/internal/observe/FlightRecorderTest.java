@@ -3,9 +3,14 @@ package org.jccl.internal.observe;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jccl.DataType;
@@ -136,5 +141,36 @@ class FlightRecorderTest {
         Files.writeString(folder.resolve("new"), "a file, no folder");
         recorder(FlightRecorder.State.STARTED).groupClosed();
         assertThat(folder.resolve("new")).hasContent("a file, no folder");
+    }
+
+    /** As on a file server that is gone. Who tells of a failure would never come to the others. */
+    @Test
+    void aFolderThatHangsHoldsNobodyUp() throws Exception {
+        CountDownLatch back = new CountDownLatch(1);
+        InvocationHandler hangs =
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("toString")) {
+                        return "/gone";
+                    }
+                    back.await();
+                    throw new IllegalStateException("test is over");
+                };
+        Class<?>[] path = {Path.class};
+        Path gone = (Path) Proxy.newProxyInstance(Path.class.getClassLoader(), path, hangs);
+        FlightRecorder recorder =
+                new FlightRecorder(gone, GROUP, FlightRecorder.State.STARTED, 30_000);
+        running.observe(Observers.of(GROUP, List.of(recorder)));
+        try {
+            CompletableFuture.runAsync(
+                            () -> {
+                                recorder.groupFailed(
+                                        new GroupAbortedException(
+                                                FailureContext.ofGroup("world/2,3", 1), "why"));
+                                running.begin(allReduce(0));
+                            })
+                    .get(20, TimeUnit.SECONDS);
+        } finally {
+            back.countDown();
+        }
     }
 }

@@ -73,10 +73,16 @@ final class RankProcess {
             errorLog.close();
             throw e;
         }
-        this.readers =
-                List.of(
-                        follow(process.getInputStream(), false, lastOutput, outputLog),
-                        follow(process.getErrorStream(), true, lastErrors, errorLog));
+        try {
+            this.readers =
+                    List.of(
+                            follow(process.getInputStream(), false, lastOutput, outputLog),
+                            follow(process.getErrorStream(), true, lastErrors, errorLog));
+        } catch (OutOfMemoryError e) {
+            // No thread is left for them, and nobody would know of the process.
+            ProcessTree.stop(List.of(process.toHandle()), settings.grace());
+            throw e;
+        }
     }
 
     private PrintStream log(boolean error, Optional<Path> logs) throws IOException {

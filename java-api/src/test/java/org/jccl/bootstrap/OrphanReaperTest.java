@@ -6,10 +6,15 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jccl.testing.AddressSpace;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -100,5 +105,48 @@ class OrphanReaperTest {
             }
             launcher.destroyForcibly();
         }
+    }
+
+    /** A launcher that has no thread left for what its rank prints. */
+    static final class NoThreads {
+
+        private NoThreads() {}
+
+        public static void main(String[] arguments) throws Exception {
+            LaunchRole role = new LaunchRole("default", 1, List.of("sleep", "1000"));
+            LaunchSettings settings =
+                    new LaunchSettings(
+                            List.of(role),
+                            Map.of(),
+                            Optional.empty(),
+                            1,
+                            0,
+                            "127.0.0.1",
+                            0,
+                            Optional.empty(),
+                            "run",
+                            0,
+                            false,
+                            OutputHandler.prefixed(System.out, System.err),
+                            Optional.empty(),
+                            OutputStreams.NONE,
+                            OutputStreams.NONE,
+                            Optional.empty(),
+                            Duration.ofSeconds(SECONDS));
+            LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1);
+            try (OrphanReaper reaper = OrphanReaper.start()) {
+                LaunchAttempt attempt = new LaunchAttempt(settings, round, Optional::empty, reaper);
+                AddressSpace.fill();
+                assertThat(catchThrowable(() -> attempt.run(TimeLimit.in(Optional.empty()))))
+                        .isInstanceOf(OutOfMemoryError.class);
+                assertThat(ProcessHandle.current().children())
+                        .noneMatch(child -> child.info().command().orElse("").endsWith("sleep"));
+            }
+        }
+    }
+
+    @Test
+    void aRankThatCanNotBeFollowedDoesNotRunOn() throws Exception {
+        ChildJvm.outputOf(NoThreads.class, Map.of(), AddressSpace.LARGE_STACKS);
     }
 }

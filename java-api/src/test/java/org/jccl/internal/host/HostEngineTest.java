@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.lang.reflect.Proxy;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,6 +41,7 @@ import org.jccl.internal.operation.OperationRecord;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.OperationKind;
 import org.jccl.store.HashStore;
+import org.jccl.testing.AddressSpace;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -200,26 +199,16 @@ class HostEngineTest {
 
     @Test
     void aWorkForWhichNoThreadIsLeftFails() throws Exception {
-        ChildJvm.outputOf(NoThreads.class, Map.of(), "-Xss256m");
+        ChildJvm.outputOf(NoThreads.class, Map.of(), AddressSpace.LARGE_STACKS);
     }
 
     /** A process whose address space has no room for the stack of another thread. */
     static final class NoThreads {
 
-        private static final long ROOM = 128 << 10; // KB
-
         public static void main(String[] arguments) throws Exception {
             HostEngineTest test = new HostEngineTest();
             HostEngine engine = test.engine();
-            long used =
-                    Files.readAllLines(Path.of("/proc/self/status")).stream()
-                            .filter(line -> line.startsWith("VmSize:"))
-                            .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
-                            .sum();
-            String pid = Long.toString(ProcessHandle.current().pid());
-            String limit = "--as=" + ((used + ROOM) << 10);
-            int code = new ProcessBuilder("prlimit", "--pid", pid, limit).start().waitFor();
-            assertThat(code).isZero();
+            AddressSpace.fill();
             Work work = submit(engine, OperationKind.ALL_REDUCE);
             assertThatThrownBy(() -> work.toFuture().get(20, TimeUnit.SECONDS))
                     .isInstanceOf(ExecutionException.class)

@@ -150,6 +150,10 @@ final class NodeAgreement implements OtherNodes {
                             && allStopped
                             && attempt < settings.maxRestarts()
                             && !store.check(List.of(GIVEN_UP));
+            if (!allStopped) {
+                // One that stops later finds all here, and would start again without this node.
+                store.set(GIVEN_UP, bytes("node " + settings.nodeRank() + " waits no longer"));
+            }
             if (!restart) {
                 part();
             } else if (settings.nodeRank() == 0) {

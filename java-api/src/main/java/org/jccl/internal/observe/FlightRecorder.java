@@ -38,8 +38,11 @@ final class FlightRecorder implements OperationObserver {
 
     private static final Logger LOGGER = System.getLogger("org.jccl");
 
-    /** How long writing the file may hold up who fails or closes the group. */
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    /**
+     * How long writing the file may hold up who fails or closes the group: as long as a file server
+     * takes to which all ranks of a large job write at once.
+     */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     /** Where an operation is. */
     enum State {
@@ -72,6 +75,7 @@ final class FlightRecorder implements OperationObserver {
     private final GroupInfo group;
     private final State first;
     private final long timeoutMillis;
+    private final Duration patience;
 
     /** Makes times of this machine's steady clock comparable with other ranks'. */
     private final long epochNanos = nanosSince1970() - System.nanoTime();
@@ -90,10 +94,16 @@ final class FlightRecorder implements OperationObserver {
      * @param timeoutMillis deadline of an operation
      */
     FlightRecorder(Path folder, GroupInfo group, State first, long timeoutMillis) {
+        this(folder, group, first, timeoutMillis, PATIENCE);
+    }
+
+    FlightRecorder(
+            Path folder, GroupInfo group, State first, long timeoutMillis, Duration patience) {
         this.folder = folder;
         this.group = group;
         this.first = first;
         this.timeoutMillis = timeoutMillis;
+        this.patience = patience;
     }
 
     /** To the microsecond where the system tells: ranks of one host are compared by it. */
@@ -168,7 +178,7 @@ final class FlightRecorder implements OperationObserver {
             text = json(failure);
         }
         String name = "jccl-trace-" + group.name() + "-" + group.rank();
-        if (!BoundedCall.run(name, () -> writeFile(text), PATIENCE)) {
+        if (!BoundedCall.run(name, () -> writeFile(text), patience)) {
             warn("is still writing to " + folder, null);
         }
     }

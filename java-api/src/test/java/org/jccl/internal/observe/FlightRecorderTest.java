@@ -7,6 +7,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -158,7 +159,8 @@ class FlightRecorderTest {
         Class<?>[] path = {Path.class};
         Path gone = (Path) Proxy.newProxyInstance(Path.class.getClassLoader(), path, hangs);
         FlightRecorder recorder =
-                new FlightRecorder(gone, GROUP, FlightRecorder.State.STARTED, 30_000);
+                new FlightRecorder(
+                        gone, GROUP, FlightRecorder.State.STARTED, 30_000, Duration.ofMillis(100));
         running.observe(Observers.of(GROUP, List.of(recorder)));
         try {
             CompletableFuture.runAsync(

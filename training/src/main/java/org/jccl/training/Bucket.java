@@ -25,6 +25,9 @@ final class Bucket implements AutoCloseable {
     private final Tensor memory;
     private final Wire wire;
 
+    /** Where gradients are float16 on the CPU, else null. */
+    private final HalfDivision division;
+
     /** The element more, or null on devices, where reading it would block the host. */
     private final Tensor flag;
 
@@ -49,6 +52,7 @@ final class Bucket implements AutoCloseable {
         flagBytes = ByteBuffer.allocateDirect(type.size()).order(ByteOrder.nativeOrder());
         flagCopy = Tensor.of(flagBytes, type);
         wire = wireType == null ? null : new Wire(memory, wireType);
+        division = type == DataType.FLOAT16 && device.isCpu() ? new HalfDivision(memory) : null;
         missing = gradients.size();
     }
 
@@ -120,10 +124,18 @@ final class Bucket implements AutoCloseable {
         if (flag != null) {
             setFlag(!complete);
         }
+        Tensor message = wire == null ? memory : wire.tensor();
+        boolean divides =
+                op.equals(ReduceOp.AVG)
+                        && message.dataType() == DataType.FLOAT16
+                        && memory.device().isCpu();
+        int divisor = divides ? group.size() : 1;
         if (wire != null) {
-            wire.encode();
+            wire.encode(divisor);
+        } else if (divides) {
+            division.by(divisor);
         }
-        work = group.allReduce(wire == null ? memory : wire.tensor(), op);
+        work = group.allReduce(message, divides ? ReduceOp.SUM : op);
     }
 
     private void setFlag(boolean notComplete) {

@@ -160,7 +160,8 @@ public final class GradientReducerBuilder {
 
     /**
      * Rounds gradients for the way between the ranks, which halves the messages. For float32
-     * gradients on the CPU. The sum is made in that type too.
+     * gradients on the CPU. The sum is made in that type too; averages in float16 are divided
+     * before it, as PyTorch's are, since the sum may be infinite where the average is not.
      *
      * @param type {@link DataType#BFLOAT16} or {@link DataType#FLOAT16}
      * @return this builder

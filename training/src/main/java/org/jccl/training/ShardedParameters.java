@@ -214,6 +214,11 @@ public final class ShardedParameters implements AutoCloseable {
         return op;
     }
 
+    /** Whether gradients are divided before they are added up: see {@link HalfDivision}. */
+    boolean dividesBefore() {
+        return op.equals(ReduceOp.AVG) && type == DataType.FLOAT16 && device.isCpu();
+    }
+
     Zeros zeros() {
         return zeros;
     }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
@@ -299,14 +300,16 @@ public final class ShardedUnit {
                             + name
                             + "' came in this step; write them to gradient(...) before reduce()");
         }
+        Tensor whole = wholeGradients.memory.slice(0, padded);
+        boolean divides = owner.dividesBefore();
         owner.guarded(
-                () ->
-                        reducing =
-                                owner.group()
-                                        .reduceScatterSingle(
-                                                gradients,
-                                                wholeGradients.memory.slice(0, padded),
-                                                owner.op()));
+                () -> {
+                    if (divides) {
+                        new HalfDivision(whole).by(owner.group().size());
+                    }
+                    ReduceOp op = divides ? ReduceOp.SUM : owner.op();
+                    reducing = owner.group().reduceScatterSingle(gradients, whole, op);
+                });
         collects = false;
         if (!owner.sharding().keepsGradients) {
             closeViews(gradientViews);
@@ -416,6 +419,9 @@ public final class ShardedUnit {
     }
 
     void close() {
+        // They borrow the memory that is freed here.
+        closeViews(parameterViews);
+        closeViews(gradientViews);
         parameters.close();
         gradients.close();
         for (WholeUnits.Piece piece : new WholeUnits.Piece[] {wholeParameters, wholeGradients}) {

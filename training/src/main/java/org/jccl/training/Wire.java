@@ -43,15 +43,19 @@ final class Wire implements AutoCloseable {
         return tensor;
     }
 
-    /** Rounds to the wire's type, to the nearest value and to even in the middle. */
-    void encode() {
+    /**
+     * Rounds to the wire's type, to the nearest value and to even in the middle.
+     *
+     * @param divisor of all elements before
+     */
+    void encode(int divisor) {
         for (int i = 0; i < from.length; i++) {
             float[] source = i == from.length - 1 ? lastFloats : floats;
             short[] target = i == from.length - 1 ? lastShorts : shorts;
             from[i].copyTo(source);
             for (int k = 0; k < source.length; k++) {
-                target[k] =
-                        brain ? HalfFloats.toBfloat16(source[k]) : HalfFloats.toFloat16(source[k]);
+                float value = source[k] / divisor;
+                target[k] = brain ? HalfFloats.toBfloat16(value) : HalfFloats.toFloat16(value);
             }
             to[i].copyFrom(target);
         }

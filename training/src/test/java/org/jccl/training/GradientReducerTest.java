@@ -467,6 +467,39 @@ final class GradientReducerTest {
                 });
     }
 
+    /** The average has a number in float16, the sum has none. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void averagesOfFloat16AreDividedBeforeTheyAreAddedUp(int size) {
+        TestRanks.onCpu(
+                size,
+                group -> {
+                    float large = 40_000;
+                    int count = 5_000; // more than one piece
+                    GradientReducerBuilder onTheWire =
+                            GradientReducer.builder(group).wireType(DataType.FLOAT16);
+                    List<Tensor> gradients = register(onTheWire, count);
+                    try (GradientReducer reducer = onTheWire.build()) {
+                        fill(gradients.get(0), large);
+                        reducer.ready(0);
+                        reducer.finish();
+                        expect(gradients.get(0), large, "on the wire");
+                    }
+                    short[] bits = new short[count];
+                    Arrays.fill(bits, HalfFloats.toFloat16(large));
+                    try (GradientReducer reducer =
+                            GradientReducer.builder(group)
+                                    .gradient("half", DataType.FLOAT16, count)
+                                    .build()) {
+                        reducer.bucketView(0).copyFrom(bits);
+                        reducer.ready(0);
+                        reducer.finish();
+                        assertThat(reducer.bucketView(0).copyTo(new short[count]))
+                                .containsExactly(bits);
+                    }
+                });
+    }
+
     @Test
     void sumsWhereAskedTo() {
         TestRanks.onCpu(

@@ -317,6 +317,28 @@ final class ShardedParametersTest {
                 });
     }
 
+    /** The average has a number in float16, the sum has none. */
+    @Test
+    void averagesOfFloat16AreDividedBeforeTheyAreAddedUp() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    short[] large = {HalfFloats.toFloat16(40_000), HalfFloats.toFloat16(-50_000)};
+                    try (Tensor half = Tensor.allocate(Device.CPU, DataType.FLOAT16, 2);
+                            ShardedParameters model =
+                                    ShardedParameters.builder(group)
+                                            .unit("u", List.of(NamedTensor.of("x", half, 2)))
+                                            .build()) {
+                        ShardedUnit unit = model.units().get(0);
+                        unit.gradient("x").copyFrom(large);
+                        unit.reduce();
+                        model.awaitGradients();
+                        assertThat(unit.gradientShard().copyTo(new short[1]))
+                                .containsExactly(large[group.rank()]);
+                    }
+                });
+    }
+
     private static NamedTensor ones(String name, int count) {
         return NamedTensor.of(name, TestRanks.filled(count, 1), count);
     }
@@ -409,6 +431,29 @@ final class ShardedParametersTest {
                         model.units().get(2).gather();
                         requireValues(b, 2, 0);
                         requireValues(model.units().get(2), 2, 0);
+                    }
+                });
+    }
+
+    /** Views borrow memory that is free then. */
+    @ParameterizedTest
+    @EnumSource
+    void nothingIsReadAfterTheEnd(Sharding sharding) {
+        TestRanks.onCpu(
+                1,
+                group -> {
+                    Tensor parameter;
+                    Tensor gradient;
+                    try (ShardedParameters model = builder(group, sharding).build()) {
+                        ShardedUnit a = model.units().get(0);
+                        a.gather();
+                        parameter = a.parameter("a.p0");
+                        gradient = a.gradient("a.p0");
+                    }
+                    for (Tensor each : List.of(parameter, gradient)) {
+                        assertThatThrownBy(() -> each.copyTo(new float[5]))
+                                .isInstanceOf(UsageException.class)
+                                .hasMessageContaining("closed");
                     }
                 });
     }

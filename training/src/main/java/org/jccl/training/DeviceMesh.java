@@ -140,7 +140,7 @@ public final class DeviceMesh implements AutoCloseable {
             return groups.computeIfAbsent(members, alone -> world.newGroup(alone).orElseThrow());
         }
 
-        private void requireOpen() {
+        synchronized void requireOpen() {
             if (closed) {
                 throw new UsageException(
                         FailureContext.ofGroup(world.name(), world.rank()),
@@ -183,6 +183,8 @@ public final class DeviceMesh implements AutoCloseable {
      * @return the mesh, to be closed before the group
      * @throws UsageException when something is null or empty, a size less than 1, a name given
      *     twice, or the product is not the size of the group
+     * @throws DifferentModelsException when ranks gave another shape or other names; all ranks
+     *     throw it
      * @throws JcclException when a group can not be made
      */
     public static DeviceMesh of(ProcessGroup group, int[] shape, String... names) {
@@ -194,6 +196,7 @@ public final class DeviceMesh implements AutoCloseable {
         int[] sizes = shape.clone();
         List<String> dimensions = Arrays.asList(names.clone());
         check(group, sizes, dimensions);
+        requireSame(group, "shape " + Arrays.toString(sizes) + ", names " + dimensions);
         Grid grid = new Grid(group, sizes);
         List<Axis> axes = new ArrayList<>();
         for (int i = 0; i < sizes.length; i++) {
@@ -207,6 +210,15 @@ public final class DeviceMesh implements AutoCloseable {
             mesh.close();
             throw e;
         }
+    }
+
+    /** Groups of other ranks than a rank believes would add up what does not belong together. */
+    private static void requireSame(ProcessGroup group, String mesh) {
+        ModelCheck.requireSame(
+                group,
+                group.devices().get(0),
+                List.of(mesh.replace('\n', ' ')),
+                "all ranks must make the same mesh");
     }
 
     private static void check(ProcessGroup group, int[] sizes, List<String> names) {
@@ -379,6 +391,7 @@ public final class DeviceMesh implements AutoCloseable {
      * @return a mesh of that dimension only, which ends with this one
      * @throws UsageException when there is no such dimension, they are in another order, the name
      *     is null or empty, or the mesh is closed
+     * @throws DifferentModelsException when ranks flatten other dimensions; all ranks throw it
      * @throws JcclException when the group can not be made
      */
     public DeviceMesh flatten(String name, String... names) {
@@ -387,6 +400,8 @@ public final class DeviceMesh implements AutoCloseable {
         }
         List<Integer> dimensions =
                 chosen(names).stream().flatMap(axis -> axis.dimensions().stream()).toList();
+        grid.requireOpen();
+        requireSame(grid.world, "dimension '" + name + "' of " + dimensions);
         grid.divide(dimensions);
         return new DeviceMesh(grid, List.of(new Axis(name, dimensions)));
     }

@@ -163,6 +163,31 @@ final class DeviceMeshTest {
                 });
     }
 
+    /** A rank would add up with others than it believes. */
+    @Test
+    void ranksThatMakeDifferentMeshesAreNamed() {
+        TestRanks.onCpu(
+                6,
+                world -> {
+                    boolean first = world.rank() < 3;
+                    int[] shape = first ? new int[] {2, 3} : new int[] {3, 2};
+                    different("shape [3, 2]", () -> DeviceMesh.of(world, shape, "a", "b"));
+                    String[] names = first ? new String[] {"a", "b"} : new String[] {"b", "a"};
+                    different("names [b, a]", () -> DeviceMesh.of(world, new int[] {2, 3}, names));
+                    try (DeviceMesh mesh = DeviceMesh.of(world, new int[] {2, 3}, "a", "b")) {
+                        different("dimension 'x'", () -> mesh.flatten("x", names[0]));
+                        assertThat(members(mesh.group("b"))).hasSize(3);
+                    }
+                });
+    }
+
+    private static void different(String words, ThrowingCallable call) {
+        assertThatThrownBy(call)
+                .isInstanceOf(DifferentModelsException.class)
+                .hasMessageContaining(words)
+                .hasMessageContaining("all ranks must make the same mesh");
+    }
+
     private static void refused(String words, ThrowingCallable call) {
         assertThatThrownBy(call).isInstanceOf(UsageException.class).hasMessageContaining(words);
     }

@@ -300,7 +300,9 @@ public final class Checkpoint {
 
     /**
      * Whether a directory has a checkpoint, for programs that begin anew where there is none. One
-     * whose files are damaged or missing counts: {@link #open} says what is wrong with it.
+     * whose files are damaged or missing counts: {@link #open} says what is wrong with it. Hosts
+     * may see different states of a file system that they share, so ranks compare the answers, and
+     * how far the checkpoints had come, before they go on.
      *
      * @param directory that may not be there
      * @return false when no save into it has ended

@@ -4,10 +4,13 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -16,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.zip.CRC32C;
 import org.jccl.DataType;
@@ -26,24 +30,43 @@ import org.jccl.UsageException;
 /**
  * A file of tensors in the safetensors format, which Python's {@code safetensors} reads and writes.
  * Files that are written here have a checksum (CRC-32C) of each tensor in their metadata, under
- * {@code jccl.crc32c.} and its name, and what is read is compared with it. Files without are read
- * too.
+ * {@code jccl.crc32c.} and its name, and what is read is compared with it; so are the texts of the
+ * metadata, with {@code jccl.crc32c.__metadata__}. Files without are read too; of them only size
+ * and time of modification tell that they were replaced after {@link #open}.
  *
  * <p>Immutable; the file is opened for each call. Tensors may be on a device.
  */
 public final class SafetensorsFile {
 
     private static final String CHECKSUM = "jccl.crc32c.";
+
+    /** No tensor has such a name. */
+    private static final String CHECKSUM_OF_TEXTS = CHECKSUM + "__metadata__";
+
     private static final int PIECE = 1 << 20;
 
     private final Path path;
     private final SafetensorsHeader header;
     private final long dataStart;
+    private final Version version;
 
-    private SafetensorsFile(Path path, SafetensorsHeader header, long dataStart) {
+    /**
+     * What differs when a file was replaced. Not its key: file systems in user space may give the
+     * same file another one.
+     */
+    private record Version(long size, FileTime modified) {
+
+        static Version of(Path path) throws IOException {
+            BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+            return new Version(now.size(), now.lastModifiedTime());
+        }
+    }
+
+    private SafetensorsFile(Path path, SafetensorsHeader header, long dataStart, Version version) {
         this.path = path;
         this.header = header;
         this.dataStart = dataStart;
+        this.version = version;
     }
 
     /**
@@ -79,6 +102,7 @@ public final class SafetensorsFile {
                             each.tensor().dataType(), each.shape(), begin, end));
             texts.put(CHECKSUM + each.name(), text(0));
         }
+        texts.put(CHECKSUM_OF_TEXTS, text(0));
         SafetensorsHeader header = new SafetensorsHeader(texts, entries);
         int headerBytes = header.write().length;
         if (headerBytes > SafetensorsHeader.MAX_BYTES) {
@@ -93,6 +117,7 @@ public final class SafetensorsFile {
                     for (NamedTensor each : inOrder) {
                         texts.put(CHECKSUM + each.name(), text(writeData(channel, each.tensor())));
                     }
+                    texts.put(CHECKSUM_OF_TEXTS, text(checksum(texts)));
                     channel.position(0);
                     writeAll(channel, ByteBuffer.wrap(header.write()));
                 });
@@ -177,6 +202,22 @@ public final class SafetensorsFile {
         return checksum.getValue();
     }
 
+    /** Of all texts but its own; their order does not matter, which Python changes. */
+    private static long checksum(Map<String, String> texts) {
+        CRC32C checksum = new CRC32C();
+        new TreeMap<>(texts)
+                .forEach(
+                        (key, text) -> {
+                            if (!key.equals(CHECKSUM_OF_TEXTS)) {
+                                for (String each : List.of(key, text)) {
+                                    checksum.update(each.getBytes(StandardCharsets.UTF_8));
+                                    checksum.update(0);
+                                }
+                            }
+                        });
+        return checksum.getValue();
+    }
+
     private static void writeAll(FileChannel channel, ByteBuffer bytes) throws IOException {
         while (bytes.hasRemaining()) {
             channel.write(bytes);
@@ -194,12 +235,29 @@ public final class SafetensorsFile {
      * @return the file
      * @throws UsageException when the path is null
      * @throws CheckpointException when the file is not there, can not be read, is no such file, is
-     *     cut, or has a type that is not known here
+     *     cut, or has a type that is not known here or texts that do not have their checksum
      */
     public static SafetensorsFile open(Path path) {
         if (path == null) {
             throw new UsageException(FailureContext.NONE, "path is null");
         }
+        try {
+            // Of before, so that whoever replaces the file after it is noticed by read().
+            Version version = Version.of(path);
+            SafetensorsFile file = open(path, version);
+            Version now = Version.of(path);
+            // Replaced meanwhile, or NFS knew an older one until it was opened.
+            return now.equals(version) ? file : open(path, now);
+        } catch (SafetensorsHeader.Fault e) {
+            throw new CheckpointException(
+                    FailureContext.NONE, path + " can not be read: " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
+        }
+    }
+
+    private static SafetensorsFile open(Path path, Version version)
+            throws IOException, SafetensorsHeader.Fault {
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             long size = channel.size();
             ByteBuffer prefix =
@@ -219,13 +277,43 @@ public final class SafetensorsFile {
             }
             ByteBuffer header = ByteBuffer.allocate((int) length);
             readAll(channel, header, SafetensorsHeader.PREFIX);
-            return new SafetensorsFile(
-                    path, SafetensorsHeader.read(header.array(), size - dataStart), dataStart);
-        } catch (SafetensorsHeader.Fault e) {
+            SafetensorsFile file =
+                    new SafetensorsFile(
+                            path,
+                            SafetensorsHeader.read(header.array(), size - dataStart),
+                            dataStart,
+                            version);
+            file.requireTexts();
+            return file;
+        }
+    }
+
+    private void requireTexts() throws SafetensorsHeader.Fault {
+        String expected = header.metadata().get(CHECKSUM_OF_TEXTS);
+        String actual = text(checksum(header.metadata()));
+        if (expected != null && !expected.equals(actual)) {
+            throw new SafetensorsHeader.Fault(
+                    "its metadata has the checksum "
+                            + actual
+                            + ", but was written with "
+                            + expected
+                            + ": it is damaged, or another program has changed it, which must leave"
+                            + " out "
+                            + CHECKSUM_OF_TEXTS);
+        }
+    }
+
+    private void requireSameVersion() throws IOException {
+        Version now = Version.of(path);
+        if (!now.equals(version)) {
             throw new CheckpointException(
-                    FailureContext.NONE, path + " can not be read: " + e.getMessage(), e);
-        } catch (IOException e) {
-            throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
+                    FailureContext.NONE,
+                    path
+                            + " was replaced or changed after it was opened (it was "
+                            + version
+                            + ", and is "
+                            + now
+                            + "); open it again");
         }
     }
 
@@ -300,8 +388,8 @@ public final class SafetensorsFile {
      * @param target takes as many elements as it has; of the same type
      * @throws UsageException when there is no such tensor, it has another type, or the elements are
      *     not inside it
-     * @throws CheckpointException when it can not be read, or does not have its checksum; what the
-     *     target holds then means nothing
+     * @throws CheckpointException when it can not be read, does not have its checksum, or has none
+     *     and the file was replaced since {@link #open}; what the target holds then means nothing
      */
     public void read(String name, long offset, Tensor target) {
         SafetensorsHeader.Entry entry = entry(name);
@@ -323,6 +411,7 @@ public final class SafetensorsFile {
                             + entry.count());
         }
         CRC32C checksum = new CRC32C();
+        String expected = header.metadata().get(CHECKSUM + name);
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             ByteBuffer bytes = ByteBuffer.allocateDirect(PIECE).order(ByteOrder.nativeOrder());
             long piece = PIECE / entry.type().size();
@@ -334,10 +423,12 @@ public final class SafetensorsFile {
                 bytes.rewind();
                 copy(Tensor.of(bytes, entry.type()), from, offset, target);
             }
+            if (!text(checksum.getValue()).equals(expected)) {
+                requireSameVersion();
+            }
         } catch (IOException e) {
             throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
         }
-        String expected = header.metadata().get(CHECKSUM + name);
         if (expected != null && !expected.equals(text(checksum.getValue()))) {
             throw new CheckpointException(
                     FailureContext.NONE,

@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.AbstractMap;
 import java.util.Arrays;
 import java.util.Collections;
@@ -267,6 +268,43 @@ final class CheckpointTest {
         assertThatThrownBy(() -> damaged.load(List.of(Shard.part("moments", 0, all, LARGE))))
                 .isInstanceOf(CheckpointException.class)
                 .hasMessageContaining(second + " is damaged: tensor 'moments'");
+    }
+
+    /** The step number, for instance, from which a program goes on. */
+    @Test
+    void damagedTextsAreRefused() throws IOException {
+        TestRanks.onCpu(1, group -> save(group, directory, 5));
+        Path index = directory.resolve("checkpoint.safetensors");
+        String whole = Files.readString(index, StandardCharsets.ISO_8859_1);
+        String damaged = whole.replace("\"step\":\"5\"", "\"step\":\"7\"");
+        assertThat(damaged).isNotEqualTo(whole);
+        Files.writeString(index, damaged, StandardCharsets.ISO_8859_1);
+        broken(index + " can not be read: its metadata has the checksum ");
+        // As a file of before.
+        Files.writeString(
+                index,
+                whole.replace("jccl.crc32c.__metadata__", "jccl.crc32c.__somewhat__"),
+                StandardCharsets.ISO_8859_1);
+        assertThat(Checkpoint.open(directory).metadata()).isEqualTo(Map.of("step", "5"));
+        Files.writeString(index, whole, StandardCharsets.ISO_8859_1);
+        assertThat(Checkpoint.open(directory).metadata()).isEqualTo(Map.of("step", "5"));
+    }
+
+    /** Nothing else tells that half of what is read is of another model. */
+    @Test
+    void aFileWithoutChecksumsThatWasReplacedIsNotRead() throws IOException {
+        String header = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
+        SafetensorsFile file = SafetensorsFile.open(withHeader(header));
+        Tensor read = TestRanks.filled(2, 1);
+        file.read("a", 0, read);
+        assertThat(TestRanks.values(read)).containsOnly(0);
+        Path replaced = withHeader(header);
+        Files.setLastModifiedTime(replaced, FileTime.fromMillis(1));
+        assertThatThrownBy(() -> file.read("a", 0, read))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining(replaced + " was replaced or changed after it was opened")
+                .hasMessageContaining("open it again");
+        SafetensorsFile.open(replaced).read("a", 0, read);
     }
 
     private void broken(String words) {

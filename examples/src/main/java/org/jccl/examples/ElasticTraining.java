@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
@@ -101,10 +102,11 @@ public final class ElasticTraining {
 
     /** Loads the last checkpoint and returns how many epochs it has seen. */
     private int resume(Trainer trainer) {
-        if (!Checkpoint.exists(options.checkpoint())) {
+        Optional<Checkpoint> last = LastCheckpoint.open(world, options.checkpoint(), EPOCHS);
+        if (last.isEmpty()) {
             return 0;
         }
-        Checkpoint checkpoint = Checkpoint.open(options.checkpoint());
+        Checkpoint checkpoint = last.get();
         int epochs = Integer.parseInt(checkpoint.metadata().get(EPOCHS));
         List<float[]> values = values(trainer);
         List<Shard> shards = shards(values);

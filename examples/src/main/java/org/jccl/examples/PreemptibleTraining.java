@@ -3,6 +3,7 @@ package org.jccl.examples;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jccl.JcclException;
@@ -115,12 +116,12 @@ public final class PreemptibleTraining implements AutoCloseable {
     }
 
     private int resume() {
-        if (!Checkpoint.exists(checkpoint)) {
+        Optional<Checkpoint> last = LastCheckpoint.open(world, checkpoint, STEPS);
+        if (last.isEmpty()) {
             return 0;
         }
-        Checkpoint last = Checkpoint.open(checkpoint);
-        last.load(List.of(Shard.replicated("weights", weights, 1)));
-        return Integer.parseInt(last.metadata().get(STEPS));
+        last.get().load(List.of(Shard.replicated("weights", weights, 1)));
+        return Integer.parseInt(last.get().metadata().get(STEPS));
     }
 
     private void save(int done) {

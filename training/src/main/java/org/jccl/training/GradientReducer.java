@@ -359,7 +359,7 @@ public final class GradientReducer implements AutoCloseable {
             beginStep(order.current(), true);
             boolean missing = addAccumulated();
             if (missing && options.unused) {
-                zeroMissing();
+                guarded(this::zeroMissing);
             } else if (missing && !device.isCpu()) {
                 MissingGradientException e = missingHere();
                 failure = e;

@@ -23,6 +23,8 @@ Result Communicator::awaitAll(const std::function<bool()>& condition) {
 }
 
 Result Communicator::initialize(const UniqueId& id) {
+    static const long milliseconds = setting("MOCK_INIT_MS", 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     Result opened = Segment::open(id, rank, size, &segment_);
     if (opened != Result::Ok) return opened;
     Seat& own = segment_->seat(rank);

@@ -110,7 +110,9 @@ MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclCom
         if (met == Result::Ok) *child = publish(made);
         return met;
     };
-    return inGroup(translate(Group::current().add(Job{parent, divide}), call));
+    Result result = Group::current().add(Job{parent, divide});
+    // The library answers so although the job of a communicator that does not block is still to write the handle.
+    return result == Result::InProgress ? ncclSuccess : inGroup(translate(result, call));
 }
 
 MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {

@@ -184,16 +184,18 @@ final class NcclCalls implements AutoCloseable {
     }
 
     /**
-     * Divides the ranks, with all others of this communicator.
+     * Divides the ranks, with all others of this communicator, and waits until that is done.
      *
      * @param color equal on the ranks of a new communicator, or NCCL_SPLIT_NOCOLOR
      * @param key place in it
-     * @param child receives the new communicator, or null without a color; must stay until all is
-     *     over, since a communicator that does not block is written late
+     * @param child receives the new communicator, or null without a color; must stay valid if this
+     *     throws, because NCCL's job writes it at its end
      * @param settings of the new communicator, or null to take over this one's
      */
     void split(int color, int key, PointerPointer<ncclComm> child, ncclConfig_t settings) {
-        check(nccl.ncclCommSplit(communicator, color, key, child, settings), "ncclCommSplit");
+        int code = nccl.ncclCommSplit(communicator, color, key, child, settings);
+        // A communicator that does not block answers success while its job is under way.
+        handle.settle(code == nccl.ncclSuccess ? nccl.ncclInProgress : code, "ncclCommSplit");
     }
 
     /** Both sides know the count, so neither issues an empty message. */

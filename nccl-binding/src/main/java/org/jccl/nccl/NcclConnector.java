@@ -185,25 +185,15 @@ final class NcclConnector {
             NcclHandle parent, int color, CommunicatorConfig config) {
         NcclConnector connector = new NcclConnector(config, SPLIT);
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
-        PointerPointer<ncclComm> child = new PointerPointer<>(1L);
-        Formation split =
-                settings -> {
-                    try (NcclCalls calls = parent.enter()) {
-                        // NCCL numbers the ranks in the order of their keys.
-                        calls.split(color, config.rank(), child, settings);
-                    }
-                    return child.get(ncclComm.class);
-                };
-        boolean over = true;
+        boolean over;
         try {
-            over = connector.form(split, deadline);
+            // NCCL numbers the ranks in the order of their keys.
+            over =
+                    connector.form(
+                            settings -> divide(parent, color, config.rank(), settings), deadline);
         } catch (JcclException e) {
             connector.freeNetworkName();
             throw e;
-        } finally {
-            if (over) {
-                child.close();
-            }
         }
         if (!over) {
             // A thread is inside the parent for good.
@@ -214,25 +204,31 @@ final class NcclConnector {
 
     /** Takes part in a split without a new communicator. */
     static void declineSplit(NcclHandle parent) {
-        PointerPointer<ncclComm> none = new PointerPointer<>(1L);
         Runnable split =
                 () -> {
                     CudaRuntime.enter(parent.device());
-                    try (NcclCalls calls = parent.enter()) {
-                        calls.split(nccl.NCCL_SPLIT_NOCOLOR, 0, none, null);
-                    }
+                    divide(parent, nccl.NCCL_SPLIT_NOCOLOR, 0, null);
                 };
-        boolean over = true;
-        try {
-            over = BoundedCall.run("jccl-nccl-split-" + parent.group(), split, parent.timeout());
-        } finally {
-            if (over) {
-                none.close();
-            }
-        }
-        if (!over) {
+        if (!BoundedCall.run("jccl-nccl-split-" + parent.group(), split, parent.timeout())) {
             throw parent.abort(timeout(SPLIT, parent.timeout()));
         }
+    }
+
+    /**
+     * Takes part in a split.
+     *
+     * @return the new communicator, or null without a color
+     */
+    private static ncclComm divide(NcclHandle parent, int color, int key, ncclConfig_t settings) {
+        // Not freed if the split fails, nor by the garbage collector: NCCL's job may outlive this
+        // thread, and writes the new communicator at its end.
+        PointerPointer<ncclComm> child = new PointerPointer<>(Pointer.calloc(1, Long.BYTES));
+        try (NcclCalls calls = parent.enter()) {
+            calls.split(color, key, child, settings);
+        }
+        ncclComm made = child.get(ncclComm.class);
+        Pointer.free(child);
+        return made;
     }
 
     /**

@@ -24,6 +24,9 @@ final class NcclHandle extends CommunicatorHandle {
      */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    /** An operation is enqueued within these; forming a communicator takes longer. */
+    private static final int SPINS = 1000;
+
     private static final long POLL_NANOS = 20_000;
 
     private final ncclComm communicator;
@@ -63,13 +66,17 @@ final class NcclHandle extends CommunicatorHandle {
     void settle(int code, String call) {
         long deadline = System.nanoTime() + timeout.toNanos();
         int settled = code;
-        while (settled == nccl.ncclInProgress && isOpen()) {
+        for (int polls = 0; settled == nccl.ncclInProgress && isOpen(); polls++) {
             if (System.nanoTime() - deadline > 0) {
                 throw new OperationTimeoutException(
                         FailureContext.NONE,
                         call + " was not enqueued in " + Durations.text(timeout));
             }
-            Thread.onSpinWait();
+            if (polls < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(POLL_NANOS);
+            }
             int asked = nccl.ncclCommGetAsyncError(communicator, settling);
             settled = asked == nccl.ncclSuccess ? settling.get() : asked;
         }

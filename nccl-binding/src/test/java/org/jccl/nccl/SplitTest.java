@@ -17,6 +17,7 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Groups that NCCL makes out of another one. */
@@ -123,15 +124,15 @@ final class SplitTest {
                 });
     }
 
-    /** Whether a rank has a color or not, it is inside NCCL until all ranks are. */
+    /** Whether a rank has a color or not, its split lasts until all ranks have called it. */
     @ParameterizedTest
-    @ValueSource(ints = {0, -1})
-    void aSplitThatARankLeavesIsAborted(int color) throws Exception {
+    @CsvSource({"0, true", "-1, true", "0, false", "-1, false"})
+    void aSplitThatARankLeavesIsAborted(int color, boolean blocking) throws Exception {
         CountDownLatch failed = new CountDownLatch(1);
         onRanks(
                 2,
                 SHORT,
-                NcclOptions.defaults(),
+                NcclOptions.defaults().withBlocking(blocking),
                 (group, store) -> {
                     if (group.rank() == 1) {
                         // Tells rank 0 that it takes part, and does not.

@@ -1,0 +1,57 @@
+package org.jccl.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.DataType;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Test;
+
+/** Communicators whose calls return while their jobs are under way. */
+final class NonBlockingTest {
+
+    /** Splits a world of three ranks again and again, and uses both sides. */
+    static final class Splits {
+
+        private static final int TIMES = 10;
+
+        private Splits() {}
+
+        public static void main(String[] arguments) {
+            World.run(
+                    3,
+                    World.TIMEOUT,
+                    NcclOptions.defaults().withBlocking(false),
+                    (group, device) -> {
+                        try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
+                            for (int i = 0; i < TIMES; i++) {
+                                // Another rank takes no part in the new group each time.
+                                int color = group.rank() == i % 3 ? -1 : 7;
+                                Optional<ProcessGroup> half = group.split(color, group.rank());
+                                half.ifPresent(made -> check(made, tensor));
+                                check(group, tensor);
+                                half.ifPresent(ProcessGroup::close);
+                            }
+                        }
+                    });
+            System.out.println("all splits were right");
+        }
+
+        private static void check(ProcessGroup group, Tensor tensor) {
+            tensor.copyFrom(new float[] {1});
+            group.allReduce(tensor, ReduceOp.SUM).await();
+            assertThat(tensor.copyTo(new float[1])).containsExactly(group.size());
+        }
+    }
+
+    @Test
+    void splitsAndTheirParentsWorkAndCloseInGoodOrder() throws Exception {
+        assertThat(ChildJvm.outputOf(Splits.class, Map.of()))
+                .contains("all splits were right")
+                .doesNotContain("WARNING");
+    }
+}

@@ -24,10 +24,16 @@ final class GlooLibraries {
                     "libgloo.so.0",
                     "lib" + GlooNative.LIBRARY + ".so");
 
+    /** Of this process, since each group asks a provider of its own. Null until they are loaded. */
+    private static Availability loaded;
+
     private GlooLibraries() {}
 
-    /** Loads everything; never throws. */
-    static Availability load() {
+    /** Loads everything, once a process unless it fails; never throws. */
+    static synchronized Availability load() {
+        if (loaded != null) {
+            return loaded;
+        }
         String platform = NativeLibraries.platform();
         if (!PLATFORMS.contains(platform)) {
             return new Availability.Unavailable(
@@ -41,8 +47,10 @@ final class GlooLibraries {
                             name -> GlooLibraries.class.getResourceAsStream(platform + "/" + name),
                             NAMES,
                             System::load);
-            return new Availability.Available(
-                    GlooNative.version(), directory.resolve("libgloo.so.0").toString());
+            loaded =
+                    new Availability.Available(
+                            GlooNative.version(), directory.resolve("libgloo.so.0").toString());
+            return loaded;
         } catch (BackendUnavailableException e) {
             return new Availability.Unavailable(
                     e.getMessage(),

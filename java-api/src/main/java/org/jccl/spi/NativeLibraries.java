@@ -49,6 +49,9 @@ public final class NativeLibraries {
     /** Names the directory to use instead of the user's cache. */
     public static final String CACHE_PROPERTY = "org.jccl.cache";
 
+    /** Java keeps direct memory for the largest piece that a thread has read or written. */
+    private static final int PIECE_BYTES = 8192;
+
     private NativeLibraries() {}
 
     /**
@@ -72,7 +75,8 @@ public final class NativeLibraries {
 
     /**
      * Extracts libraries and loads them in the given order. Loading what this class loader has
-     * loaded before changes nothing.
+     * loaded before changes nothing, but each call reads the jar and the files. A binding calls
+     * this once and remembers that it succeeded.
      *
      * @param artifact the binding's, for instance {@code org.jccl:jccl-gloo}, for the message to
      *     whoever has a jar of another platform
@@ -252,9 +256,20 @@ public final class NativeLibraries {
     }
 
     private static boolean isIntact(Path target, byte[] content) throws IOException {
-        return PrivateDirectory.isOwnFile(target)
-                && Files.size(target) == content.length
-                && Arrays.equals(Files.readAllBytes(target), content);
+        if (!PrivateDirectory.isOwnFile(target) || Files.size(target) != content.length) {
+            return false;
+        }
+        byte[] piece = new byte[PIECE_BYTES];
+        try (InputStream in = Files.newInputStream(target)) {
+            for (int at = 0; at < content.length; at += PIECE_BYTES) {
+                int end = Math.min(at + PIECE_BYTES, content.length);
+                int read = in.readNBytes(piece, 0, end - at);
+                if (!Arrays.equals(piece, 0, read, content, at, end)) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     private static void write(Path target, byte[] content) throws IOException {
@@ -266,9 +281,9 @@ public final class NativeLibraries {
                             Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
                             PosixFilePermissions.asFileAttribute(
                                     PosixFilePermissions.fromString("rw-------")))) {
-                ByteBuffer bytes = ByteBuffer.wrap(content);
-                while (bytes.hasRemaining()) {
-                    out.write(bytes);
+                for (int at = 0; at < content.length; ) {
+                    int length = Math.min(PIECE_BYTES, content.length - at);
+                    at += out.write(ByteBuffer.wrap(content, at, length));
                 }
                 out.force(true);
             }

@@ -1,8 +1,10 @@
 package org.jccl.spi;
 
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributes;
@@ -36,16 +38,37 @@ final class PrivateDirectory {
     private PrivateDirectory() {}
 
     /**
-     * Creates a directory, where it is missing, and checks it.
+     * Creates a directory if it is missing, and checks it. Each directory is checked before the
+     * next one is created in it, so nothing is left in a directory that is refused.
      *
      * @return its real path, in which no link is left that somebody could turn
      * @throws IOException when it can not be made, or others could change it; says who and where
      */
     static Path create(Path directory) throws IOException {
-        Files.createDirectories(directory, OWNER_ONLY);
-        Path real = directory.toRealPath();
-        check(real);
+        Deque<Path> missing = new ArrayDeque<>();
+        Path present = directory.toAbsolutePath();
+        while (Files.notExists(present)) {
+            missing.push(present.getFileName());
+            present = present.getParent();
+        }
+        Path real = present.toRealPath();
+        check(real, missing.isEmpty());
+        while (!missing.isEmpty()) {
+            Path next = real.resolve(missing.pop());
+            createOne(next);
+            real = next.toRealPath();
+            check(real, missing.isEmpty());
+        }
         return real;
+    }
+
+    private static void createOne(Path directory) throws IOException {
+        try {
+            Files.createDirectory(directory, OWNER_ONLY);
+        } catch (FileAlreadyExistsException e) {
+            // Another process was faster; the caller checks whose directory it is.
+            return;
+        }
     }
 
     /** Whether a file is this user's own and nobody else may write to it. */
@@ -59,8 +82,13 @@ final class PrivateDirectory {
 
     /**
      * From the root down: what is below a directory that was checked can not be exchanged any more.
+     *
+     * @param isLast whether libraries are to be written to it; otherwise it is only on the way
      */
-    private static void check(Path real) throws IOException {
+    private static void check(Path real, boolean isLast) throws IOException {
+        if (!Files.isDirectory(real)) {
+            throw new NotDirectoryException(real.toString());
+        }
         int self = ownUser();
         Deque<Path> downwards = new ArrayDeque<>();
         for (Path path = real; path != null; path = path.getParent()) {
@@ -68,7 +96,7 @@ final class PrivateDirectory {
         }
         for (Path path : downwards) {
             Entry entry = Entry.of(path);
-            boolean last = path.equals(real);
+            boolean last = isLast && path.equals(real);
             if (entry.owner != self && (last || entry.owner != ROOT)) {
                 throw new IOException(
                         path

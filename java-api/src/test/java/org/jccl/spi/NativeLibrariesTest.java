@@ -11,8 +11,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jccl.BackendUnavailableException;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +87,34 @@ class NativeLibrariesTest {
         load("1 ");
         assertThat(directory.resolve("libone.so.1")).hasContent("1 libone.so.1");
         assertThat(directory.resolve("libtwo.so")).hasContent("1 libtwo.so");
+    }
+
+    /** Writes a library that is larger than the JVM's direct memory, then compares it. */
+    static final class LargeLibrary {
+
+        private LargeLibrary() {}
+
+        public static void main(String[] arguments) {
+            for (int i = 0; i < 2; i++) {
+                NativeLibraries.load(
+                        ARTIFACT,
+                        name -> new ByteArrayInputStream(new byte[1_000_001]),
+                        NAMES,
+                        path -> {});
+            }
+            System.out.println("loaded");
+        }
+    }
+
+    @Test
+    void needsLittleDirectMemory() throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                LargeLibrary.class,
+                                Map.of(),
+                                "-XX:MaxDirectMemorySize=128k",
+                                "-D" + NativeLibraries.CACHE_PROPERTY + "=" + cache))
+                .contains("loaded");
     }
 
     @Test

@@ -141,6 +141,28 @@ class PrivateDirectoryTest {
     }
 
     @Test
+    void nothingIsMadeInADirectoryThatIsRefused() throws IOException {
+        Path theirs = Files.createDirectory(directory.resolve("theirs"));
+        System.setProperty(NativeLibraries.CACHE_PROPERTY, theirs.resolve("a/cache").toString());
+        mode(theirs, "rwxrwxrwx");
+        assertThatThrownBy(this::load).hasMessageContaining("others may write to " + theirs);
+        assertThat(theirs).isEmptyDirectory();
+        mode(theirs, "rwxr-xr-x");
+        give(theirs, NOBODY);
+        assertThatThrownBy(this::load).hasMessageContaining(theirs + " belongs to user " + NOBODY);
+        assertThat(theirs).isEmptyDirectory();
+    }
+
+    @Test
+    void aLinkToNowhereIsReported() throws IOException {
+        Files.createSymbolicLink(fallback(), directory.resolve("nowhere"));
+        assertThatThrownBy(this::load)
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining(fallback().toString());
+        assertThat(directory.resolve("nowhere")).doesNotExist();
+    }
+
+    @Test
     void aGroupThatIsNotTheOwnersOwnCountsAsOthers() throws IOException {
         Path shared = Files.createDirectory(directory.resolve("shared"));
         System.setProperty(NativeLibraries.CACHE_PROPERTY, shared.resolve("cache").toString());

@@ -2,6 +2,7 @@ package org.jccl.mpi;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,6 +55,9 @@ final class MpiLibraries {
                     "PALS_RANKID",
                     "MV2_COMM_WORLD_RANK");
 
+    /** The shims of this process, since each group asks a provider of its own. */
+    private static final Set<String> LOADED = new HashSet<>();
+
     private final List<String> tried = new ArrayList<>();
 
     private MpiLibraries() {}
@@ -86,7 +90,10 @@ final class MpiLibraries {
         loadShim(MpiLibraryNative.LIBRARY);
     }
 
-    private static void loadShim(String name) {
+    private static synchronized void loadShim(String name) {
+        if (LOADED.contains(name)) {
+            return;
+        }
         NativeLibraries.load(
                 ARTIFACT,
                 file ->
@@ -94,6 +101,7 @@ final class MpiLibraries {
                                 NativeLibraries.platform() + "/" + file),
                 List.of("lib" + name + ".so"),
                 System::load);
+        LOADED.add(name);
     }
 
     private Availability find(Map<String, String> environment) {

@@ -51,10 +51,7 @@ enum HcclLibrary {
                         .loaderPath()
                         .linker();
         installed(Path.of("/usr/local/Ascend"), "default folder", search);
-        String home = environment.get("HOME");
-        if (home != null && !home.isEmpty()) {
-            installed(Path.of(home, "Ascend"), "default folder of a user", search);
-        }
+        INSTALLATIONS.forEach(each -> search.home("HOME", "Ascend/" + each + "/lib64"));
         try (Stream<String> lines = Files.lines(INSTALL_INFO)) {
             lines.filter(line -> line.startsWith(INSTALL_PATH))
                     .map(line -> Path.of(line.substring(INSTALL_PATH.length()).strip(), "lib64"))

@@ -12,6 +12,7 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableFormat;
+import org.jccl.spi.PathSetting;
 
 /**
  * The rank table of a world, checked before HCCL reads it: HCCL answers a number where this says
@@ -30,7 +31,9 @@ final class RankTableFile {
     static Optional<Path> of(HcclOptions options, Map<String, String> environment) {
         String named = environment.getOrDefault(RankTable.VARIABLE, "");
         Optional<Path> file = options.rankTable();
-        return file.isPresent() || named.isBlank() ? file : Optional.of(Path.of(named));
+        return file.isPresent() || named.isBlank()
+                ? file
+                : Optional.of(PathSetting.of("environment variable " + RankTable.VARIABLE, named));
     }
 
     /**

@@ -55,7 +55,7 @@ final class HcclLibraryTest {
                                 + " (default folder)",
                         "/usr/local/Ascend/nnae/latest/lib64/libascendcl.so (default folder)",
                         "/usr/local/Ascend/nnrt/latest/lib64/libascendcl.so (default folder)",
-                        "/users/me/Ascend/cann/lib64/libascendcl.so (default folder of a user)");
+                        "/users/me/Ascend/cann/lib64/libascendcl.so (HOME)");
     }
 
     @ParameterizedTest

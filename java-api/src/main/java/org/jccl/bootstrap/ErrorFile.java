@@ -15,6 +15,7 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.internal.json.JsonText;
+import org.jccl.spi.PathSetting;
 
 /**
  * The file in which torchrun looks for the reason of a rank's failure, to show the stack trace of
@@ -43,7 +44,8 @@ public final class ErrorFile {
      * Finds the file.
      *
      * @param environment the process's variables, usually {@link System#getenv()}
-     * @return the file, or empty when {@code TORCHELASTIC_ERROR_FILE} is not set or empty
+     * @return the file, or empty if {@code TORCHELASTIC_ERROR_FILE} is not set or empty. Also empty
+     *     if this process can not represent the path, which is logged
      * @throws UsageException when the argument is null
      */
     public static Optional<ErrorFile> in(Map<String, String> environment) {
@@ -52,7 +54,18 @@ public final class ErrorFile {
         }
         return Optional.ofNullable(environment.get(VARIABLE))
                 .filter(name -> !name.isBlank())
-                .map(name -> new ErrorFile(Path.of(name)));
+                .flatMap(ErrorFile::named);
+    }
+
+    private static Optional<ErrorFile> named(String name) {
+        try {
+            return Optional.of(
+                    new ErrorFile(PathSetting.of("environment variable " + VARIABLE, name)));
+        } catch (UsageException e) {
+            System.getLogger(ErrorFile.class.getName())
+                    .log(Level.WARNING, "the launcher will not know why this rank failed", e);
+            return Optional.empty();
+        }
     }
 
     /**

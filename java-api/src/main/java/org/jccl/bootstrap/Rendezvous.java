@@ -21,6 +21,7 @@ import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
+import org.jccl.spi.PathSetting;
 import org.jccl.store.FileStore;
 import org.jccl.store.TcpStore;
 
@@ -291,7 +292,8 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     private static Rendezvous overFile(Membership place, InitMethod method, Duration timeout) {
-        Store store = FileStore.open(Path.of(method.path()), place.worldSize(), timeout);
+        Path file = PathSetting.of("file of the init method " + method.text(), method.path());
+        Store store = FileStore.open(file, place.worldSize(), timeout);
         return new Rendezvous(place, store, store::close);
     }
 

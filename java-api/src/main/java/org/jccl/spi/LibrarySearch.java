@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.jccl.UsageException;
 
 /**
  * The places where one library of the host may be, best first. A binding adds them in the order
@@ -43,6 +44,7 @@ public final class LibrarySearch {
     private final Properties properties;
     private final Map<String, String> environment;
     private final List<Candidate> found = new ArrayList<>();
+    private final List<String> refused = new ArrayList<>();
     private boolean named;
 
     /**
@@ -80,9 +82,12 @@ public final class LibrarySearch {
 
     private LibrarySearch file(String path, String reason) {
         if (!named && path != null && !path.isEmpty()) {
-            named = true;
             found.clear();
-            found.add(new Candidate(Path.of(path).toAbsolutePath(), reason));
+            refused.clear();
+            path(reason, path)
+                    .map(Path::toAbsolutePath)
+                    .ifPresent(file -> found.add(new Candidate(file, reason)));
+            named = true;
         }
         return this;
     }
@@ -98,7 +103,7 @@ public final class LibrarySearch {
         String home = environment.get(variable);
         if (home != null && !home.isEmpty()) {
             for (String path : below) {
-                folder(Path.of(home, path), variable);
+                path(variable, home, path).ifPresent(folder -> folder(folder, variable));
             }
         }
         return this;
@@ -112,7 +117,7 @@ public final class LibrarySearch {
     public LibrarySearch loaderPath() {
         for (String folder : environment.getOrDefault("LD_LIBRARY_PATH", "").split("[:;]")) {
             if (!folder.isEmpty()) {
-                folder(Path.of(folder), "LD_LIBRARY_PATH");
+                path("LD_LIBRARY_PATH", folder).ifPresent(path -> folder(path, "LD_LIBRARY_PATH"));
             }
         }
         return this;
@@ -126,7 +131,7 @@ public final class LibrarySearch {
      */
     public LibrarySearch linker() {
         for (String folder : linkerFolders()) {
-            folder(Path.of(folder), "dynamic linker");
+            path("dynamic linker", folder).ifPresent(path -> folder(path, "dynamic linker"));
         }
         return this;
     }
@@ -142,7 +147,7 @@ public final class LibrarySearch {
         for (String variable : List.of("VIRTUAL_ENV", "CONDA_PREFIX")) {
             String prefix = environment.get(variable);
             if (prefix != null && !prefix.isEmpty()) {
-                python(Path.of(prefix, "lib"), variable, below);
+                path(variable, prefix, "lib").ifPresent(lib -> python(lib, variable, below));
             }
         }
         return this;
@@ -174,6 +179,21 @@ public final class LibrarySearch {
         return this;
     }
 
+    /** A place that this process can not represent as a path is skipped, with the reason. */
+    private Optional<Path> path(String setting, String value, String... below) {
+        if (named) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(PathSetting.of(setting, value, below));
+        } catch (UsageException e) {
+            if (!refused.contains(e.getMessage())) {
+                refused.add(e.getMessage());
+            }
+            return Optional.empty();
+        }
+    }
+
     /**
      * The places, whether there is a file or not.
      *
@@ -192,6 +212,7 @@ public final class LibrarySearch {
      * @return the file that was loaded, or empty
      */
     public Optional<Path> load(Consumer<Path> loader, List<String> tried) {
+        tried.addAll(refused);
         for (Candidate candidate : found) {
             if (!Files.exists(candidate.file())) {
                 tried.add(candidate + ": no such file");

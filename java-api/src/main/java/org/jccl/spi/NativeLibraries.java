@@ -26,6 +26,7 @@ import java.util.function.Consumer;
 import java.util.zip.CRC32;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /**
  * Loads the native libraries that a binding carries in its jar.
@@ -95,7 +96,7 @@ public final class NativeLibraries {
         Map<String, byte[]> files = read(artifact, resources, names);
         String checksums = checksums(files);
         List<Exception> attempts = new ArrayList<>();
-        for (Path cache : cacheDirectories()) {
+        for (Path cache : cacheDirectories(attempts)) {
             Path directory = cache.resolve(checksums);
             int loaded = 0;
             try {
@@ -185,23 +186,54 @@ public final class NativeLibraries {
     }
 
     /**
-     * Where libraries are written to.
+     * Where libraries are written to. A directory that this process can not represent as a path is
+     * left out: with {@code LC_ALL=C}, one whose name has other characters than ASCII.
      *
-     * @return in the order in which they are tried; the first that works is used
+     * @return in the order in which they are tried; the first that works is used. Empty if none is
+     *     left
      */
     public static Set<Path> cacheDirectories() {
+        return cacheDirectories(new ArrayList<>());
+    }
+
+    /**
+     * Where libraries are written to.
+     *
+     * @param refused is added the reasons why directories were left out
+     */
+    private static Set<Path> cacheDirectories(List<Exception> refused) {
+        Set<Path> caches = new LinkedHashSet<>();
         String chosen = System.getProperty(CACHE_PROPERTY);
         if (chosen != null && !chosen.isEmpty()) {
-            return Set.of(Path.of(chosen));
+            add(caches, refused, "system property " + CACHE_PROPERTY, chosen);
+            return caches;
         }
-        Set<Path> caches = new LinkedHashSet<>();
         String xdg = System.getenv("XDG_CACHE_HOME");
         if (xdg != null && !xdg.isEmpty()) {
-            caches.add(Path.of(xdg, "jccl"));
+            add(caches, refused, "environment variable XDG_CACHE_HOME", xdg, "jccl");
         }
-        caches.add(Path.of(System.getProperty("user.home"), ".cache", "jccl"));
-        caches.add(Path.of(System.getProperty("java.io.tmpdir"), "jccl-" + user()));
+        addProperty(caches, refused, "user.home", ".cache", "jccl");
+        addProperty(caches, refused, "java.io.tmpdir", "jccl-" + user());
         return caches;
+    }
+
+    private static void addProperty(
+            Set<Path> caches, List<Exception> refused, String property, String... below) {
+        String value = System.getProperty(property);
+        add(caches, refused, "system property " + property, value, below);
+    }
+
+    private static void add(
+            Set<Path> caches,
+            List<Exception> refused,
+            String setting,
+            String value,
+            String... below) {
+        try {
+            caches.add(PathSetting.of(setting, value, below));
+        } catch (UsageException e) {
+            refused.add(e);
+        }
     }
 
     /** A number, since users without a name are all called "?". */
@@ -229,9 +261,11 @@ public final class NativeLibraries {
             return;
         }
         List<Path> candidates = new ArrayList<>();
+        List<Exception> refused = new ArrayList<>();
         usual.ifPresent(candidates::add);
-        cacheDirectories().forEach(cache -> candidates.add(cache.resolve(property)));
+        cacheDirectories(refused).forEach(cache -> candidates.add(cache.resolve(property)));
         StringBuilder text = new StringBuilder("no directory is safe for native libraries:");
+        refused.forEach(each -> text.append("\n  ").append(each.getMessage()));
         for (Path candidate : candidates) {
             try {
                 System.setProperty(property, PrivateDirectory.create(candidate).toString());

@@ -31,6 +31,7 @@ class ErrorFileTest {
     void isNamedByTheEnvironment() {
         assertThat(ErrorFile.in(Map.of())).isEmpty();
         assertThat(ErrorFile.in(Map.of(ErrorFile.VARIABLE, ""))).isEmpty();
+        assertThat(ErrorFile.in(Map.of(ErrorFile.VARIABLE, "/no\0path"))).isEmpty();
         assertThat(file()).hasToString(path().toString());
     }
 

@@ -72,6 +72,36 @@ final class LibrarySearchTest {
                         "/nowhere/lib/libx.so (CONDA_PREFIX, which has no Python packages)");
     }
 
+    /** The zero byte stands for what this process can not represent as a path. */
+    @Test
+    void aPlaceThatIsNoPathIsSkippedWithTheReason() {
+        Map<String, String> environment =
+                Map.of("X_HOME", "/a\0", "LD_LIBRARY_PATH", "/b\0:/c", "VIRTUAL_ENV", "/d\0");
+        LibrarySearch search = search(environment).home("X_HOME", "lib64", "lib").loaderPath();
+        assertThat(places(search.python("x"))).containsExactly("/c/libx.so (LD_LIBRARY_PATH)");
+        List<String> tried = new ArrayList<>();
+        assertThat(search.load(path -> {}, tried)).isEmpty();
+        assertThat(tried)
+                .hasSize(4)
+                .anyMatch(line -> line.startsWith("X_HOME is '/a\0', which can not be a path"))
+                .anyMatch(line -> line.startsWith("LD_LIBRARY_PATH is '/b\0'"))
+                .anyMatch(line -> line.startsWith("VIRTUAL_ENV is '/d\0'"));
+    }
+
+    @Test
+    void aNamedFileThatIsNoPathLeavesNoPlace() {
+        LibrarySearch search =
+                search(Map.of("X_HOME", "/c"), "x.library", "/a\0")
+                        .property("x.library")
+                        .home("X_HOME", "lib");
+        List<String> tried = new ArrayList<>();
+        assertThat(search.load(path -> {}, tried)).isEmpty();
+        assertThat(tried)
+                .singleElement()
+                .asString()
+                .startsWith("system property x.library is '/a\0', which can not be a path");
+    }
+
     @Test
     void linkerHasItsDefaultFolders() {
         assertThat(places(search(Map.of()).linker()))

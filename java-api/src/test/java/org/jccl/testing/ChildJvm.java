@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,6 +51,38 @@ public final class ChildJvm {
     public static String outputOf(
             int code, Class<?> main, Map<String, String> environment, String... arguments)
             throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder(command(main, arguments));
+        builder.environment().putAll(environment);
+        return run(code, builder);
+    }
+
+    /**
+     * Runs a class with {@code LC_ALL=C}, so that Java knows paths of ASCII only. Variables and
+     * arguments reach it in UTF-8, as the system has them, whatever the locale of this JVM.
+     *
+     * @param script a file that is written
+     * @param main has a main method
+     * @param environment variables that are added
+     * @param arguments of the JVM; a property that is set here counts
+     * @return its standard output and standard error
+     * @throws IOException if it did not start
+     * @throws InterruptedException if the test's time is over
+     */
+    public static String outputInAscii(
+            Path script, Class<?> main, Map<String, String> environment, String... arguments)
+            throws IOException, InterruptedException {
+        StringBuilder text = new StringBuilder("exec env LC_ALL=C");
+        environment.forEach((name, value) -> text.append(' ').append(quoted(name + "=" + value)));
+        command(main, arguments).forEach(word -> text.append(' ').append(quoted(word)));
+        Files.writeString(script, text);
+        return run(0, new ProcessBuilder("sh", script.toString()));
+    }
+
+    private static String quoted(String word) {
+        return "'" + word.replace("'", "'\\''") + "'";
+    }
+
+    private static List<String> command(Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         // They live for a second.
@@ -73,9 +106,12 @@ public final class ChildJvm {
                         });
         command.addAll(List.of(arguments));
         command.add(main.getName());
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-        builder.environment().putAll(environment);
-        Process process = builder.start();
+        return command;
+    }
+
+    private static String run(int code, ProcessBuilder builder)
+            throws IOException, InterruptedException {
+        Process process = builder.redirectErrorStream(true).start();
         try {
             String output =
                     new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
+import org.jccl.spi.PathSetting;
 
 /**
  * The environment variables that the vendor's plugin for PyTorch sets when it is imported, because
@@ -27,7 +28,7 @@ final class PluginVariables {
             Path backend =
                     emulator.isEmpty()
                             ? folder.resolve(chip + "_cmodel_firmware.so")
-                            : Path.of(emulator);
+                            : PathSetting.of("environment variable TPU_EMULATOR_PATH", emulator);
             if (Files.isReadable(backend)) {
                 missing.put("TPU_CACHE_BACKEND", backend.toString());
             }

@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
 import org.jccl.Availability;
 import org.jccl.spi.LibrarySearch;
 import org.jccl.spi.NativeLibraries;
+import org.jccl.spi.PathSetting;
 
 /**
  * The vendor's three libraries, loaded by absolute path and in order: libsccl needs {@code
@@ -198,7 +199,7 @@ final class ScclLibraries {
         if (named != null) {
             return named.isEmpty()
                     ? Optional.empty()
-                    : Optional.of(KernelModule.ofFile(Path.of(named)));
+                    : Optional.of(KernelModule.ofFile(PathSetting.of("the kernel module", named)));
         }
         return findEmbedded(
                         folder.resolve("libtorch_tpu" + (chip.isEmpty() ? "" : ".") + chip + ".so"))

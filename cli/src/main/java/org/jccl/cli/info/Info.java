@@ -17,11 +17,14 @@ import org.jccl.spi.NativeLibraries;
  * What {@code jccl info} tells.
  *
  * @param host this machine and Java
- * @param cache where native libraries are extracted to, unless that fails
+ * @param cache where native libraries are extracted to, unless that fails; or why nowhere
  * @param launcher the launcher that started this process, and the place it gave it
  * @param bindings all backends
  */
-record Info(Host host, Path cache, Launcher launcher, List<Bindings.Binding> bindings) {
+record Info(Host host, String cache, Launcher launcher, List<Bindings.Binding> bindings) {
+
+    private static final String NO_CACHE =
+            "none: no directory's name is a path here; set -Dorg.jccl.cache or LC_ALL=C.UTF-8";
 
     private static final String LINE = "%-10s %s%n";
 
@@ -61,7 +64,10 @@ record Info(Host host, Path cache, Launcher launcher, List<Bindings.Binding> bin
     static Info of(Map<String, String> environment) {
         return new Info(
                 Host.current(),
-                NativeLibraries.cacheDirectories().iterator().next(),
+                NativeLibraries.cacheDirectories().stream()
+                        .findFirst()
+                        .map(Path::toString)
+                        .orElse(NO_CACHE),
                 Launcher.detect(environment),
                 Bindings.all());
     }
@@ -141,7 +147,7 @@ record Info(Host host, Path cache, Launcher launcher, List<Bindings.Binding> bin
                 json.writePOJOField(fact.getKey(), fact.getValue());
             }
             json.writeEndObject();
-            json.writeStringField("cache", cache.toString());
+            json.writeStringField("cache", cache);
             json.writeObjectFieldStart("launcher");
             json.writeStringField("name", launcher.name());
             json.writeStringField("place", launcher.place());

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableFormat;
+import org.jccl.spi.PathSetting;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
@@ -26,7 +27,7 @@ final class TableFile {
     static Optional<Path> ofEnvironment(Map<String, String> environment) {
         return Optional.ofNullable(environment.get(RankTable.VARIABLE))
                 .filter(name -> !name.isBlank())
-                .map(Path::of);
+                .map(name -> PathSetting.of("environment variable " + RankTable.VARIABLE, name));
     }
 
     /** The given file, or else the one that is named by the environment. */

@@ -178,9 +178,10 @@ public final class Group {
             Runnable onClose) {
         long deadline = System.nanoTime() + joinTimeout.toNanos();
         FailureContext context = FailureContext.ofGroup("world", rank);
+        // First, since it refuses folders: the others have threads by then.
+        Observation observation = new Observation("rank-" + rank, listeners, timeout);
         Watchdog watchdog = new Watchdog("rank-" + rank);
         Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
-        Observation observation = new Observation("rank-" + rank, listeners, timeout);
         Runnable end =
                 () ->
                         runAll(

@@ -6,8 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jccl.GroupInfo;
+import org.jccl.UsageException;
 import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.OperationObserver;
+import org.jccl.spi.PathSetting;
 
 /** Who observes a world and all groups made from it. */
 public final class Observation implements AutoCloseable {
@@ -23,21 +25,23 @@ public final class Observation implements AutoCloseable {
      * @param name of the world and rank, for the thread's name
      * @param given the program's listeners
      * @param timeout deadline of an operation
+     * @throws UsageException if this process can not represent a folder that the environment names
      */
     public Observation(String name, List<Listener> given, Duration timeout) {
+        this.records = folder(FlightRecorder.FOLDER_VARIABLE);
+        Optional<Path> monitored = folder(Monitor.FOLDER_VARIABLE);
         this.listeners =
                 given.isEmpty()
                         ? Optional.empty()
                         : Optional.of(new ListenerThread(name, List.copyOf(given)));
-        this.records = folder(FlightRecorder.FOLDER_VARIABLE);
-        this.monitor = folder(Monitor.FOLDER_VARIABLE).map(folder -> new Monitor(folder, name));
+        this.monitor = monitored.map(folder -> new Monitor(folder, name));
         this.timeout = timeout;
     }
 
     private static Optional<Path> folder(String variable) {
         return Optional.ofNullable(System.getenv(variable))
                 .filter(name -> !name.isEmpty())
-                .map(Path::of);
+                .map(name -> PathSetting.of("environment variable " + variable, name));
     }
 
     /**

@@ -1,0 +1,48 @@
+package org.jccl.spi;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+
+/**
+ * Paths that environment variables, system properties and options name. Java can not represent
+ * every path of the system: with {@code LC_ALL=C} it knows ASCII only.
+ *
+ * <p>Stateless and safe for use by several threads.
+ */
+public final class PathSetting {
+
+    private PathSetting() {}
+
+    /**
+     * Makes a path of the value of a setting.
+     *
+     * @param setting what names the path, for the message: {@code environment variable X}
+     * @param value the setting's value
+     * @param below names that are appended
+     * @return the path; nothing is looked up in the file system
+     * @throws UsageException if this process can not represent the path; its message names the
+     *     setting and what to do
+     */
+    public static Path of(String setting, String value, String... below) {
+        try {
+            return Path.of(value, below);
+        } catch (InvalidPathException e) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    setting + " is '" + value + "', which can not be a path: " + reason(e),
+                    e);
+        }
+    }
+
+    private static String reason(InvalidPathException thrown) {
+        String encoding = System.getProperty("sun.jnu.encoding", "UTF-8");
+        return encoding.equals("UTF-8")
+                ? thrown.getReason()
+                : thrown.getReason()
+                        + ". Java reads and writes paths in "
+                        + encoding
+                        + " here; start it with LC_ALL=C.UTF-8 in its environment";
+    }
+}

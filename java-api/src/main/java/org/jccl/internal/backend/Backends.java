@@ -149,14 +149,8 @@ public final class Backends {
         }
         throw new BackendUnavailableException(
                 FailureContext.NONE,
-                "no binding for backend '"
-                        + name
-                        + "' is on the class path; found "
-                        + present.stream().map(BackendProvider::name).toList()
-                        + "; add the dependency org.jccl:jccl-"
-                        + name
-                        + ". In a jar made of several, merge the files of the same name in"
-                        + " META-INF/services");
+                BackendNames.notFound(
+                        name, present.stream().map(BackendProvider::name).sorted().toList()));
     }
 
     private static BackendProvider best(List<BackendProvider> present, Optional<Device> device) {

@@ -1,0 +1,85 @@
+package org.jccl.internal.backend;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.TreeSet;
+
+/** Names of backends, for the error that says which one is meant or missing. */
+final class BackendNames {
+
+    private static final int MOST_EDITS = 2;
+
+    private BackendNames() {}
+
+    /** The backends of this project, each of which is the artifact {@code jccl-NAME}. */
+    static List<String> published() {
+        try (InputStream in = BackendNames.class.getResourceAsStream("published")) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException("the jar's list of backends can not be read", e);
+        }
+    }
+
+    /**
+     * Why a backend was not found, and what to do.
+     *
+     * @param name what the user asked for
+     * @param present the backends on the class path
+     */
+    static String notFound(String name, List<String> present) {
+        String text =
+                "no binding for backend '" + name + "' is on the class path; found " + present;
+        List<String> published = published();
+        if (published.contains(name)) {
+            return text
+                    + "; add the dependency org.jccl:jccl-"
+                    + name
+                    + ". In a jar made of several, merge the files of the same name in"
+                    + " META-INF/services";
+        }
+        TreeSet<String> known = new TreeSet<>(published);
+        known.addAll(present);
+        List<String> near = near(name, known);
+        return text
+                + "; "
+                + (near.isEmpty() ? "" : "did you mean '" + String.join("' or '", near) + "'? ")
+                + "JCCL has "
+                + published
+                + ", and a backend of another project needs its jar on the class path";
+    }
+
+    /** The known names that the fewest edits make of a name, if those are few. */
+    private static List<String> near(String name, Collection<String> known) {
+        String given = name.strip().toLowerCase(Locale.ROOT);
+        int fewest =
+                known.stream().mapToInt(each -> edits(given, each)).min().orElse(Integer.MAX_VALUE);
+        return known.stream()
+                .filter(each -> edits(given, each) == fewest)
+                .filter(each -> fewest <= MOST_EDITS)
+                .filter(each -> 2 * fewest <= Math.max(given.length(), each.length()))
+                .toList();
+    }
+
+    /** How many characters must be added, removed or replaced to make one text of another. */
+    private static int edits(String from, String to) {
+        int[] above = new int[to.length() + 1];
+        for (int j = 0; j <= to.length(); j++) {
+            above[j] = j;
+        }
+        for (int i = 1; i <= from.length(); i++) {
+            int[] row = new int[to.length() + 1];
+            row[0] = i;
+            for (int j = 1; j <= to.length(); j++) {
+                int replaced = above[j - 1] + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                row[j] = Math.min(replaced, 1 + Math.min(above[j], row[j - 1]));
+            }
+            above = row;
+        }
+        return above[to.length()];
+    }
+}

@@ -1,4 +1,7 @@
 // Making and ending communicators.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 
@@ -14,10 +17,22 @@ namespace mock::hccl {
 
 namespace {
 std::atomic<uint64_t> unnamed{0};
+
+/** Whether the HCCP of an earlier process is still on the device: for the first caller, which leaves a file. */
+bool isNotReady() {
+    const char* file = std::getenv("MOCK_HCCL_NOT_READY");
+    int created = file == nullptr ? -1 : open(file, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (created >= 0) close(created);
+    return created >= 0;
 }
+}  // namespace
 
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,
                 bool global, HcclComm* handle) {
+    if (isNotReady()) {
+        return fail(HCCL_E_INTERNAL, "EJ0001: Failed to initialize the HCCP process. Reason: Maybe the last training "
+                                     "process is running. Solution: Wait for 10s and try again.");
+    }
     auto comm = std::make_shared<Comm>();
     Settings settings;
     settings.rendezvous = true;

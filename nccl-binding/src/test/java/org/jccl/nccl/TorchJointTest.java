@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
  */
 final class TorchJointTest {
 
-    private static final Path SMOKE = Path.of("..", "script", "smoke", "nccl");
+    private static final Path SMOKE = Path.of("..", "script", "hardware", "nccl");
 
     /** The Java rank, as the script starts it. */
     private static List<String> java() {

@@ -4,7 +4,9 @@ LIBRARY=SCCL
 BACKEND=sccl
 CONFORMANCE=org.jccl.sccl.SmokeConformance
 HOST_COST=org.jccl.sccl.HostCostTest
+NATIVE=no
 CAN_SHARE=no
+PAUSE=0
 
 find_libraries() {
     local prefix

@@ -4,6 +4,8 @@ LIBRARY=NCCL
 BACKEND=nccl
 CONFORMANCE=org.jccl.nccl.SmokeConformance
 HOST_COST=org.jccl.nccl.HostCostTest
+NATIVE=yes
+PAUSE=0
 CAN_SHARE=yes # by sockets, as if the ranks were on different hosts
 
 # PyTorch brings both libraries, where neither the dynamic linker nor CUDA_HOME knows of them.
@@ -33,7 +35,26 @@ find_libraries() {
 
 smi() { command -v nvidia-smi >/dev/null && timeout --kill-after=5 60 nvidia-smi "$@" 2>/dev/null; }
 
-count_devices() { echo "${SMOKE_DEVICES:-$(smi -L | grep -c '^GPU')}"; }
+# Those that a process sees: CUDA_VISIBLE_DEVICES ends at the first entry that is no device. Without nvidia-smi, which some
+# containers lack, by device files.
+count_devices() {
+    local all entry count=0
+    if [[ -n ${SMOKE_DEVICES-} ]]; then
+        echo "$SMOKE_DEVICES"
+        return
+    fi
+    all=$(smi -L | grep -c '^GPU')
+    ((all > 0)) || all=$(find "${SMOKE_DEV:-/dev}" -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)
+    if [[ -z ${CUDA_VISIBLE_DEVICES+set} ]]; then
+        echo "$all"
+        return
+    fi
+    for entry in ${CUDA_VISIBLE_DEVICES//,/ }; do
+        [[ $entry =~ ^(GPU|MIG)- ]] || { [[ $entry =~ ^[0-9]+$ ]] && ((10#$entry < all)); } || break
+        count=$((count + 1))
+    done
+    echo "$count"
+}
 
 # How the first two GPUs are joined, by the words of nvidia-smi's matrix.
 link() {

@@ -4,7 +4,9 @@ LIBRARY=HCCL
 BACKEND=hccl
 CONFORMANCE=org.jccl.hccl.SmokeConformance
 HOST_COST=org.jccl.hccl.HostCostTest
+NATIVE=no
 CAN_SHARE=no
+PAUSE=10 # until the last process's HCCP has left the device, by Huawei's page on EJ0001
 
 find_libraries() {
     local environment=/usr/local/Ascend/ascend-toolkit/set_env.sh
@@ -18,7 +20,22 @@ find_libraries() {
 
 smi() { command -v npu-smi >/dev/null && timeout --kill-after=5 60 npu-smi "$@" 2>/dev/null; }
 
-count_devices() { echo "${SMOKE_DEVICES:-$(smi info -m | grep -c 'Ascend')}"; }
+# Those that a process sees. In a container npu-smi is often missing, and else names all of the host's devices.
+count_devices() {
+    local files named entries
+    if [[ -n ${SMOKE_DEVICES-} ]]; then
+        echo "$SMOKE_DEVICES"
+        return
+    fi
+    files=$(find "${SMOKE_DEV:-/dev}" -maxdepth 1 -name 'davinci[0-9]*' | wc -l)
+    named=$(smi info -m | grep -c Ascend)
+    ((named == 0 || files < named)) && named=$files
+    if [[ -n ${ASCEND_RT_VISIBLE_DEVICES-} ]]; then
+        entries=$(tr ',' '\n' <<<"$ASCEND_RT_VISIBLE_DEVICES" | grep -c '[0-9]')
+        ((entries < named)) && named=$entries
+    fi
+    echo "$named"
+}
 
 name_devices() {
     local names

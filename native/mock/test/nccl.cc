@@ -35,6 +35,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t);
 cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t);
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
+cudaError_t cudaGraphDestroy(cudaGraph_t);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*);
 extern const char mockKernelFill[8];
 extern const char mockKernelBusy[8];
@@ -322,10 +325,9 @@ void collectiveArguments(const Context& context) {
     EXPECT(ncclInvalidArgument, ncclCommRevoke(comm, 1));
     OK(ncclCommRevoke(comm, 0));
     EXPECT(ncclInvalidUsage, reduce(x, n, ncclFloat32, ncclSum, stream));
-    EXPECT(ncclInvalidUsage, ncclCommFinalize(comm));
+    EXPECT(ncclInvalidArgument, ncclCommRevoke(comm, 0));
+    EXPECT(ncclInvalidArgument, ncclCommFinalize(comm));
     OK(ncclCommAbort(comm));
-    ncclResult_t state;
-    EXPECT(ncclInvalidArgument, ncclCommGetAsyncError(comm, &state));
 }
 
 ncclConfig_t config() {
@@ -359,6 +361,132 @@ void configurations(const Context& context) {
     OK(attempt(config()));
     // An id is for one communicator.
     CHECK(ncclCommInitRank(&comm, 1, context.id, 0) != ncclSuccess);
+}
+
+ncclComm_t joinNonBlocking(const Context& context) {
+    OK(cudaSetDevice(context.rank));
+    ncclConfig_t asked = config();
+    asked.blocking = 0;
+    ncclComm_t comm;
+    EXPECT(ncclInProgress, ncclCommInitRankConfig(&comm, context.size, context.id, context.rank, &asked));
+    return comm;
+}
+
+/** The state after the job, for which it waits. */
+ncclResult_t settle(ncclComm_t comm) {
+    ncclResult_t state = ncclInProgress;
+    while (state == ncclInProgress) OK(ncclCommGetAsyncError(comm, &state));
+    return state;
+}
+
+/** A rank splits before the others, so it sees what is refused meanwhile. */
+void lateSplit(const Context& context) {
+    ncclComm_t comm = joinNonBlocking(context);
+    OK(settle(comm));
+    if (context.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    auto* child = reinterpret_cast<ncclComm_t>(uintptr_t(8));
+    OK(ncclCommSplit(comm, 0, 0, &child, nullptr));
+    CHECK(child == nullptr);
+    if (context.rank == 0) {
+        EXPECT(ncclInvalidArgument, ncclCommFinalize(comm));
+        EXPECT(ncclInvalidArgument, ncclCommSplit(comm, 0, 0, &child, nullptr));
+    }
+    OK(settle(comm));
+    CHECK(child != nullptr);
+    OK(settle(child));
+}
+
+void twoAsk(const Context& context) {
+    ncclComm_t comm = joinNonBlocking({context.rank, 2, context.id});
+    std::thread other(settle, comm);
+    settle(comm);
+}
+
+void revokedDuringAJob(const Context& context) { ncclCommRevoke(joinNonBlocking({context.rank, 2, context.id}), 0); }
+
+void usedAfterAbort(const Context& context) {
+    ncclComm_t comm = join(context);
+    OK(ncclCommAbort(comm));
+    ncclResult_t state;
+    ncclCommGetAsyncError(comm, &state);
+}
+
+/** A thread is inside for as long as the other rank does not split. */
+void abortedUnderAThread(const Context& context) {
+    ncclComm_t comm = join(context);
+    if (context.rank == 1) std::abort();
+    std::thread([comm] {
+        ncclComm_t child;
+        ncclCommSplit(comm, 0, 0, &child, nullptr);
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ncclCommAbort(comm);
+}
+
+void abortedAfterARevoke(const Context& context) {
+    ncclComm_t comm = join(context);
+    std::atomic<bool> left{false};
+    std::thread splits([&] {
+        ncclComm_t child;
+        if (context.rank == 0) EXPECT(ncclInternalError, ncclCommSplit(comm, 0, 0, &child, nullptr));
+        left = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    CHECK(left == (context.rank == 1));
+    OK(ncclCommRevoke(comm, 0));
+    splits.join();
+    OK(ncclCommAbort(comm));
+}
+
+void revokeHangs(const Context& context) {
+    ncclComm_t comm = join(context);
+    cudaStream_t stream = newStream();
+    float* x = onDevice(1);
+    if (context.rank == 1) std::abort();
+    OK(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, stream));
+    std::thread([comm] { ncclCommRevoke(comm, 0); }).detach();
+    OK(cudaStreamSynchronize(stream));
+    ncclCommAbort(comm);
+}
+
+/** The executable graph holds operations of the communicator. */
+cudaGraphExec_t captured(ncclComm_t comm, cudaStream_t stream) {
+    float* x = onDevice(1);
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, stream));
+    cudaGraph_t graph;
+    OK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t executable;
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    return executable;
+}
+
+template <class End>
+void waitsForTheGraph(const Context& context, End end) {
+    ncclComm_t comm = join(context);
+    cudaGraphExec_t graph = captured(comm, newStream());
+    std::atomic<bool> ended{false};
+    std::thread ending([&] {
+        OK(end(comm));
+        ended = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    CHECK(!ended);
+    OK(cudaGraphExecDestroy(graph));
+    ending.join();
+}
+
+void finalizeWaitsForGraphs(const Context& context) { waitsForTheGraph(context, ncclCommFinalize); }
+void abortWaitsForGraphs(const Context& context) { waitsForTheGraph(context, ncclCommAbort); }
+
+void graphAfterARevoke(const Context& context) {
+    ncclComm_t comm = join(context);
+    cudaGraphExec_t graph = captured(comm, newStream());
+    OK(ncclCommRevoke(comm, 0));
+    OK(ncclCommAbort(comm));
+    cudaGraphExecDestroy(graph);
 }
 
 void overrun(const Context& context) {
@@ -467,6 +595,16 @@ const std::vector<Case> cases{
     {"capture disturbed", 1, {}, disturbed},
     {"collective arguments", 1, {"MOCK_COMPUTE_CAPABILITY=80"}, collectiveArguments},
     {"configurations", 1, {}, configurations},
+    {"late split", 2, {"MOCK_INIT_MS=20"}, lateSplit},
+    {"two ask about a job", 1, {}, twoAsk, SIGABRT},
+    {"revoked during a job", 1, {}, revokedDuringAJob, SIGABRT},
+    {"used after abort", 1, {}, usedAfterAbort, SIGABRT},
+    {"aborted under a thread", 2, {}, abortedUnderAThread, SIGABRT},
+    {"aborted after a revoke", 2, {}, abortedAfterARevoke},
+    {"revoke hangs", 2, {"MOCK_NCCL_REVOKE_HANG=1"}, revokeHangs, SIGABRT},
+    {"finalize waits for graphs", 1, {}, finalizeWaitsForGraphs},
+    {"abort waits for graphs", 1, {}, abortWaitsForGraphs},
+    {"graph after a revoke", 1, {}, graphAfterARevoke, SIGABRT},
     {"collective overruns", 1, {}, overrun, SIGABRT},
     {"mismatch hangs", 2, {}, mismatchHangs},
     {"one collective at a time", 2, {"MOCK_ONE_COLLECTIVE=1"}, oneCollectiveAtATime},

@@ -16,7 +16,7 @@ Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), 
 
 Result Communicator::awaitAll(const std::function<bool()>& condition) {
     while (!condition()) {
-        if (aborted_) return Result::Internal;
+        if (isStopped()) return Result::Internal;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return Result::Ok;
@@ -137,9 +137,15 @@ void Communicator::abort() {
 }
 
 void Communicator::revoke() {
+    static const bool hangs = setting((std::string(vendor().prefix) + "_REVOKE_HANG").c_str(), 0) == 1;
     revoked_ = true;
+    revoking_ = true;
     if (ready) segment_->ringBell(rank);
-    std::lock_guard<std::mutex> lock(running_);
+    vendorRuntime().awaitDevice(device);
+    // The library ends threads of its own here. Who is inside has as long to see the flag.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (hangs) std::this_thread::sleep_for(std::chrono::seconds(1));
+    revoking_ = false;
 }
 
 void Communicator::reportAsync(Result result) {
@@ -152,6 +158,7 @@ void Communicator::hang() {
 }
 
 void Communicator::run(const std::vector<Operation>& operations) {
+    if (freed) fatal("an operation of a communicator that was freed");
     std::lock_guard<std::mutex> lock(running_);
     delayIfSlow(rank);
     std::vector<const Operation*> pointToPoint;
@@ -166,6 +173,16 @@ void Communicator::run(const std::vector<Operation>& operations) {
         }
     }
     if (!pointToPoint.empty() && !isStopped()) executePointToPoint(pointToPoint);
+}
+
+Inside::Inside(std::shared_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {
+    communicator_->inside.fetch_add(1);
+    if (communicator_->freed) fatal("a call on a communicator that was freed");
+}
+
+Inside::~Inside() {
+    if (communicator_->freed) fatal("a communicator was freed while a thread was inside");
+    communicator_->inside.fetch_sub(1);
 }
 
 }  // namespace mock

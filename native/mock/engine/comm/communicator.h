@@ -50,9 +50,10 @@ public:
 
     /** Releases whatever is stuck; nothing more runs. */
     void abort();
+    /** Releases whatever is stuck until the device has come to an end, and what is begun later not. */
     void revoke();
     bool isRevoked() const { return revoked_; }
-    bool isStopped() const { return aborted_ || revoked_; }
+    bool isStopped() const { return aborted_ || revoking_; }
 
     /** Runs on a stream's worker. */
     void run(const std::vector<Operation>& operations);
@@ -70,6 +71,14 @@ public:
     std::atomic<bool> inProgress{false};
     std::atomic<bool> ready{false};
     std::atomic<bool> finalized{false};
+    /** A job was begun that nobody has asked about since it ended. */
+    std::atomic<bool> job{false};
+    /** A thread asks about the job. */
+    std::atomic<bool> asked{false};
+    /** The vendor's calls that threads are inside of. */
+    std::atomic<int> inside{0};
+    /** The vendor's memory of it is gone, though this object stays for as long as something holds it. */
+    std::atomic<bool> freed{false};
     /** Graphs hold operations of this communicator. */
     std::atomic<int> captured{0};
 
@@ -94,12 +103,25 @@ private:
     std::unique_ptr<Segment> segment_;
     std::atomic<bool> aborted_{false};
     std::atomic<bool> revoked_{false};
+    std::atomic<bool> revoking_{false};
     std::atomic<Result> asyncResult_{Result::Ok};
     std::atomic<int> asyncCode_{0};
     std::mutex running_;
     std::mutex noticeMutex_;
     uint64_t notices_ = 0;
     uint64_t executed_ = 0;
+};
+
+/** A thread inside a call. A communicator that was freed meanwhile, or before, ends the process. */
+class Inside {
+public:
+    explicit Inside(std::shared_ptr<Communicator> communicator);
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+private:
+    std::shared_ptr<Communicator> communicator_;
 };
 
 }  // namespace mock

@@ -1,6 +1,7 @@
 #include "group.h"
 
 #include <algorithm>
+#include <deque>
 #include <thread>
 
 #include "vendor.h"
@@ -16,7 +17,9 @@ struct Batch {
     bool captured = false;
 
     ~Batch() {
-        if (captured) communicator->captured.fetch_sub(1);
+        if (!captured) return;
+        if (communicator->freed) fatal("a graph is destroyed after a communicator whose operations it captured");
+        communicator->captured.fetch_sub(1);
     }
 };
 
@@ -132,8 +135,15 @@ Result Group::flush() {
     for (const Job& job : jobs) waiting.push_back(job.owner);
     for (const Launch& launch : launches) waiting.push_back(launch.communicator);
     bool blocking = std::all_of(waiting.begin(), waiting.end(), [](auto& c) { return c->settings.blocking; });
-    if (blocking) return perform(jobs, launches);
-    for (auto& communicator : waiting) communicator->inProgress = true;
+    if (blocking) {
+        std::deque<Inside> visits;
+        for (auto& communicator : waiting) visits.emplace_back(communicator);
+        return perform(jobs, launches);
+    }
+    for (auto& communicator : waiting) {
+        communicator->job = true;
+        communicator->inProgress = true;
+    }
     // A thread for each group, as the real libraries do: nothing issued here is on its stream when this returns.
     std::thread([jobs = std::move(jobs), launches = std::move(launches), waiting = std::move(waiting)] {
         Result result = perform(jobs, launches);

@@ -64,6 +64,7 @@ bool isReachable(const Communicator& communicator, const void* address) {
 
 ncclResult_t enqueue(const Call& call) {
     auto communicator = find(call.comm);
+    Visit visit(communicator);
     ncclResult_t ready = ensureReady(communicator, call.name);
     if (ready != ncclSuccess) return ready;
     if (communicator->isRevoked() || communicator->finalized)
@@ -148,6 +149,7 @@ MOCK_API ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type,
 MOCK_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
                                                ncclScalarResidence_t residence, ncclComm_t comm) {
     auto communicator = find(comm);
+    Visit visit(communicator);
     ncclResult_t ready = ensureReady(communicator, "ncclRedOpCreatePreMulSum");
     if (ready != ncclSuccess) return ready;
     bool device = residence == ncclScalarDevice;
@@ -174,6 +176,7 @@ MOCK_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, nc
 MOCK_API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
     auto communicator = find(comm);
     if (communicator == nullptr) return fail(ncclInvalidArgument, "ncclRedOpDestroy : invalid comm");
+    Visit visit(communicator);
     if (op >= 0 && op < ncclNumOps) return fail(ncclInvalidArgument, "ncclRedOpDestroy : operator is a NCCL builtin.");
     auto index = static_cast<size_t>(op - ncclNumOps);
     std::lock_guard<std::mutex> lock(communicator->opsMutex);

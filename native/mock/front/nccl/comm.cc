@@ -11,8 +11,17 @@ using namespace mock::nccl;
 
 namespace {
 
+constexpr int sinceRevoke = 22807;
+
+void nap() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
+
+/** Graphs that captured the communicator's operations may still launch them. */
+void awaitGraphs(const Communicator& communicator) {
+    while (communicator.captured > 0) nap();
+}
+
 /** Checks a configuration as the library does; null means the defaults, or the parent's settings. */
-ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
+ncclResult_t parseConfig(const ncclConfig_t* config, Settings* settings) {
     if (config == nullptr) return ncclSuccess;
     constexpr int undefined = INT_MIN;
     ncclConfig_t own;
@@ -44,6 +53,13 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     return ncclSuccess;
 }
 
+ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
+    ncclResult_t parsed = parseConfig(config, settings);
+    long blocking = setting("NCCL_COMM_BLOCKING", -1);
+    if (blocking == 0 || blocking == 1) settings->blocking = blocking == 1;
+    return parsed;
+}
+
 ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, int rank,
                         const ncclConfig_t* config, const char* call) {
     if (handle == nullptr) return fail(ncclInvalidArgument, "CommInitRank : comm argument is NULL");
@@ -61,7 +77,7 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, in
     Result result =
         Group::current().add(Job{communicator, [communicator, parsed] { return communicator->initialize(parsed); }});
     if (result != Result::Ok && result != Result::InProgress) {
-        retire(*handle);
+        retire(*handle, communicator);
         *handle = nullptr;
     }
     return translate(result, call);
@@ -94,6 +110,7 @@ MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclCom
     if (color < NCCL_SPLIT_NOCOLOR)
         return inGroup(fail(ncclInvalidArgument, "color must be NCCL_SPLIT_NOCOLOR or not negative"));
     auto parent = find(comm);
+    Visit visit(parent);
     ncclResult_t ready = ensureReady(parent, call);
     if (ready != ncclSuccess) return inGroup(ready);
     if (child == nullptr) return inGroup(fail(ncclInvalidArgument, "newcomm argument is NULL"));
@@ -117,13 +134,14 @@ MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclCom
 
 MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     auto communicator = find(comm);
+    Visit visit(communicator);
     ncclResult_t ready = ensureReady(communicator, "ncclCommFinalize");
     if (ready != ncclSuccess) return inGroup(ready);
-    if (communicator->isRevoked()) return inGroup(fail(ncclInvalidUsage, "CommFinalize : comm is revoked"));
-    if (communicator->finalized.exchange(true))
-        return inGroup(fail(ncclInvalidArgument, "CommFinalize : comm is already finalized"));
+    if (communicator->isRevoked() || communicator->finalized.exchange(true))
+        return inGroup(fail(ncclInvalidArgument, "CommFinalize : comm is already finalized or revoked"));
     auto drain = [communicator] {
         vendorRuntime().await(*communicator->order);
+        awaitGraphs(*communicator);
         return Result::Ok;
     };
     return inGroup(translate(Group::current().add(Job{communicator, drain}), "ncclCommFinalize"));
@@ -132,40 +150,53 @@ MOCK_API ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 MOCK_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     if (comm == nullptr) return ncclSuccess;
     auto communicator = find(comm);
-    if (communicator == nullptr || !retire(comm))
-        return fail(ncclInvalidArgument, "CommDestroy : comm is no live communicator");
-    // Graphs that captured the communicator's operations may still launch them.
-    while (communicator->inProgress || communicator->captured > 0) {
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ncclResult_t ready = ensureReady(communicator, "ncclCommDestroy");
+    if (ready != ncclSuccess) return ready;
+    if (!communicator->finalized) {
+        vendorRuntime().await(*communicator->order);
+        awaitGraphs(*communicator);
     }
-    vendorRuntime().await(*communicator->order);
+    retire(comm, communicator);
     return ncclSuccess;
 }
 
 MOCK_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
     if (comm == nullptr) return ncclSuccess;
     auto communicator = find(comm);
-    if (communicator == nullptr || !retire(comm))
-        return fail(ncclInvalidArgument, "CommAbort : comm is no live communicator");
+    // Without ncclCommRevoke nothing else gets a thread out; it then has as long as this takes.
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(vendor().version < sinceRevoke ? 1 : 0);
+    if (vendor().version >= sinceRevoke && communicator->inside > 0) fatal("ncclCommAbort while a thread is inside");
     communicator->abort();
+    while (communicator->inProgress) nap();
+    if (!communicator->finalized && !communicator->isRevoked()) awaitGraphs(*communicator);
+    while (communicator->inside > 0 && std::chrono::steady_clock::now() < end) nap();
     // It frees memory of the device, which waits for all that runs there, also of other communicators.
     vendorRuntime().awaitDevice(communicator->device);
+    retire(comm, communicator);
     return ncclSuccess;
 }
 
 MOCK_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
+    if (comm == nullptr) return ncclSuccess;
     auto communicator = find(comm);
-    if (communicator == nullptr || flags != 0) return fail(ncclInvalidArgument, "CommRevoke : invalid comm or flags");
-    if (!communicator->ready) return fail(ncclInvalidUsage, "CommRevoke : comm is not initialized");
-    communicator->revoke();
-    return ncclSuccess;
+    Visit visit(communicator);
+    if (flags != 0) return inGroup(fail(ncclInvalidArgument, "CommRevoke : invalid flags"));
+    if (communicator->finalized || communicator->isRevoked())
+        return inGroup(fail(ncclInvalidArgument, "CommRevoke : comm is finalized or revoked"));
+    if (communicator->job) fatal("ncclCommRevoke while a job is under way frees the job");
+    auto revoke = [communicator] {
+        communicator->revoke();
+        return Result::Ok;
+    };
+    return inGroup(translate(Group::current().add(Job{communicator, revoke}), "ncclCommRevoke"));
 }
 
 MOCK_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
     auto communicator = find(comm);
     if (communicator == nullptr || error == nullptr)
         return fail(ncclInvalidArgument, "ncclGetAsyncError : comm or asyncError argument is NULL");
-    *error = asyncState(*communicator);
+    Visit visit(communicator);
+    *error = askState(*communicator);
     return ncclSuccess;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 #include "../../engine/base.h"
@@ -55,13 +56,21 @@ thread_local ncclResult_t groupError = ncclSuccess;
 
 }  // namespace
 
-std::shared_ptr<Communicator> find(ncclComm_t handle) { return registry().find(handle); }
+std::shared_ptr<Communicator> find(ncclComm_t handle) {
+    auto communicator = registry().find(handle);
+    if (communicator == nullptr && handle != nullptr) fatal("a call on %p, which is no communicator any more", static_cast<void*>(handle));
+    return communicator;
+}
 
 ncclComm_t publish(std::shared_ptr<Communicator> communicator) {
     return static_cast<ncclComm_t>(registry().publish(std::move(communicator)));
 }
 
-bool retire(ncclComm_t handle) { return registry().retire(handle); }
+void retire(ncclComm_t handle, const std::shared_ptr<Communicator>& communicator) {
+    communicator->freed = true;
+    if (communicator->inside > 0) fatal("a communicator is freed while %d threads are inside", communicator->inside.load());
+    if (!registry().retire(handle)) fatal("two threads free one communicator");
+}
 
 ncclResult_t fail(ncclResult_t code, const char* text) {
     LastError& slot = lastErrorSlot();
@@ -76,10 +85,25 @@ ncclResult_t translate(Result result, const char* call) {
     return fail(code, (std::string(call) + " : " + textOf(code)).c_str());
 }
 
-ncclResult_t asyncState(const Communicator& communicator) {
+namespace {
+
+ncclResult_t stateOf(const Communicator& communicator) {
     if (communicator.asyncCode() != 0) return static_cast<ncclResult_t>(communicator.asyncCode());
     if (communicator.inProgress) return ncclInProgress;
     return static_cast<ncclResult_t>(static_cast<int>(communicator.asyncResult()));
+}
+
+}  // namespace
+
+ncclResult_t askState(Communicator& communicator) {
+    if (!communicator.job) return stateOf(communicator);
+    if (communicator.asked.exchange(true)) fatal("two threads ask about the job of one communicator, and both would free it");
+    // Long enough for another thread to be met here.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    ncclResult_t state = stateOf(communicator);
+    if (state == ncclSuccess) communicator.job = false;
+    communicator.asked = false;
+    return state;
 }
 
 ncclResult_t ensureReady(const std::shared_ptr<Communicator>& communicator, const char* call) {
@@ -87,7 +111,7 @@ ncclResult_t ensureReady(const std::shared_ptr<Communicator>& communicator, cons
         return fail(ncclInvalidArgument,
                     (std::string(call) + " : comm argument is NULL or no live communicator").c_str());
     }
-    ncclResult_t state = asyncState(*communicator);
+    ncclResult_t state = askState(*communicator);
     if (state == ncclInProgress) {
         return fail(ncclInvalidArgument,
                     "Attempt to use communicator before the previous operation returned ncclSuccess");

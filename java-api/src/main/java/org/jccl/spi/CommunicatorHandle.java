@@ -105,17 +105,8 @@ public abstract class CommunicatorHandle {
     public final synchronized void abort() {
         if (state == State.OPEN) {
             state = State.ABORTED;
-            abort = startAbort();
+            abort = BoundedCall.start(thread("abort"), this::endNow);
         }
-    }
-
-    /**
-     * Begins to end whatever runs.
-     *
-     * @return what goes on
-     */
-    protected final BoundedCall startAbort() {
-        return BoundedCall.start(thread("abort"), this::endNow);
     }
 
     private String thread(String what) {

@@ -1,5 +1,6 @@
 package org.jccl.nccl;
 
+import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
 import org.bytedeco.cuda.nccl.ncclConfig_t;
@@ -23,7 +24,7 @@ final class NcclCalls implements AutoCloseable {
     private final Address send = new Address();
     private final Address receive = new Address();
     private final StreamHandle stream = new StreamHandle();
-    private final IntPointer premul = new IntPointer(1);
+    private final IntPointer number = new IntPointer(1);
     private final LongPointer factor = new LongPointer(1);
 
     /** Open groups; only the end of the outermost one enqueues anything. */
@@ -42,8 +43,15 @@ final class NcclCalls implements AutoCloseable {
 
     /** Frees what calls pass their arguments in. */
     void free() {
-        premul.close();
+        number.close();
         factor.close();
+    }
+
+    /** Whether a stream captures a CUDA graph. */
+    boolean isCapturing(long on) {
+        CudaErrors.check(
+                cudart.cudaStreamIsCapturing(stream.at(on), number), "cudaStreamIsCapturing");
+        return number.get() != cudart.cudaStreamCaptureStatusNone;
     }
 
     private void check(int code, String call) {
@@ -73,13 +81,13 @@ final class NcclCalls implements AutoCloseable {
         factor.put(NcclTypes.scalarBits(op.factor(), type));
         check(
                 nccl.ncclRedOpCreatePreMulSum(
-                        premul,
+                        number,
                         factor,
                         NcclTypes.type(type),
                         nccl.ncclScalarHostImmediate,
                         communicator),
                 "ncclRedOpCreatePreMulSum");
-        return premul.get();
+        return number.get();
     }
 
     /** After the calls that use the operation; a communicator that failed takes it along. */

@@ -24,8 +24,8 @@ import org.jccl.spi.StreamCommunicator;
 final class NcclCommunicator implements StreamCommunicator {
 
     /** Messages have no tags, and each names its peer. */
-    private static final Capabilities MESSAGES =
-            Capabilities.ALL.withLargestTag(0).withoutAnySource();
+    private static final Capabilities CAPABILITIES =
+            Capabilities.ALL.withLargestTag(0).withoutAnySource().withSplits();
 
     private final NcclHandle handle;
     private final Optional<NcclPairs> pairs;
@@ -34,8 +34,6 @@ final class NcclCommunicator implements StreamCommunicator {
     private final int device;
     private final boolean float8;
     private final BytePointer networkName;
-    private final Capabilities capabilities =
-            NcclLibraries.has("ncclCommSplit") ? MESSAGES.withSplits() : MESSAGES;
     private final boolean nativeAllToAll = NcclLibraries.has("ncclAlltoAll");
     private final boolean nativeGather = NcclLibraries.has("ncclGather");
     private final boolean nativeScatter = NcclLibraries.has("ncclScatter");
@@ -60,7 +58,7 @@ final class NcclCommunicator implements StreamCommunicator {
         this.device = config.device().index();
         this.networkName = networkName;
         this.float8 = float8;
-        this.handle = new NcclHandle(communicator, config.groupName(), device, config.timeout());
+        this.handle = NcclConnector.handle(communicator, config);
         this.pairs =
                 config.interop() == Interop.TORCH
                         ? Optional.of(new NcclPairs(config))
@@ -86,7 +84,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public Capabilities capabilities() {
-        return capabilities;
+        return CAPABILITIES;
     }
 
     @Override
@@ -96,7 +94,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void broadcast(long address, long count, DataType type, int root, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             calls.broadcast(address, address, count, type, root, stream);
         }
     }
@@ -104,7 +102,7 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             int operation = calls.operation(op, type);
             calls.allReduce(input, output, count, type, operation, stream);
             calls.release(op, operation);
@@ -120,7 +118,7 @@ final class NcclCommunicator implements StreamCommunicator {
             ReduceOp op,
             int root,
             long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             int operation = calls.operation(op, type);
             calls.reduce(input, output, count, type, operation, root, stream);
             calls.release(op, operation);
@@ -129,14 +127,14 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void allGather(long input, long output, long count, DataType type, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             calls.allGather(input, output, count, type, stream);
         }
     }
 
     @Override
     public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             calls.groupStart();
             try {
                 long part = output;
@@ -157,7 +155,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void gather(long input, long output, long count, DataType type, int root, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             if (nativeGather) {
                 calls.gather(input, output, count, type, root, stream);
                 return;
@@ -179,7 +177,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void scatter(long input, long output, long count, DataType type, int root, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             if (nativeScatter) {
                 calls.scatter(input, output, count, type, root, stream);
                 return;
@@ -202,7 +200,7 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             int operation = calls.operation(op, type);
             calls.reduceScatter(input, output, count, type, operation, stream);
             calls.release(op, operation);
@@ -212,7 +210,7 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             int operation = calls.operation(op, type);
             calls.groupStart();
             try {
@@ -234,7 +232,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public void allToAll(long input, long output, long count, DataType type, long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             if (nativeAllToAll) {
                 calls.allToAll(input, output, count, type, stream);
                 return;
@@ -262,7 +260,7 @@ final class NcclCommunicator implements StreamCommunicator {
             long[] outputCounts,
             DataType type,
             long stream) {
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             calls.groupStart();
             try {
                 long from = input;
@@ -284,12 +282,12 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void send(long address, long count, DataType type, int peer, int tag, long stream) {
         if (pairs.isPresent() && !handle.isInside()) {
-            try (NcclCalls calls = pairs.get().enter(peer)) {
+            try (NcclCalls calls = pairs.get().enter(peer, stream)) {
                 calls.send(address, count, type, pairs.get().rankOf(peer), stream);
             }
             return;
         }
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             calls.send(address, count, type, peer, stream);
         }
     }
@@ -297,12 +295,12 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
         if (pairs.isPresent() && !handle.isInside()) {
-            try (NcclCalls calls = pairs.get().enter(peer)) {
+            try (NcclCalls calls = pairs.get().enter(peer, stream)) {
                 calls.receive(address, count, type, pairs.get().rankOf(peer), stream);
             }
             return;
         }
-        try (NcclCalls calls = handle.enter()) {
+        try (NcclCalls calls = handle.enter(stream)) {
             calls.receive(address, count, type, peer, stream);
         }
     }

@@ -64,7 +64,7 @@ final class NcclConnector {
     private NcclConnector(CommunicatorConfig config, String call) {
         this.config = config;
         this.call = call;
-        this.options = config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
+        this.options = options(config);
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
@@ -116,13 +116,23 @@ final class NcclConnector {
                         Optional.empty(),
                         List.of());
         NcclConnector connector = pair.join(key, List.of(key), () -> initialise(pair, key));
-        NcclHandle handle =
-                new NcclHandle(
-                        connector.communicator,
-                        pair.groupName(),
-                        pair.device().index(),
-                        pair.timeout());
-        return new Pair(handle, connector.networkName);
+        return new Pair(handle(connector.communicator, pair), connector.networkName);
+    }
+
+    /** The handle of a communicator that was formed with a configuration. */
+    static NcclHandle handle(ncclComm communicator, CommunicatorConfig config) {
+        boolean blocking =
+                options(config).blocks(System.getenv().getOrDefault("NCCL_COMM_BLOCKING", ""));
+        return new NcclHandle(
+                communicator,
+                config.groupName(),
+                config.device().index(),
+                config.timeout(),
+                blocking);
+    }
+
+    private static NcclOptions options(CommunicatorConfig config) {
+        return config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
     }
 
     private static NcclConnector initialise(CommunicatorConfig config, String key) {

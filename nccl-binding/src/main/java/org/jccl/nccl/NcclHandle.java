@@ -6,21 +6,31 @@ import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
 import org.bytedeco.javacpp.IntPointer;
 import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorHandle;
 import org.jccl.spi.Durations;
 
-/** Lifetime of an ncclComm, whose calls may go on after they came back. */
+/**
+ * Lifetime of an ncclComm, whose calls may go on after they came back.
+ *
+ * <p>NCCL frees a communicator without looking at threads that are inside it, nor, after a revoke,
+ * at CUDA graphs that captured its operations. So one that such a thread or graph may still use is
+ * left behind: its memory stays until the thread or graph is gone, or until the process ends.
+ */
 final class NcclHandle extends CommunicatorHandle {
 
-    /** How long an abort waits for a call that is inside, before it aborts that too. */
+    /**
+     * How long an abort waits for a call that is inside, if the library can not revoke: nothing but
+     * the abort ends that call, and what the device runs.
+     */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
     /**
-     * How long the peers may take to close too. This rank's operations are done then, and a peer
-     * that failed never comes.
+     * How long a close waits for the end. This rank's operations are done then, and a peer that
+     * failed never comes.
      */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -29,10 +39,13 @@ final class NcclHandle extends CommunicatorHandle {
 
     private static final long POLL_NANOS = 20_000;
 
+    /** For an end that may take as long as the process. */
+    private static final long SLOW_POLL_NANOS = 1_000_000;
+
     private final ncclComm communicator;
     private final int device;
     private final Duration timeout;
-
+    private final boolean blocking;
     private final NcclCalls calls;
     private final IntPointer settling = new IntPointer(1);
     private final IntPointer asynchronous = new IntPointer(1);
@@ -40,11 +53,24 @@ final class NcclHandle extends CommunicatorHandle {
     /** Why the binding aborted it by itself, or null. */
     private JcclException reason;
 
-    NcclHandle(ncclComm communicator, String name, int device, Duration timeout) {
+    /** Whether a CUDA graph captured an operation. */
+    private volatile boolean captured;
+
+    /**
+     * Takes a communicator over.
+     *
+     * @param communicator initialised
+     * @param name of its group
+     * @param device it is on
+     * @param timeout of one operation
+     * @param blocking whether it ends its calls before they return
+     */
+    NcclHandle(ncclComm communicator, String name, int device, Duration timeout, boolean blocking) {
         super("NCCL", name, PATIENCE);
         this.communicator = communicator;
         this.device = device;
         this.timeout = timeout;
+        this.blocking = blocking;
         this.calls = new NcclCalls(this, communicator);
     }
 
@@ -52,6 +78,20 @@ final class NcclHandle extends CommunicatorHandle {
     NcclCalls enter() {
         takeTurn();
         return calls;
+    }
+
+    /** The same, for an operation on a stream. */
+    NcclCalls enter(long stream) {
+        NcclCalls entered = enter();
+        if (!captured) {
+            try {
+                captured = calls.isCapturing(stream);
+            } catch (JcclException e) {
+                leave();
+                throw e;
+            }
+        }
+        return entered;
     }
 
     /** The calls of the thread that is inside. */
@@ -77,8 +117,7 @@ final class NcclHandle extends CommunicatorHandle {
             } else {
                 LockSupport.parkNanos(POLL_NANOS);
             }
-            int asked = nccl.ncclCommGetAsyncError(communicator, settling);
-            settled = asked == nccl.ncclSuccess ? settling.get() : asked;
+            settled = state(settling);
         }
         if (!isOpen()) {
             throw aborted();
@@ -96,16 +135,40 @@ final class NcclHandle extends CommunicatorHandle {
         return timeout;
     }
 
-    /** What NCCL, or a call that was given up, noticed by itself, or null. Safe beside a call. */
+    /**
+     * The communicator's state. If it does not block, the first success after a job also frees that
+     * job, as every other call does, so only the thread that is inside may ask.
+     */
+    private int state(IntPointer answer) {
+        int code = nccl.ncclCommGetAsyncError(communicator, answer);
+        return code == nccl.ncclSuccess ? answer.get() : code;
+    }
+
+    /**
+     * Returns the error that NCCL, or a call that was given up, reported without a call, or null. A
+     * communicator that does not block is not asked while another thread is inside.
+     */
     synchronized JcclException asynchronousError() {
         if (!isOpen()) {
             return reason;
         }
-        int code = nccl.ncclCommGetAsyncError(communicator, asynchronous);
-        int noticed = code == nccl.ncclSuccess ? asynchronous.get() : code;
-        return noticed == nccl.ncclSuccess || noticed == nccl.ncclInProgress
+        if (blocking) {
+            return failure(state(asynchronous));
+        }
+        if (!tryTurn(Duration.ZERO)) {
+            return null;
+        }
+        try {
+            return failure(state(asynchronous));
+        } finally {
+            leave();
+        }
+    }
+
+    private JcclException failure(int state) {
+        return state == nccl.ncclSuccess || state == nccl.ncclInProgress
                 ? null
-                : NcclErrors.of(noticed, "asynchronous error", communicator);
+                : NcclErrors.of(state, "asynchronous error", communicator);
     }
 
     /** An abort for a reason that the group does not know yet, which is what it answers. */
@@ -123,13 +186,8 @@ final class NcclHandle extends CommunicatorHandle {
      */
     @Override
     protected void endNow() {
-        boolean alone = tryTurn(Duration.ZERO);
+        boolean alone = tryTurn(Duration.ZERO) || waitAlone();
         try {
-            if (!alone) {
-                // Freeing it under the thread that is inside is not safe: that one must leave.
-                revoke();
-                alone = tryTurn(GRACE);
-            }
             // Without its device too: nothing else ends what waits in there.
             CleanUp.run("group " + group(), () -> CudaRuntime.enter(device));
             abortCommunicator();
@@ -141,13 +199,36 @@ final class NcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * Stops what runs without freeing anything; an abort must follow, since a revoked communicator
-     * can not be finalised. NCCL has it since 2.28.7; before, only the abort itself stops a call.
+     * Makes the thread that is inside leave. This may take as long as the process: the communicator
+     * is left behind then, and what it ran has ended.
+     *
+     * @return whether the calling thread is inside now
+     */
+    private boolean waitAlone() {
+        if (!blocking) {
+            // The thread inside only waits for a job, and stops when it sees the abort.
+            awaitTurn();
+            return true;
+        }
+        if (!NcclLibraries.has("ncclCommRevoke")) {
+            return tryTurn(GRACE);
+        }
+        revoke();
+        if (captured) {
+            throw new GroupAbortedException(
+                    FailureContext.NONE,
+                    "the NCCL communicator is left behind: CUDA graphs may still hold operations of"
+                            + " it, and NCCL would free it under them");
+        }
+        awaitTurn();
+        return true;
+    }
+
+    /**
+     * Stops what runs without freeing anything; a revoked communicator can only be aborted. It may
+     * hang, but it lets everything stop before.
      */
     private void revoke() {
-        if (!NcclLibraries.has("ncclCommRevoke")) {
-            return;
-        }
         int code = nccl.ncclCommRevoke(communicator, nccl.NCCL_REVOKE_DEFAULT);
         if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
             // The abort that follows does more.
@@ -170,11 +251,18 @@ final class NcclHandle extends CommunicatorHandle {
 
     @Override
     protected String leftBehind(boolean inOrder) {
-        if (inOrder) {
-            startAbort();
-        }
-        return "did not end in good order: another rank did not close it, or a CUDA graph that"
-                + " captured its operations still exists";
+        String reason =
+                inOrder
+                        ? "a CUDA graph that captured its operations still exists, which must be"
+                                + " destroyed before the group is closed, or another rank did not"
+                                + " close the group"
+                        : "a thread is still inside NCCL, or a CUDA graph that captured its"
+                                + " operations still exists";
+        return "is left behind after "
+                + Durations.text(PATIENCE)
+                + ": "
+                + reason
+                + "; it keeps its memory until then, or until the process ends";
     }
 
     @Override
@@ -190,11 +278,10 @@ final class NcclHandle extends CommunicatorHandle {
     private void finalizeAndDestroy() {
         CudaRuntime.enter(device);
         int code = nccl.ncclCommFinalize(communicator);
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (code == nccl.ncclInProgress && System.nanoTime() - deadline < 0) {
-            LockSupport.parkNanos(POLL_NANOS);
-            code = nccl.ncclCommGetAsyncError(communicator, settling);
-            code = code == nccl.ncclSuccess ? settling.get() : code;
+        // Has no deadline, since an abort of what is being finalised may free it under a graph.
+        while (code == nccl.ncclInProgress) {
+            LockSupport.parkNanos(SLOW_POLL_NANOS);
+            code = state(settling);
         }
         if (code != nccl.ncclSuccess) {
             JcclException failure = NcclErrors.of(code, "ncclCommFinalize", communicator);

@@ -24,8 +24,8 @@ import org.jccl.spi.NativeLibraries;
  */
 final class NcclLibraries {
 
-    /** The configuration structure and communicator splitting of this version are counted on. */
-    static final int OLDEST_VERSION = 21800;
+    /** Older ones can not abort a communicator that a thread is inside of. */
+    static final int OLDEST_VERSION = 21903;
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
@@ -131,7 +131,7 @@ final class NcclLibraries {
         return switch (library) {
             case DRIVER -> "install the NVIDIA driver";
             case RUNTIME -> "install the CUDA 13 runtime (pip: nvidia-cuda-runtime)";
-            case NCCL -> "install NCCL 2.18 or newer for CUDA 13 (pip: nvidia-nccl-cu13)";
+            case NCCL -> "install NCCL 2.19.3 or newer for CUDA 13 (pip: nvidia-nccl-cu13)";
         };
     }
 

@@ -76,6 +76,19 @@ public record NcclOptions(
         }
     }
 
+    /**
+     * Tells whether communicators block.
+     *
+     * @param variable NCCL_COMM_BLOCKING, which goes before the option
+     */
+    boolean blocks(String variable) {
+        return switch (variable.strip()) {
+            case "0" -> false;
+            case "1" -> true;
+            default -> blocking;
+        };
+    }
+
     private static boolean isNoName(String name) {
         return name.isBlank() || name.indexOf('\0') >= 0;
     }

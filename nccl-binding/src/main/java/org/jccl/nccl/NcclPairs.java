@@ -42,9 +42,11 @@ final class NcclPairs {
     /**
      * Lets the calling thread into the communicator with a peer, which the first call forms.
      *
+     * @param peer rank in the group
+     * @param stream of the message
      * @throws org.jccl.OperationTimeoutException when the peer has no message for this rank in time
      */
-    NcclCalls enter(int peer) {
+    NcclCalls enter(int peer, long stream) {
         FutureTask<NcclConnector.Pair> pair = pairs.get(peer);
         if (pair == null) {
             pair = new FutureTask<>(() -> NcclConnector.connectPair(config, peer));
@@ -59,7 +61,7 @@ final class NcclPairs {
             if (ended) {
                 formed.abort();
             }
-            return formed.enter();
+            return formed.enter(stream);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof JcclException failure) {
                 throw failure;

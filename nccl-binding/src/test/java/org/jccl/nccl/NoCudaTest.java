@@ -52,7 +52,7 @@ final class NoCudaTest {
     void missingNcclIsNamedWithWhatWasFoundBefore() throws Exception {
         String output = ask(Map.of(), "-Dorg.jccl.nccl.library=/nowhere/libnccl.so.2");
         assertThat(output)
-                .contains("libnccl.so.2 was not found; install NCCL 2.18 or newer")
+                .contains("libnccl.so.2 was not found; install NCCL 2.19.3 or newer")
                 .contains("libcudart.so.13 (system property org.jccl.nccl.cudart): loaded");
     }
 
@@ -79,8 +79,8 @@ final class NoCudaTest {
 
     @Test
     void ncclThatIsTooOldIsUnavailable() throws Exception {
-        assertThat(ask(Map.of("MOCK_NCCL_VERSION", "21703")))
-                .contains("NCCL 2.17.3 is too old; install 2.18.0 or newer");
+        assertThat(ask(Map.of("MOCK_NCCL_VERSION", "21901")))
+                .contains("NCCL 2.19.1 is too old; install 2.19.3 or newer");
     }
 
     /** As on a class path that was put together for another platform. */

@@ -25,7 +25,7 @@ final class NonBlockingTest {
             World.run(
                     3,
                     World.TIMEOUT,
-                    NcclOptions.defaults().withBlocking(false),
+                    NcclOptions.defaults().withBlocking(Boolean.getBoolean("blocking")),
                     (group, device) -> {
                         try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
                             for (int i = 0; i < TIMES; i++) {
@@ -46,6 +46,24 @@ final class NonBlockingTest {
             group.allReduce(tensor, ReduceOp.SUM).await();
             assertThat(tensor.copyTo(new float[1])).containsExactly(group.size());
         }
+    }
+
+    /**
+     * Two threads that ask about one job end the process. The watchdog looks at each split here.
+     */
+    @Test
+    void theWatchdogDoesNotAskAboutAJobThatAThreadWaitsFor() throws Exception {
+        assertThat(ChildJvm.outputOf(Splits.class, Map.of("MOCK_INIT_MS", "300")))
+                .contains("all splits were right")
+                .doesNotContain("WARNING");
+    }
+
+    @Test
+    void variableOfNcclGoesBeforeTheOption() throws Exception {
+        Map<String, String> environment = Map.of("NCCL_COMM_BLOCKING", "0", "MOCK_INIT_MS", "100");
+        assertThat(ChildJvm.outputOf(Splits.class, environment, "-Dblocking=true"))
+                .contains("all splits were right")
+                .doesNotContain("WARNING");
     }
 
     @Test

@@ -10,20 +10,24 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.nccl.NativeHandles.Address;
 
-/** Memory that NCCL can register with the network and the switch, from ncclMemAlloc. */
+/**
+ * Memory from ncclMemAlloc. NCCL needs such memory to let the network or the switch use a tensor
+ * without a copy.
+ */
 public final class NcclMemory {
 
     private NcclMemory() {}
 
     /**
-     * Allocates a tensor in such memory. It is used like any other; NCCL saves a copy where it can.
+     * Allocates a tensor in such memory. It is used like any other tensor, and it is not registered
+     * with a communicator, so operations that are issued one by one copy it as they copy any other.
+     * NCCL may register it when a CUDA graph captures an operation (NCCL_GRAPH_REGISTER).
      *
      * @param device a CUDA device
      * @param dataType element type
      * @param count number of elements, at least 1
      * @return the tensor, which owns its memory until it is closed
-     * @throws UsageException when an argument is out of range, or the loaded NCCL is older than
-     *     2.19
+     * @throws UsageException when an argument is out of range
      * @throws BackendUnavailableException when the libraries can not be used
      * @throws NativeException when ncclMemAlloc fails
      */
@@ -38,11 +42,6 @@ public final class NcclMemory {
         NcclLibraries libraries = NcclLibraries.get();
         if (device.index() >= libraries.deviceCount()) {
             throw usage("there is no " + device + "; this host has " + libraries.deviceCount());
-        }
-        if (!NcclLibraries.has("ncclMemAlloc")) {
-            throw usage(
-                    "ncclMemAlloc came with NCCL 2.19, the loaded one is "
-                            + NcclLibraries.versionText(libraries.version()));
         }
         Address memory = new Address();
         CudaRuntime.enter(device.index());

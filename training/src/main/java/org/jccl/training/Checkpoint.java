@@ -1,24 +1,18 @@
 package org.jccl.training;
 
-import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
 import org.jccl.DataType;
-import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
@@ -28,7 +22,7 @@ import org.jccl.UsageException;
  * Tensors that the ranks of a group hold together, in a directory that all of them see: one
  * safetensors file a rank, and the file {@code checkpoint.safetensors}, which has no tensors but
  * tells which files belong together. It is written last, so a writer that is killed leaves the
- * checkpoint that was there before.
+ * checkpoint that was there before. One save at a time may write to a directory: see {@link #save}.
  *
  * <p>Loading needs no group: each process reads the parts that it wants, however many ranks there
  * were and however they had divided the tensors. Everything read is compared with its checksum.
@@ -39,12 +33,10 @@ public final class Checkpoint {
 
     private static final String INDEX = "checkpoint.safetensors";
     private static final String FILES = "jccl.files";
-    private static final String RESERVED = "jccl.";
+    static final String RESERVED = "jccl.";
 
     /** Of a part: its first element, and the shape of the whole tensor. */
-    private static final String PART = "jccl.part.";
-
-    private static final String OF_ONE_SAVE = "[0-9a-f]{16}-\\d+-of-\\d+\\.safetensors(\\..*)?";
+    static final String PART = "jccl.part.";
 
     private final Path directory;
 
@@ -71,11 +63,26 @@ public final class Checkpoint {
     /**
      * Saves what the ranks hold together. All ranks of the group call it, with replicated shards
      * alike. A checkpoint that is there is replaced when the new one is complete, and its files are
-     * deleted then, which ends whoever still reads them with an exception. Blocks until the new one
-     * is on the disk.
+     * deleted then; a process that still reads them gets an exception. Blocks until the new one is
+     * on the disk.
      *
-     * <p>Rank 0 reads the headers of all files before it replaces a checkpoint, so what can not be
-     * {@linkplain #open opened} never takes the place of what can.
+     * <p>Rank 0 reads the headers of all files before it replaces a checkpoint, so a save that can
+     * not be {@linkplain #open opened} never takes the place of a good one. It opens the new
+     * checkpoint before it deletes the files of the old one.
+     *
+     * <p>A save owns its directory: rank 0 holds a file lock on {@code checkpoint.lock} until the
+     * save ends. If another save into the directory is in progress, by a group of any process, this
+     * one fails at once on all ranks and changes nothing there. The message names the owner: its
+     * process, host, job, group and the time at which its save began. The operating system releases
+     * the lock when its process ends, so a save that was killed does not block the next one, which
+     * deletes its files. Saves that follow each other are not compared: the last one remains.
+     *
+     * <p>On a file system that several hosts share, the lock is as good as that file system's. A
+     * server of NFS holds the lock of a lost host until its lease ends, 90 s by default; a save is
+     * refused until then. Where the file system has no locks (a warning is logged), or locks that
+     * do not reach other hosts, a second save takes the directory over, and the first one fails on
+     * all its ranks before it writes its index. Then a checkpoint can be lost only if the first
+     * save stops between that check and its index until the second job saves once more.
      *
      * @param group whose ranks these are
      * @param directory seen by all ranks under this name; made when it is not there
@@ -83,9 +90,10 @@ public final class Checkpoint {
      * @param metadata texts by name, of rank 0; names that begin with {@code jccl.} are taken
      * @throws UsageException when something is null, a name is given twice or taken, or a text has
      *     half of a surrogate pair
-     * @throws CheckpointException on all ranks when one can not write, rank 0 does not see what
-     *     another one wrote, or the parts are not all of a tensor; what was there before is still
-     *     there
+     * @throws CheckpointException on all ranks, with the message of the first rank that failed: a
+     *     rank can not write, rank 0 does not see what another one wrote, the parts are not all of
+     *     a tensor, or another save into the directory is in progress. What was there before is
+     *     still there, unless the message says that the index was written
      * @throws JcclException when the ranks can not agree
      */
     public static void save(
@@ -94,208 +102,7 @@ public final class Checkpoint {
             throw new UsageException(
                     FailureContext.NONE, "group, directory, shards or metadata is null");
         }
-        Device device = group.devices().get(0);
-        ModelCheck.requireSame(
-                group, device, replicatedLines(shards), "all ranks must save the same of these");
-        String id = agreeOnId(group, device);
-        Path file = directory.resolve(fileName(id, group.rank(), group.size()));
-        try {
-            together(
-                    group,
-                    device,
-                    () -> {
-                        List<Shard> own = own(checked(group, shards), group);
-                        checkTexts(metadata);
-                        Files.createDirectories(directory);
-                        SafetensorsFile.write(file, named(own), partTexts(own));
-                    });
-            together(
-                    group,
-                    device,
-                    () -> {
-                        if (group.rank() == 0) {
-                            read(directory, id, group.size());
-                        }
-                    });
-        } catch (CheckpointException | UsageException e) {
-            // All ranks know that this one came to nothing. After any other failure, and after the
-            // index is begun, it may be complete on the disk: the next save deletes what is not.
-            file.toFile().delete();
-            throw e;
-        }
-        together(
-                group,
-                device,
-                () -> {
-                    if (group.rank() == 0) {
-                        Map<String, String> texts = new LinkedHashMap<>(metadata);
-                        texts.put(FILES, id + "-of-" + group.size());
-                        SafetensorsFile.write(directory.resolve(INDEX), List.of(), texts);
-                    }
-                });
-        if (group.rank() == 0) {
-            deleteOthers(directory, id);
-        }
-    }
-
-    private static List<String> replicatedLines(List<Shard> shards) {
-        List<String> lines = new ArrayList<>();
-        for (Shard shard : shards) {
-            if (shard != null && shard.replicated()) {
-                String name = shard.name().replace('\n', ' ');
-                // Not where it is: each rank may have a device of its own.
-                lines.add(
-                        "replicated tensor '"
-                                + name
-                                + "' ("
-                                + shard.tensor().dataType()
-                                + " "
-                                + shard.shape()
-                                + ")");
-            }
-        }
-        return lines;
-    }
-
-    /** What each rank does by itself. */
-    private interface Write {
-        void run() throws IOException;
-    }
-
-    /** Fails on all ranks when it fails on one. */
-    private static void together(ProcessGroup group, Device device, Write write) {
-        RuntimeException failure = null;
-        Error error = null; // as memory that is missing on this rank only
-        try {
-            write.run();
-        } catch (IOException e) {
-            failure = new CheckpointException(context(group), "can not be written: " + e, e);
-        } catch (RuntimeException e) {
-            failure = e;
-        } catch (Error e) {
-            error = e;
-        }
-        boolean well = failure == null && error == null;
-        int[] failed = ModelCheck.gather(group, device, new int[] {well ? 0 : 1});
-        if (failure != null) {
-            throw failure;
-        }
-        if (error != null) {
-            throw error;
-        }
-        for (int rank = 0; rank < failed.length; rank++) {
-            if (failed[rank] != 0) {
-                throw new CheckpointException(
-                        context(group),
-                        "rank "
-                                + rank
-                                + " could not write its part of the checkpoint, see there why;"
-                                + " what was there before is still there");
-            }
-        }
-    }
-
-    private static String agreeOnId(ProcessGroup group, Device device) {
-        UUID random = UUID.randomUUID();
-        long bits = random.getLeastSignificantBits() ^ random.getMostSignificantBits();
-        int[] words = {(int) (bits >>> Integer.SIZE), (int) bits};
-        words = ModelCheck.broadcast(group, device, words, 0);
-        return String.format("%08x%08x", words[0], words[1]);
-    }
-
-    private static String fileName(String id, int rank, int ranks) {
-        return String.format(Locale.ROOT, "%s-%05d-of-%05d.safetensors", id, rank, ranks);
-    }
-
-    private static List<Shard> checked(ProcessGroup group, List<Shard> shards) {
-        List<Shard> copy = new ArrayList<>(shards);
-        Set<String> names = new HashSet<>();
-        for (Shard shard : copy) {
-            if (shard == null || !names.add(shard.name())) {
-                throw new UsageException(
-                        context(group),
-                        shard == null
-                                ? "a shard is null"
-                                : "tensor '" + shard.name() + "' is given twice");
-            }
-        }
-        return copy;
-    }
-
-    private static void checkTexts(Map<String, String> metadata) {
-        for (Map.Entry<String, String> text : metadata.entrySet()) {
-            if (text.getKey() == null
-                    || text.getValue() == null
-                    || text.getKey().startsWith(RESERVED)
-                    || !Shapes.isText(text.getKey())
-                    || !Shapes.isText(text.getValue())) {
-                throw new UsageException(
-                        FailureContext.NONE, "metadata " + text + " is not allowed");
-            }
-        }
-    }
-
-    /** Parts, and those replicated tensors that fall to this rank when the bytes are divided. */
-    private static List<Shard> own(List<Shard> shards, ProcessGroup group) {
-        List<Shard> replicated = new ArrayList<>();
-        List<Shard> own = new ArrayList<>();
-        shards.forEach(shard -> (shard.replicated() ? replicated : own).add(shard));
-        replicated.sort(
-                Comparator.comparingLong((Shard shard) -> shard.tensor().byteSize())
-                        .reversed()
-                        .thenComparing(Shard::name));
-        long[] bytes = new long[group.size()];
-        for (Shard shard : replicated) {
-            int least = 0;
-            for (int rank = 1; rank < bytes.length; rank++) {
-                least = bytes[rank] < bytes[least] ? rank : least;
-            }
-            bytes[least] += Math.max(1, shard.tensor().byteSize());
-            if (least == group.rank()) {
-                own.add(shard);
-            }
-        }
-        return own;
-    }
-
-    private static boolean isWhole(Shard shard) {
-        return shard.tensor().count() == SafetensorsHeader.count(shard.shape());
-    }
-
-    private static List<NamedTensor> named(List<Shard> shards) {
-        List<NamedTensor> named = new ArrayList<>();
-        for (Shard shard : shards) {
-            List<Long> shape = isWhole(shard) ? shard.shape() : List.of(shard.tensor().count());
-            named.add(new NamedTensor(shard.name(), shape, shard.tensor()));
-        }
-        return named;
-    }
-
-    private static Map<String, String> partTexts(List<Shard> shards) {
-        Map<String, String> texts = new LinkedHashMap<>();
-        for (Shard shard : shards) {
-            if (!isWhole(shard)) {
-                List<String> words = new ArrayList<>();
-                words.add(Long.toString(shard.offset()));
-                shard.shape().forEach(size -> words.add(size.toString()));
-                texts.put(PART + shard.name(), String.join(" ", words));
-            }
-        }
-        return texts;
-    }
-
-    /** Files of other saves: of the one before, and of those that never ended. */
-    private static void deleteOthers(Path directory, String id) {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
-            for (Path file : files) {
-                String name = file.getFileName().toString();
-                if (name.matches(OF_ONE_SAVE) && !name.startsWith(id)) {
-                    Files.deleteIfExists(file);
-                }
-            }
-        } catch (IOException | DirectoryIteratorException e) {
-            // They only take room, and the next save tries again.
-        }
+        new CheckpointSave(group, directory, shards, metadata).run();
     }
 
     /**
@@ -339,8 +146,19 @@ public final class Checkpoint {
         return new Checkpoint(directory, parts[0], Collections.unmodifiableMap(metadata), tensors);
     }
 
+    static String fileName(String id, int rank, int ranks) {
+        return String.format(Locale.ROOT, "%s-%05d-of-%05d.safetensors", id, rank, ranks);
+    }
+
+    /** Writes the file that names the files of a save. */
+    static void writeIndex(Path directory, String id, int ranks, Map<String, String> metadata) {
+        Map<String, String> texts = new LinkedHashMap<>(metadata);
+        texts.put(FILES, id + "-of-" + ranks);
+        SafetensorsFile.write(directory.resolve(INDEX), List.of(), texts);
+    }
+
     /** What the files of one save have together. */
-    private static Map<String, Stored> read(Path directory, String id, int ranks) {
+    static Map<String, Stored> read(Path directory, String id, int ranks) {
         Map<String, List<Part>> found = new LinkedHashMap<>();
         Map<String, Stored> kinds = new LinkedHashMap<>();
         for (int rank = 0; rank < ranks; rank++) {
@@ -550,10 +368,6 @@ public final class Checkpoint {
                                 shard.tensor().slice(from - begin, to - from));
             }
         }
-    }
-
-    private static FailureContext context(ProcessGroup group) {
-        return FailureContext.ofGroup(group.name(), group.rank());
     }
 
     private static CheckpointException bad(Path path, String message) {

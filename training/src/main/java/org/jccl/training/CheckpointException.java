@@ -5,7 +5,8 @@ import org.jccl.JcclException;
 
 /**
  * A checkpoint can not be written or read: a file is missing, cut, damaged or not what was asked
- * for. The message names the file.
+ * for, or another save into its directory is in progress. The message names the file, or the
+ * process that saves.
  */
 public final class CheckpointException extends JcclException {
 

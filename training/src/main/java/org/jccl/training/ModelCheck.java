@@ -76,7 +76,7 @@ final class ModelCheck {
         }
     }
 
-    private static String broadcast(ProcessGroup group, Device device, String text, int root) {
+    static String broadcast(ProcessGroup group, Device device, String text, int root) {
         byte[] mine = text.getBytes(StandardCharsets.UTF_8);
         int length = broadcast(group, device, new int[] {mine.length}, root)[0];
         int[] words = new int[(length + Integer.BYTES - 1) / Integer.BYTES];

@@ -7,6 +7,7 @@
  *
  * <p>The package uses the public API only. Locks: that of a reducer, which is held while operations
  * are issued and, in {@code finish} and {@code join}, while they are awaited; and the monitor of a
- * mesh's groups, which is held while they are made. Neither is taken inside the other.
+ * mesh's groups, which is held while they are made. Neither is taken inside the other. A save of a
+ * checkpoint has a lock of the operating system on its directory.
  */
 package org.jccl.training;

@@ -136,6 +136,110 @@ final class CheckpointTest {
         assertThat(replaced).isTrue();
     }
 
+    /** Runs an action when rank 0 reads it for the first time, or when it writes the index. */
+    private static final class ActingMap extends AbstractMap<String, String> {
+        private final int when;
+        private final Action action;
+        private int read;
+
+        ActingMap(int when, Action action) {
+            this.when = when;
+            this.action = action;
+        }
+
+        interface Action {
+            void run() throws IOException;
+        }
+
+        @Override
+        public Set<Map.Entry<String, String>> entrySet() {
+            if (++read == when) {
+                try {
+                    action.run();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            return Map.of("step", "2").entrySet();
+        }
+    }
+
+    private void saveFails(int when, ActingMap.Action action, String words) {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    Map<String, String> metadata =
+                            group.rank() == 0 ? new ActingMap(when, action) : Map.of();
+                    assertThatThrownBy(
+                                    () ->
+                                            Checkpoint.save(
+                                                    group,
+                                                    directory,
+                                                    ofX(2 * group.rank(), 4),
+                                                    metadata))
+                            .isInstanceOf(CheckpointException.class)
+                            .hasMessageContaining(words);
+                });
+    }
+
+    private Path unfinished(String host) throws IOException {
+        Files.writeString(
+                directory.resolve("checkpoint.owner"),
+                "0123456789abcdef\n" + host + "\n" + Integer.MAX_VALUE + "\nthe job before");
+        return Files.writeString(
+                directory.resolve("0123456789abcdef-00000-of-00001.safetensors"), "half of it");
+    }
+
+    /** As where file locks do not reach other hosts. */
+    @Test
+    void aSaveThatAnotherHostHasTakenOverFailsAndChangesNothing() throws IOException {
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        List<Path> before = files(directory);
+        saveFails(
+                1, () -> Files.delete(unfinished("elsewhere")), "taken " + directory + " over, by");
+        saveFails(1, () -> Files.delete(unfinished("elsewhere")), "the job before");
+        saveFails(
+                1,
+                () -> Files.delete(directory.resolve("checkpoint.owner")),
+                "by a process that has ended it");
+        Files.deleteIfExists(directory.resolve("checkpoint.owner"));
+        assertThat(files(directory)).isEqualTo(before);
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
+    }
+
+    /** It may still be in progress where file locks do not reach other hosts. */
+    @Test
+    void filesOfAnUnfinishedSaveStayForOneSaveIfItsHostIsAnother() throws IOException {
+        Path file = unfinished("elsewhere");
+        TestRanks.onCpu(1, group -> save(group, directory, 1));
+        assertThat(file).exists();
+        TestRanks.onCpu(1, group -> save(group, directory, 2));
+        assertThat(files(directory)).hasSize(3);
+        unfinished(Files.readString(Path.of("/proc/sys/kernel/hostname")).strip());
+        TestRanks.onCpu(1, group -> save(group, directory, 3));
+        assertThat(files(directory)).hasSize(3);
+    }
+
+    /** Another program deletes a file after it was read, and before the index names it. */
+    @Test
+    void aSaveThatCanNotBeOpenedAfterItFailsOnAllRanksAndKeepsTheOldFiles() {
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        List<Path> before = files(directory);
+        saveFails(
+                2,
+                () -> {
+                    for (Path file : files(directory)) {
+                        if (!before.contains(file)) {
+                            Files.deleteIfExists(file);
+                        }
+                    }
+                },
+                "the index was written, but this save can not be opened");
+        assertThat(files(directory)).containsAll(before);
+        TestRanks.onCpu(2, group -> save(group, directory, 3));
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "3");
+    }
+
     @Test
     void anotherNumberOfRanksLoadsIt() {
         for (int ranks : new int[] {3, 1}) {
@@ -169,8 +273,8 @@ final class CheckpointTest {
                     assertThat(TestRanks.values(scale)).containsExactly(value(7));
                 }
             }
-            // One file a rank and the index: what was there before is gone.
-            assertThat(files(directory)).hasSize(ranks + 1);
+            // One file a rank, the index and the lock: what was there before is gone.
+            assertThat(files(directory)).hasSize(ranks + 2);
         }
     }
 
@@ -214,7 +318,9 @@ final class CheckpointTest {
                                                         2))
                                 .isInstanceOf(CheckpointException.class)
                                 .hasMessageContaining(
-                                        group.rank() == 0 ? "rank 1 could not write" : "below"));
+                                        group.rank() == 0
+                                                ? "rank 1 could not write its part: "
+                                                : "below"));
         Files.delete(file);
         assertThat(files(directory)).isEqualTo(before);
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
@@ -228,9 +334,11 @@ final class CheckpointTest {
                 directory.resolve("0123456789abcdef-00000-of-00001.safetensors"), "half of it");
         Files.writeString(
                 directory.resolve("0123456789abcdef-00000-of-00001.safetensors.77.tmp"), "half");
+        Files.writeString(directory.resolve("checkpoint.safetensors.77.tmp"), "half");
+        Files.writeString(directory.resolve("checkpoint.owner.0123456789abcdef.tmp"), "half");
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
         TestRanks.onCpu(1, group -> save(group, directory, 2));
-        assertThat(files(directory)).hasSize(2);
+        assertThat(files(directory)).hasSize(3);
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "2");
     }
 
@@ -337,8 +445,9 @@ final class CheckpointTest {
                                                         group.rank() == 0 ? ofRank0 : ofRank1,
                                                         Map.of()))
                                 .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining(words)
                                 .hasMessageContaining(
-                                        group.rank() == 0 ? words : "rank 0 could not write"));
+                                        group.rank() == 0 ? "" : "rank 0 could not "));
         assertThat(files(directory)).isEqualTo(before);
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
     }

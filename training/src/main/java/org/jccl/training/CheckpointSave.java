@@ -1,0 +1,287 @@
+package org.jccl.training;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.ProcessGroup;
+import org.jccl.UsageException;
+
+/**
+ * One save of a {@link Checkpoint}: each rank writes its file; rank 0 locks the directory, writes
+ * the index, opens what was saved, and deletes the files of other saves.
+ */
+final class CheckpointSave {
+
+    /** Files of saves, and what a killed process leaves of the index and of the owner's name. */
+    private static final String OF_SAVES =
+            "[0-9a-f]{16}-\\d+-of-\\d+\\.safetensors(\\..*)?|checkpoint\\..*\\.tmp";
+
+    /** What a rank says of its part of a step: it failed, or it failed and can not say why. */
+    private static final int FAILED = 1;
+
+    private static final int FAILED_SILENTLY = 2;
+
+    private final ProcessGroup group;
+    private final Device device;
+    private final Path directory;
+    private final List<Shard> shards;
+    private final Map<String, String> metadata;
+
+    /** On rank 0, once it has it. */
+    private CheckpointLock lock;
+
+    CheckpointSave(
+            ProcessGroup group, Path directory, List<Shard> shards, Map<String, String> metadata) {
+        this.group = group;
+        this.device = group.devices().get(0);
+        this.directory = directory;
+        this.shards = shards;
+        this.metadata = metadata;
+    }
+
+    void run() {
+        ModelCheck.requireSame(
+                group, device, replicatedLines(shards), "all ranks must save the same of these");
+        String id = agreeOnId();
+        try {
+            together("lock the directory", () -> lock(id));
+            writeParts(id);
+            together("write the index", () -> writeIndex(id));
+            if (lock != null) {
+                deleteOthers(id);
+            }
+        } finally {
+            if (lock != null) {
+                lock.close();
+            }
+        }
+    }
+
+    private void lock(String id) throws IOException {
+        if (group.rank() == 0) {
+            Files.createDirectories(directory);
+            lock = CheckpointLock.take(directory, id, group);
+        }
+    }
+
+    private void writeParts(String id) {
+        Path file = directory.resolve(Checkpoint.fileName(id, group.rank(), group.size()));
+        try {
+            together(
+                    "write its part",
+                    () -> {
+                        List<Shard> own = own();
+                        checkTexts();
+                        Files.createDirectories(directory);
+                        SafetensorsFile.write(file, named(own), partTexts(own));
+                    });
+            together(
+                    "read the parts",
+                    () -> {
+                        if (lock != null) {
+                            Checkpoint.read(directory, id, group.size());
+                            lock.requireOwn();
+                        }
+                    });
+        } catch (CheckpointException | UsageException e) {
+            // All ranks know that this one came to nothing. After any other failure, and after the
+            // index is begun, it may be complete on the disk: the next save deletes what is not.
+            file.toFile().delete();
+            throw e;
+        }
+    }
+
+    private void writeIndex(String id) throws IOException {
+        if (lock != null) {
+            lock.requireOwn();
+            Checkpoint.writeIndex(directory, id, group.size(), metadata);
+            try {
+                if (!Checkpoint.open(directory).id().equals(id)) {
+                    lock.requireOwn();
+                    throw new IOException("it names another save");
+                }
+            } catch (CheckpointException | IOException e) {
+                throw new CheckpointException(
+                        context(),
+                        "the index was written, but this save can not be opened: " + e.getMessage(),
+                        e);
+            }
+        }
+    }
+
+    private static List<String> replicatedLines(List<Shard> shards) {
+        List<String> lines = new ArrayList<>();
+        for (Shard shard : shards) {
+            if (shard != null && shard.replicated()) {
+                String name = shard.name().replace('\n', ' ');
+                // Not where it is: each rank may have a device of its own.
+                lines.add(
+                        "replicated tensor '"
+                                + name
+                                + "' ("
+                                + shard.tensor().dataType()
+                                + " "
+                                + shard.shape()
+                                + ")");
+            }
+        }
+        return lines;
+    }
+
+    /** What each rank does by itself. */
+    private interface Write {
+        void run() throws IOException;
+    }
+
+    /** Fails on all ranks when it fails on one, with that rank's message. */
+    private void together(String what, Write write) {
+        RuntimeException failure = null;
+        Error error = null; // as memory that is missing on this rank only
+        try {
+            write.run();
+        } catch (IOException e) {
+            failure = new CheckpointException(context(), "can not " + what + ": " + e, e);
+        } catch (RuntimeException e) {
+            failure = e;
+        } catch (Error e) {
+            error = e;
+        }
+        int state = error != null ? FAILED_SILENTLY : failure != null ? FAILED : 0;
+        int[] states = ModelCheck.gather(group, device, new int[] {state});
+        int rank = 0;
+        while (rank < states.length && states[rank] == 0) {
+            rank++;
+        }
+        String message = "see there why";
+        if (rank < states.length && states[rank] == FAILED) {
+            String own = failure == null ? "" : String.valueOf(failure.getMessage());
+            message = ModelCheck.broadcast(group, device, own, rank);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+        if (error != null) {
+            throw error;
+        }
+        if (rank < states.length) {
+            throw new CheckpointException(
+                    context(), "rank " + rank + " could not " + what + ": " + message);
+        }
+    }
+
+    private String agreeOnId() {
+        UUID random = UUID.randomUUID();
+        long bits = random.getLeastSignificantBits() ^ random.getMostSignificantBits();
+        int[] words = {(int) (bits >>> Integer.SIZE), (int) bits};
+        words = ModelCheck.broadcast(group, device, words, 0);
+        return String.format("%08x%08x", words[0], words[1]);
+    }
+
+    private List<Shard> checked() {
+        List<Shard> copy = new ArrayList<>(shards);
+        Set<String> names = new HashSet<>();
+        for (Shard shard : copy) {
+            if (shard == null || !names.add(shard.name())) {
+                throw new UsageException(
+                        context(),
+                        shard == null
+                                ? "a shard is null"
+                                : "tensor '" + shard.name() + "' is given twice");
+            }
+        }
+        return copy;
+    }
+
+    private void checkTexts() {
+        for (Map.Entry<String, String> text : metadata.entrySet()) {
+            if (text.getKey() == null
+                    || text.getValue() == null
+                    || text.getKey().startsWith(Checkpoint.RESERVED)
+                    || !Shapes.isText(text.getKey())
+                    || !Shapes.isText(text.getValue())) {
+                throw new UsageException(
+                        FailureContext.NONE, "metadata " + text + " is not allowed");
+            }
+        }
+    }
+
+    /** Parts, and those replicated tensors that fall to this rank when the bytes are divided. */
+    private List<Shard> own() {
+        List<Shard> replicated = new ArrayList<>();
+        List<Shard> own = new ArrayList<>();
+        checked().forEach(shard -> (shard.replicated() ? replicated : own).add(shard));
+        replicated.sort(
+                Comparator.comparingLong((Shard shard) -> shard.tensor().byteSize())
+                        .reversed()
+                        .thenComparing(Shard::name));
+        long[] bytes = new long[group.size()];
+        for (Shard shard : replicated) {
+            int least = 0;
+            for (int rank = 1; rank < bytes.length; rank++) {
+                least = bytes[rank] < bytes[least] ? rank : least;
+            }
+            bytes[least] += Math.max(1, shard.tensor().byteSize());
+            if (least == group.rank()) {
+                own.add(shard);
+            }
+        }
+        return own;
+    }
+
+    private static boolean isWhole(Shard shard) {
+        return shard.tensor().count() == SafetensorsHeader.count(shard.shape());
+    }
+
+    private static List<NamedTensor> named(List<Shard> shards) {
+        List<NamedTensor> named = new ArrayList<>();
+        for (Shard shard : shards) {
+            List<Long> shape = isWhole(shard) ? shard.shape() : List.of(shard.tensor().count());
+            named.add(new NamedTensor(shard.name(), shape, shard.tensor()));
+        }
+        return named;
+    }
+
+    private static Map<String, String> partTexts(List<Shard> shards) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (Shard shard : shards) {
+            if (!isWhole(shard)) {
+                List<String> words = new ArrayList<>();
+                words.add(Long.toString(shard.offset()));
+                shard.shape().forEach(size -> words.add(size.toString()));
+                texts.put(Checkpoint.PART + shard.name(), String.join(" ", words));
+            }
+        }
+        return texts;
+    }
+
+    /** Files of other saves: of the one before, and of those that never ended. */
+    private void deleteOthers(String id) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            lock.requireOwn();
+            for (Path file : files) {
+                String name = file.getFileName().toString();
+                if (name.matches(OF_SAVES) && !name.startsWith(id) && !lock.spares(name)) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        } catch (IOException | DirectoryIteratorException | CheckpointException e) {
+            // They only take room, and the next save tries again.
+        }
+    }
+
+    private FailureContext context() {
+        return FailureContext.ofGroup(group.name(), group.rank());
+    }
+}

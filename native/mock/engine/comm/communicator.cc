@@ -12,6 +12,16 @@
 
 namespace mock {
 
+namespace {
+
+/** As much as the search of a large machine's topology takes of the calling thread's stack. */
+__attribute__((noinline)) void touchStack() {
+    volatile char room[1536 * 1024];
+    for (size_t at = sizeof room; at >= 4096; at -= 4096) room[at - 1] = 1;
+}
+
+}  // namespace
+
 Communicator::Communicator(int n, int r, int d, Settings s) : size(n), rank(r), device(d), settings(s) {}
 
 Result Communicator::awaitAll(const std::function<bool()>& condition) {
@@ -23,6 +33,7 @@ Result Communicator::awaitAll(const std::function<bool()>& condition) {
 }
 
 Result Communicator::initialize(const UniqueId& id) {
+    touchStack();
     static const long milliseconds = setting("MOCK_INIT_MS", 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     Result opened = Segment::open(id, rank, size, &segment_);
@@ -59,6 +70,7 @@ Result Communicator::check() {
 }
 
 Result Communicator::split(int color, int key, Membership* membership) {
+    touchStack();
     std::lock_guard<std::mutex> lock(noticeMutex_);
     uint64_t sequence = ++notices_;
     auto notice = [&](int r) -> Notice& { return segment_->seat(r).notices[sequence % 2]; };

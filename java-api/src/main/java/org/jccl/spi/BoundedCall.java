@@ -9,9 +9,15 @@ import java.util.concurrent.TimeoutException;
 /**
  * Runs native calls that have no deadline of their own on threads that can be left behind. Each
  * thread is a platform thread of its own, since the current device belongs to the thread, and a
- * daemon. What a task throws while nobody waits for it is logged.
+ * daemon, with a stack of 64 MiB. What a task throws while nobody waits for it is logged.
  */
 public final class BoundedCall {
+
+    /**
+     * Address space only, of which a thread gets memory as it uses it. Libraries search the
+     * topology of large machines by recursion, for which Java's default of 1 MiB is too little.
+     */
+    private static final long STACK_BYTES = 64L << 20;
 
     private final FutureTask<Void> task;
     private volatile boolean awaited;
@@ -28,7 +34,7 @@ public final class BoundedCall {
                         }
                     }
                 };
-        Thread thread = new Thread(task, name);
+        Thread thread = new Thread(null, task, name, STACK_BYTES);
         thread.setDaemon(true);
         thread.start();
     }

@@ -19,6 +19,16 @@ final class BoundedCallTest {
         assertThat(ranOn[0].isDaemon()).isTrue();
     }
 
+    /** More than a thread's default stack has room for. */
+    @Test
+    void hasAStackForLibrariesThatSearchByRecursion() {
+        assertThat(BoundedCall.run("deep", () -> descend(200_000), LONG)).isTrue();
+    }
+
+    private static int descend(int depth) {
+        return depth == 0 ? 0 : 1 + descend(depth - 1);
+    }
+
     @Test
     void leavesATaskBehindThatDoesNotEndInTime() {
         CountDownLatch end = new CountDownLatch(1);

@@ -257,6 +257,51 @@ void arguments(const Context& context) {
     CHECK(HcclGetErrorString(static_cast<HcclResult>(4711)) != nullptr);
 }
 
+/** A rank that waits for another that never comes; returns when it is inside. */
+template <class Create>
+void occupy(Create create, const HcclRootInfo& info) {
+    std::thread([create, info] {
+        use(0);
+        HcclComm comm = nullptr;
+        create(2, &info, 0, &comm);
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+}
+
+void formsTwoOnADevice(const Context& context) {
+    occupy(HcclCommInitRootInfo, context.id);
+    use(1);
+    HcclRootInfo other;
+    OK(HcclGetRootInfo(&other));
+    HcclComm comm = nullptr;
+    OK(HcclCommInitRootInfo(1, &other, 0, &comm));
+    OK(HcclCommDestroy(comm));
+    // A thread stays with its device.
+    std::thread([] {
+        use(0);
+        HcclRootInfo info;
+        OK(HcclGetRootInfo(&info));
+        HcclComm none = nullptr;
+        HcclCommInitRootInfo(1, &info, 0, &none);
+    }).join();
+}
+
+void formsTwoInAnOlderProcess(const Context&) {
+    std::string path = std::string(std::getenv("MOCK_LIBRARIES")) + "/cann-8.0/libhccl.so";
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != nullptr);
+    auto rootInfo = reinterpret_cast<decltype(&HcclGetRootInfo)>(dlsym(library, "HcclGetRootInfo"));
+    auto create = reinterpret_cast<decltype(&HcclCommInitRootInfo)>(dlsym(library, "HcclCommInitRootInfo"));
+    use(1);
+    HcclRootInfo first;
+    HcclRootInfo second;
+    OK(rootInfo(&first));
+    OK(rootInfo(&second));
+    occupy(create, first);
+    HcclComm comm = nullptr;
+    create(1, &second, 0, &comm);
+}
+
 void destroyedTwice(const Context& context) {
     HcclComm comm = join(context);
     OK(HcclCommDestroy(comm));
@@ -415,6 +460,8 @@ int main(int count, char** args) {
         {"arguments", 1, {}, arguments},
         {"first contact", 2, {"MOCK_HCCL_CONNECT=500"}, firstContact},
         {"failed task", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1"}, failedTask},
+        {"two formed on a device", 1, {}, formsTwoOnADevice, SIGABRT},
+        {"two formed in a process of 8.0", 1, {}, formsTwoInAnOlderProcess, SIGABRT},
         {"destroyed twice", 1, {}, destroyedTwice, SIGABRT},
         {"thread switches its device", 1, {}, switchesDevice, SIGABRT},
         {"collective overruns", 1, {}, overrun, SIGABRT},

@@ -68,6 +68,7 @@ HcclResult initialize(const char* call, const char* path, uint32_t rank, const H
     int device = threadDevice(call);
     if (device < 0) return HCCL_E_RUNTIME;
     noteThreadDevice(device);
+    Forming forming(call, device);
     if (path == nullptr || comm == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
     Options options;
     HcclResult read = readConfig(call, config, &options);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "../acl/release.h"
@@ -16,6 +18,7 @@ using namespace mock::hccl;
 namespace mock::hccl {
 
 namespace {
+
 std::atomic<uint64_t> unnamed{0};
 
 /** Whether the HCCP of an earlier process is still on the device: for the first caller, which leaves a file. */
@@ -25,7 +28,32 @@ bool isNotReady() {
     if (created >= 0) close(created);
     return created >= 0;
 }
+
+std::mutex formingMutex;
+
+/** The call that is forming a communicator on each device. */
+std::map<int, std::string>& forming() {
+    static auto* calls = new std::map<int, std::string>();
+    return *calls;
+}
+
 }  // namespace
+
+Forming::Forming(const char* call, int device) : device_(device) {
+    std::lock_guard<std::mutex> lock(formingMutex);
+    bool serial = acl::release.major < 8 || (acl::release.major == 8 && acl::release.minor < 1);
+    auto other = serial ? forming().begin() : forming().find(device);
+    if (other != forming().end()) {
+        fatal("%s on device %d: %s is inside on device %d; CANN %s forms one communicator at a time %s", call, device,
+              other->second.c_str(), other->first, acl::release.version, serial ? "in a process" : "on a device");
+    }
+    forming()[device] = call;
+}
+
+Forming::~Forming() {
+    std::lock_guard<std::mutex> lock(formingMutex);
+    forming().erase(device_);
+}
 
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,
                 bool global, HcclComm* handle) {
@@ -64,6 +92,7 @@ HcclResult initialize(const char* call, uint32_t nRanks, const HcclRootInfo* roo
     if (device < 0) return HCCL_E_RUNTIME;
     noteThreadDevice(device);
     noteCall(call);
+    Forming forming(call, device);
     if (rootInfo == nullptr || comm == nullptr || (needsConfig && config == nullptr)) {
         return fail(HCCL_E_PTR, "%s: null argument", call);
     }
@@ -107,6 +136,7 @@ MOCK_API HcclResult HcclCreateSubCommConfig(HcclComm* parentAddress, uint32_t ra
     if (device < 0) return HCCL_E_RUNTIME;
     noteThreadDevice(device);
     noteCall(call);
+    Forming forming(call, device);
     if (parentAddress == nullptr || subComm == nullptr) return fail(HCCL_E_PTR, "%s: null argument", call);
     // Who is no member says so with this number.
     if (rankIds == nullptr && subCommId == 0xFFFFFFFFu) return HCCL_SUCCESS;

@@ -53,6 +53,21 @@ struct Options {
 };
 HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* options);
 
+/**
+ * A communicator that is being formed by this thread. Before 8.1 the manual forbids a second one at the same time in the
+ * process, since then one on the same device; either ends the process.
+ */
+class Forming {
+public:
+    Forming(const char* call, int device);
+    ~Forming();
+    Forming(const Forming&) = delete;
+    Forming& operator=(const Forming&) = delete;
+
+private:
+    const int device_;
+};
+
 /** Meets the other ranks and publishes the communicator. */
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,
                 bool global, HcclComm* handle);

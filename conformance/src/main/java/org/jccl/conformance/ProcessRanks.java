@@ -14,7 +14,7 @@ import org.opentest4j.TestAbortedException;
  * body. A body for more ranks than there are is left out, and its test is skipped when nothing else
  * of it ran.
  */
-final class ProcessRanks implements Ranks {
+public final class ProcessRanks implements Ranks {
 
     /** A rank that takes no part in smaller worlds is through with them long before the others. */
     private static final Duration UNTIL_OTHERS_COME = Duration.ofMinutes(5);
@@ -36,7 +36,8 @@ final class ProcessRanks implements Ranks {
      * @param store shared by all
      * @param test the same for all processes, and of this test only
      */
-    ProcessRanks(ConformanceBackend backend, int rank, int processes, Store store, String test) {
+    public ProcessRanks(
+            ConformanceBackend backend, int rank, int processes, Store store, String test) {
         this.backend = backend;
         this.rank = rank;
         this.processes = processes;

@@ -4,7 +4,6 @@ import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -42,6 +41,7 @@ final class HcclConnector {
     private final CommunicatorConfig config;
     private final HcclLibraries libraries;
     private final HcclOptions options;
+    private final Forming.Member member;
 
     /** The handle that HCCL answers. */
     private final Memory communicator = new Memory(Long.BYTES);
@@ -49,18 +49,25 @@ final class HcclConnector {
     private boolean abandoned;
     private boolean connected;
 
-    private HcclConnector(CommunicatorConfig config, HcclLibraries libraries) {
+    private HcclConnector(
+            CommunicatorConfig config, HcclLibraries libraries, Forming.Member member) {
         this.config = config;
         this.libraries = libraries;
+        this.member = member;
         this.options = config.options(HcclOptions.class).orElseGet(HcclOptions::defaults);
         communicator.clear();
     }
 
     static HcclCommunicator connect(CommunicatorConfig config, HcclLibraries libraries) {
-        return config.join(
-                "hccl",
-                List.of(ROOT_INFO_KEY, VERSION_KEY),
-                () -> new HcclConnector(config, libraries).connect());
+        Forming.Member member = libraries.forming().begin(config);
+        try {
+            return config.join(
+                    "hccl",
+                    List.of(ROOT_INFO_KEY, VERSION_KEY),
+                    () -> new HcclConnector(config, libraries, member).connect());
+        } finally {
+            member.end();
+        }
     }
 
     private HcclCommunicator connect() {
@@ -158,7 +165,7 @@ final class HcclConnector {
                         config.size(),
                         config.device().index(),
                         libraries,
-                        config.joinTimeout());
+                        member.left());
         byte[] bytes = file.toString().getBytes(StandardCharsets.UTF_8);
         Memory path = new Memory(bytes.length + 1);
         path.clear();
@@ -180,7 +187,6 @@ final class HcclConnector {
     }
 
     private void connectByRootInfo() {
-        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         Memory info = new Memory(ROOT_INFO_BYTES);
         info.clear();
         Optional<CommConfig> settings = settingsFor("HcclCommInitRootInfoConfig");
@@ -189,8 +195,7 @@ final class HcclConnector {
         }
         if (config.rank() > 0) {
             byte[] fetched =
-                    config.fetch(
-                            ROOT_INFO_KEY, ROOT_INFO_BYTES, "HCCL root info", config.joinTimeout());
+                    config.fetch(ROOT_INFO_KEY, ROOT_INFO_BYTES, "HCCL root info", member.left());
             info.write(0, fetched, 0, ROOT_INFO_BYTES);
         }
         long address = Pointer.nativeValue(info);
@@ -215,8 +220,7 @@ final class HcclConnector {
                                             config.size(), address, config.rank(), out);
                     info.close();
                     return code;
-                },
-                Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
+                });
     }
 
     private static void publish(Store store, Memory info) {
@@ -230,17 +234,21 @@ final class HcclConnector {
         int call();
     }
 
-    private void initialise(String name, Initialisation call) {
-        initialise(name, call, config.joinTimeout());
-    }
-
     /** HCCL's initialisation can not be stopped, so it must not hold the caller. */
-    private void initialise(String name, Initialisation call, Duration timeout) {
-        boolean done =
-                BoundedCall.run(
-                        "jccl-hccl-connect-" + config.groupName() + "-" + config.rank(),
-                        () -> initialiseHere(name, call),
-                        timeout);
+    private void initialise(String name, Initialisation call) {
+        member.enter();
+        boolean done;
+        try {
+            done =
+                    BoundedCall.run(
+                            "jccl-hccl-connect-" + config.groupName() + "-" + config.rank(),
+                            () -> initialiseHere(name, call),
+                            member.left());
+        } catch (OutOfMemoryError e) {
+            // There may have been no thread to leave.
+            member.leave();
+            throw e;
+        }
         if (!done) {
             abandon();
             throw new OperationTimeoutException(
@@ -257,8 +265,12 @@ final class HcclConnector {
     }
 
     private void initialiseHere(String name, Initialisation call) {
-        libraries.runtime().setDevice(config.device().index());
-        HcclErrors.check(call.call(), name);
+        try {
+            libraries.runtime().setDevice(config.device().index());
+            HcclErrors.check(call.call(), name);
+        } finally {
+            member.leave();
+        }
         synchronized (this) {
             connected = true;
             if (abandoned) {

@@ -101,6 +101,7 @@ final class HcclLibraries {
     private int deviceCount;
     private CannRuntime runtime;
     private Chip chip;
+    private Forming forming;
     private String version = "";
     private Boolean operators;
 
@@ -138,6 +139,11 @@ final class HcclLibraries {
     /** The generation of this host's devices. */
     Chip chip() {
         return chip;
+    }
+
+    /** What this process is forming, when the libraries can be used. */
+    Forming forming() {
+        return forming;
     }
 
     /** Whether the loaded ACL or HCCL has a function. */
@@ -272,6 +278,7 @@ final class HcclLibraries {
             runtime = new CannRuntime(this);
             chip = Chip.of(socName());
             version = version(out);
+            forming = new Forming(version, isAtLeast(8, 1));
             return new Availability.Available(version, path.toString());
         }
     }

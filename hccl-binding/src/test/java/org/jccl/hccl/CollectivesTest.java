@@ -15,14 +15,12 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
-import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.hccl.HcclOptions.Determinism;
 import org.jccl.store.HashStore;
-import org.jccl.testing.AbsentRanks;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
@@ -415,20 +413,5 @@ final class CollectivesTest {
         assertThatThrownBy(() -> Tensor.allocate(World.npu(99), DataType.FLOAT32, 1))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("npu:99");
-    }
-
-    @Test
-    void connectingHasADeadline() {
-        assertThatThrownBy(() -> joinAlone(1, 2))
-                .hasMessageContaining("rank 0 put no HCCL root info");
-        assertThatThrownBy(() -> joinAlone(0, 2))
-                .hasMessageContaining("HcclCommInitRootInfo did not finish");
-    }
-
-    /** The other ranks come to the store, and then not to the library. */
-    private static ProcessGroup joinAlone(int rank, int size) {
-        Store store = HashStore.create(World.TIMEOUT);
-        AbsentRanks.comeTo(store, rank, size);
-        return World.join(store, rank, size, Duration.ofMillis(1000), HcclOptions.defaults());
     }
 }

@@ -5,9 +5,12 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.conformance.Capability;
 import org.jccl.conformance.DeviceBackend;
+import org.jccl.conformance.Ranks;
 
 /** HCCL as the conformance suite sees it. */
 final class HcclBackend extends DeviceBackend {
+
+    private Ranks ranks;
 
     /** A device a rank, from the first on. */
     HcclBackend(HcclOptions options) {
@@ -16,6 +19,14 @@ final class HcclBackend extends DeviceBackend {
 
     HcclBackend(HcclOptions options, IntUnaryOperator deviceOfRank) {
         super("hccl", HcclProvider.DEVICE_TYPE, options, deviceOfRank);
+    }
+
+    @Override
+    public Ranks ranks() {
+        if (ranks == null) {
+            ranks = RankJvm.ranks(this).orElseGet(super::ranks);
+        }
+        return ranks;
     }
 
     /** Atlas 300I Duo reduces to all instead of to one, so ranks may name different roots. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -14,13 +15,19 @@ import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableBuilder;
 import org.jccl.ranktable.RankTableFormat;
 import org.jccl.store.HashStore;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Worlds that a rank table connects. */
 final class RankTableTest {
 
-    @TempDir private Path folder;
+    private Path folder;
+
+    @BeforeEach
+    void choose(@TempDir Path own) {
+        folder = RankJvm.folder().orElse(own);
+    }
 
     /** In the form that this device's HCCL reads. */
     private Path table(String name, int... devices) throws Exception {
@@ -39,7 +46,10 @@ final class RankTableTest {
                 table.device(devices[rank], address);
             }
         }
-        return Files.writeString(folder.resolve(name), table.build().toJson());
+        // Other processes may write the same file, and read it.
+        Path whole = Files.createTempFile(folder, "table", ".part");
+        Files.writeString(whole, table.build().toJson());
+        return Files.move(whole, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
     private static ProcessGroup join(Path table, int size) {

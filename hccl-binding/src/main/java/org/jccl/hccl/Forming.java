@@ -1,0 +1,178 @@
+package org.jccl.hccl;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
+import org.jccl.UsageException;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Durations;
+
+/**
+ * The communicators that this process is forming. HCCL forms one at a time: one on a device since
+ * CANN 8.1, one in a process before that. A call of HCCL that forms a communicator returns when all
+ * ranks have made theirs, so each must be inside alone and may be inside for long. Safe for use by
+ * any thread.
+ */
+final class Forming {
+
+    private final String version;
+    private final boolean oneOnADevice;
+
+    /** What has begun and not ended. */
+    private final List<Member> members = new ArrayList<>();
+
+    /** What is inside HCCL, also after its caller has given up. */
+    private final List<Member> inside = new ArrayList<>();
+
+    /**
+     * Starts with none.
+     *
+     * @param version of CANN, for messages
+     * @param oneOnADevice whether communicators on different devices may be formed at the same time
+     */
+    Forming(String version, boolean oneOnADevice) {
+        this.version = version;
+        this.oneOnADevice = oneOnADevice;
+    }
+
+    /** This process's part in forming one communicator. */
+    final class Member {
+
+        private final String group;
+        private final int rank;
+        private final int size;
+        private final int device;
+        private final long begun = System.nanoTime();
+        private final Duration limit;
+        private long entered;
+
+        private Member(CommunicatorConfig config) {
+            this.group = config.groupName();
+            this.rank = config.rank();
+            this.size = config.size();
+            this.device = config.device().index();
+            this.limit = config.joinTimeout();
+        }
+
+        /** What is left of the time; never less than a nanosecond. */
+        Duration left() {
+            return Duration.ofNanos(Math.max(1, nanosLeft()));
+        }
+
+        private long nanosLeft() {
+            return limit.toNanos() - (System.nanoTime() - begun);
+        }
+
+        /**
+         * Waits until this one may go into HCCL; {@link #leave} must follow. Interrupts are kept
+         * for later.
+         *
+         * @throws OperationTimeoutException if the time is over first; names what was inside
+         */
+        void enter() {
+            boolean interrupted = false;
+            synchronized (Forming.this) {
+                try {
+                    for (Optional<Member> other = inTheWay();
+                            other.isPresent();
+                            other = inTheWay()) {
+                        if (nanosLeft() <= 0) {
+                            throw timeout(other.get());
+                        }
+                        try {
+                            TimeUnit.NANOSECONDS.timedWait(Forming.this, nanosLeft());
+                        } catch (InterruptedException e) {
+                            interrupted = true;
+                        }
+                    }
+                    entered = System.nanoTime();
+                    inside.add(this);
+                } finally {
+                    if (interrupted) {
+                        Thread.currentThread().interrupt();
+                    }
+                }
+            }
+        }
+
+        private Optional<Member> inTheWay() {
+            return inside.stream()
+                    .filter(other -> !oneOnADevice || other.device == device)
+                    .findFirst();
+        }
+
+        private OperationTimeoutException timeout(Member other) {
+            return new OperationTimeoutException(
+                    FailureContext.NONE,
+                    "waited "
+                            + Durations.text(limit)
+                            + " to form "
+                            + this
+                            + ", because "
+                            + other
+                            + " has been inside HCCL for "
+                            + Durations.text(
+                                    Duration.ofMillis(
+                                            (System.nanoTime() - other.entered) / 1_000_000))
+                            + (other.nanosLeft() <= 0
+                                    ? " and past its own deadline (HCCL returns after"
+                                            + " HCCL_CONNECT_TIMEOUT)"
+                                    : "")
+                            + "; HCCL forms one communicator at a time "
+                            + (oneOnADevice ? "on a device" : "in a process")
+                            + ", so all ranks must form their groups in the same order");
+        }
+
+        /** Lets the next one in; does nothing if this one is not inside. */
+        void leave() {
+            synchronized (Forming.this) {
+                inside.remove(this);
+                Forming.this.notifyAll();
+            }
+        }
+
+        /** The caller has a communicator or has given up. */
+        void end() {
+            synchronized (Forming.this) {
+                members.remove(this);
+            }
+        }
+
+        @Override
+        public String toString() {
+            return "rank " + rank + " of " + size + " of group " + group + " on npu:" + device;
+        }
+    }
+
+    /**
+     * Begins to form a communicator; {@link Member#end} must follow.
+     *
+     * @param config what is formed
+     * @return this process's part in it
+     * @throws UsageException if another rank of the group is a thread of this process, and this
+     *     CANN can not form both at the same time
+     */
+    synchronized Member begin(CommunicatorConfig config) {
+        Member member = new Member(config);
+        for (Member other : members) {
+            if (!oneOnADevice && other.group.equals(member.group) && other.rank != member.rank) {
+                throw new UsageException(
+                        FailureContext.NONE,
+                        member
+                                + " can not be formed in the process of "
+                                + other
+                                + ": this CANN ("
+                                + version
+                                + ") forms one communicator at a time in a process; start a"
+                                + " process for each rank, for instance by jccl run, or install"
+                                + " CANN 8.1 or newer");
+            }
+        }
+        members.add(member);
+        return member;
+    }
+}

@@ -1,0 +1,175 @@
+package org.jccl.hccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.Store;
+import org.jccl.store.HashStore;
+import org.jccl.testing.AbsentRanks;
+import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/** Communicators that one process forms at the same time, for which the mock ends the process. */
+@Execution(ExecutionMode.CONCURRENT)
+final class FormingTest {
+
+    private static void print(String what, Runnable forms) {
+        try {
+            forms.run();
+            System.out.println(what + ": formed");
+        } catch (JcclException e) {
+            System.out.println(what + ": " + e.getMessage());
+        }
+    }
+
+    /** A rank whose peer never comes stays in the library; then others form their own. */
+    static final class Beside {
+
+        private Beside() {}
+
+        public static void main(String[] arguments) {
+            for (int rank : new int[] {1, 0}) {
+                print(
+                        "rank " + rank,
+                        () -> {
+                            Store store = HashStore.create(World.TIMEOUT);
+                            AbsentRanks.comeTo(store, rank, 2);
+                            Duration timeout = Duration.ofSeconds(2);
+                            World.join(store, rank, 2, timeout, HcclOptions.defaults());
+                        });
+            }
+            for (int device : new int[] {0, 1}) {
+                print(
+                        "npu:" + device,
+                        () ->
+                                new HcclBackend(HcclOptions.defaults(), rank -> device)
+                                        .join(
+                                                HashStore.create(World.TIMEOUT),
+                                                0,
+                                                1,
+                                                Duration.ofSeconds(3))
+                                        .close());
+            }
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    /** Several worlds of the same two devices. */
+    static final class Together {
+
+        private static final int WORLDS = 4;
+        private static final Duration TIMEOUT = World.TIMEOUT.multipliedBy(3);
+
+        private Together() {}
+
+        public static void main(String[] arguments) throws InterruptedException {
+            // Loading is not what the ranks wait for.
+            World.alone().close();
+            List<Thread> ranks = new ArrayList<>();
+            for (int world = 0; world < WORLDS; world++) {
+                Store store = HashStore.create(TIMEOUT);
+                for (int rank = 0; rank < 2; rank++) {
+                    int mine = rank;
+                    String what = "world " + world + " rank " + rank;
+                    ranks.add(new Thread(() -> print(what, () -> barrier(store, mine))));
+                }
+            }
+            ranks.forEach(Thread::start);
+            for (Thread rank : ranks) {
+                rank.join();
+            }
+        }
+
+        private static void barrier(Store store, int rank) {
+            try (ProcessGroup group = World.join(store, rank, 2, TIMEOUT, HcclOptions.defaults())) {
+                group.barrier().synchronize();
+            }
+        }
+    }
+
+    /** Two ranks of one world as threads. */
+    static final class Threads {
+
+        private Threads() {}
+
+        public static void main(String[] arguments) throws InterruptedException {
+            Store store = HashStore.create(World.TIMEOUT);
+            List<Thread> ranks = new ArrayList<>();
+            for (int rank = 0; rank < 2; rank++) {
+                int mine = rank;
+                ranks.add(
+                        new Thread(
+                                () ->
+                                        print(
+                                                "rank " + mine,
+                                                () ->
+                                                        World.join(
+                                                                store,
+                                                                mine,
+                                                                2,
+                                                                Duration.ofSeconds(5),
+                                                                HcclOptions.defaults()))));
+            }
+            ranks.forEach(Thread::start);
+            for (Thread rank : ranks) {
+                rank.join();
+            }
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    private static String[] release(String name) {
+        String folder = System.getProperty("jccl.mocks") + "/" + name;
+        return new String[] {
+            "-Dorg.jccl.hccl.acl=" + folder + "/libascendcl.so",
+            "-Dorg.jccl.hccl.library=" + folder + "/libhccl.so"
+        };
+    }
+
+    @Test
+    void aDeviceWhoseLibraryIsOccupiedIsNamedAndOthersAreFree() throws Exception {
+        assertThat(ChildJvm.outputOf(Beside.class, Map.of()))
+                .contains("npu:1: formed")
+                .containsPattern("rank 1: .*rank 0 put no HCCL root info")
+                .containsPattern("rank 0: .*HcclCommInitRootInfo did not finish")
+                .containsPattern(
+                        "npu:0: .*waited [0-9]+ m?s to form rank 0 of 1 of group world on npu:0, because"
+                                + " rank 0 of 2 of group world on npu:0 has been inside HCCL for .*"
+                                + " and past its own deadline .*HCCL_CONNECT_TIMEOUT.*one"
+                                + " communicator at a time on a device");
+    }
+
+    @Test
+    void beforeCann81TheWholeProcessIsOccupied() throws Exception {
+        assertThat(ChildJvm.outputOf(Beside.class, Map.of(), release("cann-8.0")))
+                .containsPattern("npu:0: .*one communicator at a time in a process")
+                .containsPattern("npu:1: .*one communicator at a time in a process");
+    }
+
+    @Test
+    void worldsOfTheSameDevicesAreFormedOneAfterTheOther() throws Exception {
+        String output = ChildJvm.outputOf(Together.class, Map.of());
+        for (int world = 0; world < Together.WORLDS; world++) {
+            assertThat(output)
+                    .contains("world " + world + " rank 0: formed")
+                    .contains("world " + world + " rank 1: formed");
+        }
+    }
+
+    @Test
+    void beforeCann81RanksAreNoThreads() throws Exception {
+        assertThat(ChildJvm.outputOf(Threads.class, Map.of(), release("cann-8.0")))
+                .containsPattern(
+                        "rank [01]: .*rank [01] of 2 of group world on npu:[01] can not be formed"
+                                + " in the process of rank [01] of 2 .*CANN \\(before 8[.]1\\)"
+                                + ".*process for each rank")
+                .containsPattern("rank [01]: .*(did not finish|put no HCCL root info)");
+    }
+}

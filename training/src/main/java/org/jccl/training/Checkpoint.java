@@ -70,6 +70,10 @@ public final class Checkpoint {
      * not be {@linkplain #open opened} never takes the place of a good one. It opens the new
      * checkpoint before it deletes the files of the old one.
      *
+     * <p>Before anything is written, the ranks compare a CRC-32C of each replicated shard, bit for
+     * bit. Each rank reads all its replicated shards once for that: about 0.12 s of one core for 1
+     * GiB on the host, and the time of a copy to the host for a device.
+     *
      * <p>A save owns its directory: rank 0 holds a file lock on {@code checkpoint.lock} until the
      * save ends. If another save into the directory is in progress, by a group of any process, this
      * one fails at once on all ranks and changes nothing there. The message names the owner: its
@@ -90,6 +94,9 @@ public final class Checkpoint {
      * @param metadata texts by name, of rank 0; names that begin with {@code jccl.} are taken
      * @throws UsageException when something is null, a name is given twice or taken, or a text has
      *     half of a surrogate pair
+     * @throws DifferentModelsException on all ranks, when replicated shards differ between ranks:
+     *     in name, type, shape, order, or elements; the message names the first that differs and
+     *     its ranks, and nothing was written
      * @throws CheckpointException on all ranks, with the message of the first rank that failed: a
      *     rank can not write, rank 0 does not see what another one wrote, the parts are not all of
      *     a tensor, or another save into the directory is in progress. What was there before is

@@ -54,6 +54,9 @@ final class CheckpointSave {
     void run() {
         ModelCheck.requireSame(
                 group, device, replicatedLines(shards), "all ranks must save the same of these");
+        ReplicaCheck replicas = new ReplicaCheck(shards);
+        together("read its tensors", replicas::read);
+        replicas.requireSame(group, device);
         String id = agreeOnId();
         try {
             together("lock the directory", () -> lock(id));

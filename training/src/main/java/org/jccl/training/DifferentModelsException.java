@@ -4,8 +4,9 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 
 /**
- * Ranks have different parameters, registered different gradients, draw from different samples, or
- * chose different options. The process group is as it was.
+ * Ranks have different parameters, registered different gradients, draw from different samples,
+ * chose different options, or save a replicated tensor whose elements differ. The process group is
+ * as it was.
  */
 public final class DifferentModelsException extends JcclException {
 

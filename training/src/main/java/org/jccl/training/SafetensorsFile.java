@@ -115,7 +115,11 @@ public final class SafetensorsFile {
                 channel -> {
                     channel.position(headerBytes);
                     for (NamedTensor each : inOrder) {
-                        texts.put(CHECKSUM + each.name(), text(writeData(channel, each.tensor())));
+                        texts.put(
+                                CHECKSUM + each.name(),
+                                text(
+                                        TensorBytes.read(
+                                                each.tensor(), piece -> writeAll(channel, piece))));
                     }
                     texts.put(CHECKSUM_OF_TEXTS, text(checksum(texts)));
                     channel.position(0);
@@ -185,21 +189,6 @@ public final class SafetensorsFile {
                 unfinished.toFile().delete();
             }
         }
-    }
-
-    /** Returns the checksum. */
-    private static long writeData(FileChannel channel, Tensor tensor) throws IOException {
-        CRC32C checksum = new CRC32C();
-        ByteBuffer bytes = ByteBuffer.allocateDirect(PIECE).order(ByteOrder.nativeOrder());
-        long piece = PIECE / tensor.dataType().size();
-        for (long offset = 0; offset < tensor.count(); offset += piece) {
-            long count = Math.min(piece, tensor.count() - offset);
-            bytes.clear().limit(Math.toIntExact(count * tensor.dataType().size()));
-            Tensor.of(bytes, tensor.dataType()).copyFrom(tensor.slice(offset, count));
-            checksum.update(bytes.duplicate());
-            writeAll(channel, bytes);
-        }
-        return checksum.getValue();
     }
 
     /** Of all texts but its own; their order does not matter, which Python changes. */

@@ -13,8 +13,8 @@ import org.jccl.UsageException;
  * @param shape of the whole tensor, the last size innermost
  * @param offset first element of the part
  * @param tensor the part's elements
- * @param replicated whether all ranks have the whole tensor with the same elements, so that one of
- *     them is to write it; only matters where it is saved
+ * @param replicated whether all ranks have the whole tensor with the same elements, bit for bit, so
+ *     that one of them is to write it; a save compares them. Only matters where it is saved
  */
 public record Shard(String name, List<Long> shape, long offset, Tensor tensor, boolean replicated) {
 
@@ -52,7 +52,8 @@ public record Shard(String name, List<Long> shape, long offset, Tensor tensor, b
     }
 
     /**
-     * A tensor that all ranks have, with the same elements.
+     * A tensor that all ranks have, with the same elements, bit for bit. {@link Checkpoint#save}
+     * fails if they differ.
      *
      * @param name of the tensor
      * @param tensor all of it

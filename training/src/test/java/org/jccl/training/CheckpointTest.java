@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.AbstractMap;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
@@ -285,18 +286,91 @@ final class CheckpointTest {
                 group -> {
                     Device device = group.devices().get(0);
                     Tensor mine = TestRanks.tensor(device, group.rank(), 5);
+                    Tensor same = TestRanks.tensor(device, 3, 4);
                     Checkpoint.save(
                             group,
                             directory,
                             List.of(
                                     Shard.part("x", 2L * group.rank(), mine, 4),
-                                    Shard.replicated("y", mine, 2)),
+                                    Shard.replicated("y", same, 2)),
                             Map.of());
                     Tensor all = TestRanks.tensor(device, 9, 9, 9, 9);
                     Checkpoint.open(directory).load(List.of(Shard.part("x", 0, all, 4)));
                     assertThat(all.copyTo(new float[4])).containsExactly(0, 5, 1, 5);
-                    mine.close();
-                    all.close();
+                    for (Tensor each : List.of(mine, same, all)) {
+                        each.close();
+                    }
+                });
+    }
+
+    private static Throwable saveReplicated(ProcessGroup group, Path where, Tensor... tensors) {
+        List<Shard> shards = new ArrayList<>();
+        for (int i = 0; i < tensors.length; i++) {
+            shards.add(Shard.replicated("t" + i, tensors[i], tensors[i].count()));
+        }
+        return catchThrowable(() -> Checkpoint.save(group, where, shards, Map.of()));
+    }
+
+    @Test
+    void replicatedTensorsWhoseElementsDifferAreNamedAndNotSaved() {
+        TestRanks.onCpu(3, group -> save(group, directory, 1));
+        List<Path> before = files(directory);
+        TestRanks.onCpu(
+                3,
+                group -> {
+                    Tensor same = range(0, LARGE);
+                    Tensor onRank1 = range(0, LARGE);
+                    if (group.rank() == 1) {
+                        onRank1.slice(LARGE - 1, 1).copyFrom(new float[] {0.25f});
+                    }
+                    Tensor onRank0 = TestRanks.filled(2, group.rank() == 0 ? -0.0f : 0);
+                    assertThat(saveReplicated(group, directory, same, onRank1))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("replicated tensor 't1' (float32 [700001])")
+                            .hasMessageContaining(
+                                    "rank 1 does not have the elements of ranks 0, 2. Copy");
+                    assertThat(saveReplicated(group, directory, same, onRank0, onRank1))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("tensor 't1' (float32 [2]) differs")
+                            .hasMessageContaining("rank 0 does not have the elements of ranks 1, 2")
+                            .hasMessageContaining("; so does 1 other replicated tensor.");
+                });
+        assertThat(files(directory)).isEqualTo(before);
+        assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
+    }
+
+    @Test
+    void replicatedTensorsOfDevicesAreCompared() {
+        TestRanks.onDevices(
+                2,
+                group -> {
+                    Device device = group.devices().get(0);
+                    try (Tensor mine = TestRanks.tensor(device, 1, group.rank())) {
+                        assertThat(saveReplicated(group, directory, mine))
+                                .isInstanceOf(DifferentModelsException.class)
+                                .hasMessageContaining(
+                                        "rank 1 does not have the elements of rank 0");
+                    }
+                });
+        assertThat(files(directory)).isEmpty();
+    }
+
+    @Test
+    void aReplicatedTensorThatOneRankCanNotReadFailsOnAll() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    Tensor tensor = Tensor.copyOf(new float[] {1, 2});
+                    if (group.rank() == 1) {
+                        tensor.close();
+                    }
+                    assertThat(saveReplicated(group, directory, tensor))
+                            .isInstanceOf(
+                                    group.rank() == 1
+                                            ? UsageException.class
+                                            : CheckpointException.class)
+                            .hasMessageContaining("closed");
+                    tensor.close();
                 });
     }
 

@@ -39,6 +39,11 @@ final class CheckpointSave {
     private final List<Shard> shards;
     private final Map<String, String> metadata;
 
+    /** What this rank has, and what it read of it, from the first step on. */
+    private List<Shard> checked;
+
+    private ReplicaCheck replicas;
+
     /** On rank 0, once it has it. */
     private CheckpointLock lock;
 
@@ -54,8 +59,12 @@ final class CheckpointSave {
     void run() {
         ModelCheck.requireSame(
                 group, device, replicatedLines(shards), "all ranks must save the same of these");
-        ReplicaCheck replicas = new ReplicaCheck(shards);
-        together("read its tensors", replicas::read);
+        together(
+                "read its tensors",
+                () -> {
+                    checked = checked();
+                    replicas = new ReplicaCheck(checked);
+                });
         replicas.requireSame(group, device);
         String id = agreeOnId();
         try {
@@ -224,7 +233,7 @@ final class CheckpointSave {
     private List<Shard> own() {
         List<Shard> replicated = new ArrayList<>();
         List<Shard> own = new ArrayList<>();
-        checked().forEach(shard -> (shard.replicated() ? replicated : own).add(shard));
+        checked.forEach(shard -> (shard.replicated() ? replicated : own).add(shard));
         replicated.sort(
                 Comparator.comparingLong((Shard shard) -> shard.tensor().byteSize())
                         .reversed()

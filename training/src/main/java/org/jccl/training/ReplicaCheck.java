@@ -18,20 +18,15 @@ final class ReplicaCheck {
     private static final int NAMED = 10;
 
     private final List<Shard> replicated;
-    private int[] checksums;
+    private final int[] checksums;
 
-    /** Shards that are replicated, the same on all ranks in the same order. */
-    ReplicaCheck(List<Shard> shards) {
+    /** Reads the replicated ones of this rank's shards; all ranks have the same in this order. */
+    ReplicaCheck(List<Shard> shards) throws IOException {
         replicated = shards.stream().filter(Shard::replicated).toList();
-    }
-
-    /** What this rank does alone. */
-    void read() throws IOException {
-        int[] read = new int[replicated.size()];
-        for (int i = 0; i < read.length; i++) {
-            read[i] = (int) TensorBytes.read(replicated.get(i).tensor(), piece -> {});
+        checksums = new int[replicated.size()];
+        for (int i = 0; i < checksums.length; i++) {
+            checksums[i] = (int) TensorBytes.read(replicated.get(i).tensor(), piece -> {});
         }
-        checksums = read;
     }
 
     /**

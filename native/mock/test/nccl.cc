@@ -538,6 +538,23 @@ void firstContact(const Context& context) {
     if (context.rank == 0) EXPECT(8, ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, newStream()));
 }
 
+void firstContactWaits(const Context& context) {
+    ncclComm_t comm = join(context);
+    if (context.rank == 1) return;
+    std::atomic<bool> returned{false};
+    std::thread first([&] {
+        OK(cudaSetDevice(0));
+        float* x = onDevice(1);
+        EXPECT(ncclInternalError, ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, newStream()));
+        returned = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    CHECK(!returned);
+    OK(ncclCommRevoke(comm, 0));
+    first.join();
+    OK(ncclCommAbort(comm));
+}
+
 void failedForGood(const Context& context) {
     ncclComm_t comm = join(context);
     cudaStream_t stream = newStream();
@@ -601,13 +618,14 @@ const std::vector<Case> cases{
     {"used after abort", 1, {}, usedAfterAbort, SIGABRT},
     {"aborted under a thread", 2, {}, abortedUnderAThread, SIGABRT},
     {"aborted after a revoke", 2, {}, abortedAfterARevoke},
-    {"revoke hangs", 2, {"MOCK_NCCL_REVOKE_HANG=1"}, revokeHangs, SIGABRT},
+    {"revoke hangs", 2, {"MOCK_NCCL_REVOKE_HANG=1", "MOCK_NCCL_CONNECT=0"}, revokeHangs, SIGABRT},
     {"finalize waits for graphs", 1, {}, finalizeWaitsForGraphs},
     {"abort waits for graphs", 1, {}, abortWaitsForGraphs},
     {"graph after a revoke", 1, {}, graphAfterARevoke, SIGABRT},
     {"collective overruns", 1, {}, overrun, SIGABRT},
     {"mismatch hangs", 2, {}, mismatchHangs},
-    {"one collective at a time", 2, {"MOCK_ONE_COLLECTIVE=1"}, oneCollectiveAtATime},
+    {"one collective at a time", 2, {"MOCK_ONE_COLLECTIVE=1", "MOCK_NCCL_CONNECT=0"}, oneCollectiveAtATime},
+    {"first contact waits", 2, {}, firstContactWaits},
     {"first contact", 2, {"MOCK_NCCL_CONNECT=100"}, firstContact},
     {"failed for good", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1:700"}, failedForGood},
     {"duplicate device", 2, {"SAME_DEVICE=1"}, ranksThatDoNotFit},

@@ -117,7 +117,8 @@ Result Communicator::accept(uint64_t key, UniqueId* id) {
 }
 
 Result Communicator::connect(const std::vector<Operation>& operations) {
-    static const long limit = setting((std::string(vendor().prefix) + "_CONNECT").c_str(), 0);
+    static const long limit =
+        setting((std::string(vendor().prefix) + "_CONNECT").c_str(), vendor().connectMilliseconds);
     if (limit == 0) return Result::Ok;
     for (const Operation& operation : operations) {
         if (operation.kind == Kind::Send) segment_->ring(rank, operation.root).sends = 1;
@@ -135,7 +136,7 @@ Result Communicator::connect(const std::vector<Operation>& operations) {
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit);
     while (!std::all_of(operations.begin(), operations.end(), isLinked)) {
         if (isStopped()) return Result::Internal;
-        if (std::chrono::steady_clock::now() > end) return Result::Timeout;
+        if (limit > 0 && std::chrono::steady_clock::now() > end) return Result::Timeout;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return Result::Ok;

@@ -41,8 +41,8 @@ public:
     Result accept(uint64_t key, UniqueId* id);
 
     /**
-     * With the variable PREFIX_CONNECT (milliseconds): the first collective, and the first message between two ranks,
-     * meet their peers before they are enqueued, and give up after so long.
+     * The first collective, and the first message between two ranks, meet their peers before they are enqueued. The
+     * variable PREFIX_CONNECT says for how many milliseconds they wait: 0 for not at all, -1 for without a limit.
      */
     Result connect(const std::vector<Operation>& operations);
 

@@ -18,6 +18,8 @@ struct Vendor {
     int asyncFaultCode;
     /** What a stream shows after an operation of a stopped communicator, or 0. */
     int stoppedCode;
+    /** How long the first operation waits for its peers, unless a variable says so: 0 not at all, -1 without a limit. */
+    long connectMilliseconds = 0;
 };
 
 /** Defined by the front. */

@@ -23,7 +23,7 @@ const Vendor& vendor() {
         const char* host = std::getenv("NCCL_HOSTID");
         return Vendor{
             "MOCK_NCCL",       version,         shares, std::hash<std::string>()(host != nullptr ? host : name),
-            ncclInternalError, ncclRemoteError, 0};
+            ncclInternalError, ncclRemoteError, 0,       -1};
     }();
     return one;
 }

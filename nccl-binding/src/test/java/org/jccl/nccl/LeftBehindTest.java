@@ -145,6 +145,47 @@ final class LeftBehindTest {
         }
     }
 
+    /** Reduces for the first time, with a rank that does not come. */
+    static final class FirstContact {
+
+        private FirstContact() {}
+
+        public static void main(String[] arguments) {
+            NcclOptions options =
+                    NcclOptions.defaults().withBlocking(Boolean.getBoolean("blocking"));
+            CountDownLatch failed = new CountDownLatch(1);
+            World.run(
+                    2,
+                    Duration.ofSeconds(2),
+                    options,
+                    (group, device) -> {
+                        if (group.rank() == 1) {
+                            failed.await();
+                            return;
+                        }
+                        try (Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
+                            group.allReduce(tensor, ReduceOp.SUM).synchronize();
+                        } catch (JcclException e) {
+                            System.out.println("rank 0: " + e.getMessage());
+                        } finally {
+                            failed.countDown();
+                        }
+                    });
+            System.out.println("the ranks are through");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void threadThatWaitsForThePeersOfItsFirstCallIsLetOut(boolean blocking) throws Exception {
+        Map<String, String> environment = Map.of("MOCK_NCCL_CONNECT", "-1");
+        assertThat(ChildJvm.outputOf(FirstContact.class, environment, "-Dblocking=" + blocking))
+                .contains("rank 0: group 'world', rank 0, operation 0 allReduce(float32 x 1, SUM)")
+                .containsAnyOf("not complete after 2 s", "was not enqueued in 2 s")
+                .contains("the ranks are through")
+                .doesNotContain("left behind");
+    }
+
     @Test
     void revokeThatHangsIsLeftBehind() throws Exception {
         assertThat(ChildJvm.outputOf(LostPeer.class, Map.of("MOCK_NCCL_REVOKE_HANG", "1")))

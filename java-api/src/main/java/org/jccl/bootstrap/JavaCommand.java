@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.spi.PathSetting;
 
 /** Builds the command that starts a JVM. */
 final class JavaCommand {
@@ -79,7 +80,8 @@ final class JavaCommand {
 
     /** The executable of this JVM. */
     static Path ownExecutable() {
-        return Path.of(System.getProperty("java.home"), "bin", "java");
+        String home = System.getProperty("java.home");
+        return PathSetting.of("system property java.home", home, "bin", "java");
     }
 
     /** All that this JVM can load classes from, as a class path. */

@@ -20,6 +20,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jccl.UsageException;
+import org.jccl.spi.PathSetting;
 
 /** One rank's process: started, its output followed line by line. */
 final class RankProcess {
@@ -135,13 +137,22 @@ final class RankProcess {
     private void remember(String line, Deque<String> last) {
         Matcher report = CRASH_REPORT.matcher(line);
         if (report.matches()) {
-            crashReport = Optional.of(Path.of(report.group(1)));
+            crashReport = path(report.group(1));
         }
         synchronized (last) {
             if (last.size() == LAST_LINES) {
                 last.removeFirst();
             }
             last.addLast(line);
+        }
+    }
+
+    /** Whatever a rank prints, an exception here would end the reading of its output. */
+    private static Optional<Path> path(String printed) {
+        try {
+            return Optional.of(PathSetting.of("the crash report", printed));
+        } catch (UsageException e) {
+            return Optional.empty();
         }
     }
 

@@ -187,6 +187,20 @@ class ProcessLauncherTest {
         assertThat(failure).hasMessageContaining("/var/tmp/hs_err_pid77.log");
     }
 
+    /**
+     * Java can not represent each path: one with a zero byte, or with {@code LC_ALL=C} one of
+     * UTF-8.
+     */
+    @Test
+    void aReportWhoseNameIsNoPathDoesNotEndTheReadingOfOutput() {
+        LaunchException failure =
+                failureOf(
+                        shell(1, "printf '# /var\\0/hs_err_pid77.log\\n'; echo later; exit 3")
+                                .build());
+        assertThat(failure.failures().get(0).crashReport()).isEmpty();
+        assertThat(failure).hasMessageContaining("later");
+    }
+
     @Test
     void aRealCrashLeavesItsReportInTheLogs(@TempDir Path logs) {
         LaunchException failure =

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.jccl.spi.PathSetting;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -83,8 +84,9 @@ public final class PlotCommand implements Callable<Integer> {
         List<Measurement> measurements = new ArrayList<>();
         Set<String> sources = new HashSet<>();
         for (String argument : files) {
-            int equals = Files.exists(Path.of(argument)) ? -1 : argument.indexOf('=');
-            Path file = Path.of(argument.substring(equals + 1));
+            int equals =
+                    Files.exists(PathSetting.of("FILE", argument)) ? -1 : argument.indexOf('=');
+            Path file = PathSetting.of("FILE", argument.substring(equals + 1));
             String source =
                     equals < 0
                             ? file.getFileName().toString().replaceFirst("\\.(json|csv)$", "")

@@ -1,6 +1,7 @@
 // What CUDA and NCCL refuse, and what ends the process. That they work is for the binding's tests.
 #include <atomic>
 #include <climits>
+#include <cstring>
 #include <dlfcn.h>
 
 #include "../front/cuda/types.h"
@@ -43,6 +44,7 @@ extern const char mockKernelFill[8];
 extern const char mockKernelBusy[8];
 
 ncclResult_t ncclGetVersion(int*);
+const char* ncclGetLastError(ncclComm_t);
 ncclResult_t ncclGetUniqueId(ncclUniqueId*);
 ncclResult_t ncclCommInitRank(ncclComm_t*, int, ncclUniqueId, int);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*);
@@ -515,6 +517,26 @@ void ranksThatDoNotFit(const Context& context) {
     CHECK(comm == nullptr);
 }
 
+bool lastErrorSays(const char* text) { return std::strstr(ncclGetLastError(nullptr), text) != nullptr; }
+
+void slicesOfOneDevice(const Context& context) {
+    ranksThatDoNotFit(context);
+    CHECK(lastErrorSays("Duplicate GPU detected : rank"));
+}
+
+void slicesOfOneDeviceTold(const Context& context) {
+    OK(cudaSetDevice(context.rank));
+    ncclComm_t comm;
+    OK(ncclCommInitRank(&comm, context.size, context.id, context.rank));
+}
+
+void sharedMemoryFull(const Context& context) {
+    OK(cudaSetDevice(context.rank));
+    ncclComm_t comm;
+    EXPECT(ncclSystemError, ncclCommInitRank(&comm, context.size, context.id, context.rank));
+    CHECK(lastErrorSays("/dev/shm/nccl-"));
+}
+
 /** Ranks that issue on two communicators in different orders are stuck. */
 void oneCollectiveAtATime(const Context& context) {
     ncclComm_t comms[2];
@@ -629,6 +651,9 @@ const std::vector<Case> cases{
     {"first contact", 2, {"MOCK_NCCL_CONNECT=100"}, firstContact},
     {"failed for good", 1, {"MOCK_RUNTIME_TASK_FAIL_AT=1:700"}, failedForGood},
     {"duplicate device", 2, {"SAME_DEVICE=1"}, ranksThatDoNotFit},
+    {"slices of one device", 2, {"MOCK_MIG=1", "MOCK_NCCL_VERSION=22907"}, slicesOfOneDevice},
+    {"slices told apart", 2, {"MOCK_MIG=1"}, slicesOfOneDeviceTold},
+    {"shared memory is full", 2, {"MOCK_NCCL_SHM_FULL=1"}, sharedMemoryFull},
     {"versions differ", 2, {}, ranksThatDoNotFit, 0, {"1 MOCK_NCCL_VERSION=22809"}},
     {"distinct host ids", 2, {}, sharedDevice, 0, {"0 NCCL_HOSTID=a", "1 NCCL_HOSTID=b"}},
     {"several ranks a device", 2, {"NCCL_MULTI_RANK_GPU_ENABLE=1"}, sharedDevice},

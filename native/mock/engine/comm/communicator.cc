@@ -63,7 +63,10 @@ Result Communicator::check() {
         if (one.version != vendor().version) return Result::InvalidUsage;
         for (int b = a + 1; b < size && !vendor().sharesDevices; ++b) {
             Seat& other = segment_->seat(b);
-            if (one.host == other.host && one.device == other.device) return Result::InvalidUsage;
+            if (one.host == other.host && one.device == other.device) {
+                if (a == rank || b == rank) sharesDeviceWith = a == rank ? b : a;
+                return Result::InvalidUsage;
+            }
         }
     }
     return Result::Ok;

@@ -79,6 +79,8 @@ public:
     std::atomic<int> inside{0};
     /** The vendor's memory of it is gone, though this object stays for as long as something holds it. */
     std::atomic<bool> freed{false};
+    /** A rank of this one's host with the same device, found when the communicator was formed; -1 without. */
+    int sharesDeviceWith = -1;
     /** Graphs hold operations of this communicator. */
     std::atomic<int> captured{0};
 

@@ -60,6 +60,28 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     return parsed;
 }
 
+/** Before it, devices with one bus id are one, as the slices of a GPU are. */
+constexpr int uuidVersion = 23007;
+
+/** The job of forming a communicator. What it finds wrong it says in NCCL's own words. */
+Result form(Communicator& communicator, const UniqueId& id) {
+    if (setting("MOCK_NCCL_SHM_FULL", 0) == 1) {
+        say("Error while creating shared memory segment /dev/shm/nccl-m0ckED (size 33030528), error: "
+            "No space left on device (28)");
+        return Result::System;
+    }
+    Result formed = communicator.initialize(id);
+    int other = communicator.sharesDeviceWith;
+    if (other >= 0 && vendor().version >= uuidVersion) {
+        say("Multiple Ranks are using the same GPU/Partition : rank " + std::to_string(communicator.rank) +
+            " and rank " + std::to_string(other));
+    } else if (other >= 0) {
+        say("Duplicate GPU detected : rank " + std::to_string(communicator.rank) + " and rank " +
+            std::to_string(other) + " both on CUDA device 1b000");
+    }
+    return formed;
+}
+
 ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, int rank,
                         const ncclConfig_t* config, const char* call) {
     if (handle == nullptr) return fail(ncclInvalidArgument, "CommInitRank : comm argument is NULL");
@@ -70,12 +92,13 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, in
     Settings settings;
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return read;
+    if (setting("MOCK_MIG", 0) == 1 && vendor().version < uuidVersion) settings.physicalDevice = 0;
     auto communicator = std::make_shared<Communicator>(size, rank, vendorRuntime().currentDevice(), settings);
     *handle = publish(communicator);
     UniqueId parsed;
     std::memcpy(&parsed, id.internal, sizeof parsed);
     Result result =
-        Group::current().add(Job{communicator, [communicator, parsed] { return communicator->initialize(parsed); }});
+        Group::current().add(Job{communicator, [communicator, parsed] { return form(*communicator, parsed); }});
     if (result != Result::Ok && result != Result::InProgress) {
         retire(*handle, communicator);
         *handle = nullptr;

@@ -45,6 +45,7 @@ Registry<Communicator>& registry() {
 struct LastError {
     std::mutex mutex;
     char text[512] = "";
+    bool ofJob = false;
 };
 
 LastError& lastErrorSlot() {
@@ -75,13 +76,26 @@ void retire(ncclComm_t handle, const std::shared_ptr<Communicator>& communicator
 ncclResult_t fail(ncclResult_t code, const char* text) {
     LastError& slot = lastErrorSlot();
     std::lock_guard<std::mutex> lock(slot.mutex);
+    slot.ofJob = false;
     std::snprintf(slot.text, sizeof slot.text, "%s", text);
     return code;
+}
+
+void say(const std::string& text) {
+    fail(ncclSuccess, text.c_str());
+    LastError& slot = lastErrorSlot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    slot.ofJob = true;
 }
 
 ncclResult_t translate(Result result, const char* call) {
     auto code = static_cast<ncclResult_t>(static_cast<int>(result));
     if (result == Result::Ok || result == Result::InProgress) return code;
+    {
+        LastError& slot = lastErrorSlot();
+        std::lock_guard<std::mutex> lock(slot.mutex);
+        if (slot.ofJob) return code;
+    }
     return fail(code, (std::string(call) + " : " + textOf(code)).c_str());
 }
 

@@ -1,6 +1,7 @@
 // What the parts of the NCCL front share: handles, results and error texts.
 #pragma once
 #include <memory>
+#include <string>
 #include <optional>
 
 #include "../../engine/comm/group.h"
@@ -19,6 +20,8 @@ void retire(ncclComm_t handle, const std::shared_ptr<Communicator>& communicator
 
 /** Sets the text of ncclGetLastError and returns the code. */
 ncclResult_t fail(ncclResult_t code, const char* text);
+/** The same for a job, whose text the call that has it done does not replace. */
+void say(const std::string& text);
 ncclResult_t translate(Result result, const char* call);
 
 /** What ncclCommGetAsyncError answers. The first success ends the job, which no two threads may do. */

@@ -1,5 +1,9 @@
 package org.jccl.nccl;
 
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
 import org.bytedeco.javacpp.BytePointer;
@@ -16,6 +20,14 @@ final class NcclErrors {
     private static final int TIMEOUT = 8;
 
     private static final String LIBRARY = "libnccl";
+
+    private static final String SHARED_MEMORY = "/dev/shm";
+    private static final long MEBIBYTE = 1 << 20;
+
+    private static final String SAME_GPU =
+            "; each rank of a host needs a GPU of its own. MIG slices of one GPU share its bus id, by"
+                    + " which NCCL before 2.30.7 tells GPUs apart: give each rank a slice of another"
+                    + " GPU, or install NCCL 2.30.7 or later";
 
     private NcclErrors() {}
 
@@ -39,7 +51,9 @@ final class NcclErrors {
             case TIMEOUT ->
                     new OperationTimeoutException(
                             FailureContext.NONE, LIBRARY + " ran out of time: " + text);
-            default -> new NativeException(FailureContext.NONE, LIBRARY, code, text + advice(code));
+            default ->
+                    new NativeException(
+                            FailureContext.NONE, LIBRARY, code, text + advice(code, text));
         };
     }
 
@@ -65,13 +79,40 @@ final class NcclErrors {
         return detail.isEmpty() ? "" : " (last error: " + detail + ")";
     }
 
-    private static String advice(int code) {
+    private static String advice(int code, String text) {
         return switch (code) {
             case nccl.ncclInvalidUsage ->
-                    "; all ranks must load the same NCCL, and each its own device";
+                    text.contains("Duplicate GPU") || text.contains("the same GPU")
+                            ? SAME_GPU
+                            : "; all ranks must load the same NCCL, and each its own device";
             case nccl.ncclSystemError ->
-                    "; look at the network: NCCL_SOCKET_IFNAME, NCCL_DEBUG=INFO";
+                    text.contains(SHARED_MEMORY)
+                            ? sharedMemory()
+                            : "; look at the network: NCCL_SOCKET_IFNAME, NCCL_DEBUG=INFO";
             default -> "; NCCL_DEBUG=WARN makes NCCL say more";
         };
+    }
+
+    /** Ranks of a host exchange data there. It is small in a container by default. */
+    private static String sharedMemory() {
+        return "; "
+                + SHARED_MEMORY
+                + sizes()
+                + ". Docker gives a container 64 MiB: start it with --shm-size=1g or --ipc=host. In"
+                + " Kubernetes mount an emptyDir with medium: Memory there. NCCL_SHM_DISABLE=1 does"
+                + " without, but is slower";
+    }
+
+    private static String sizes() {
+        try {
+            FileStore store = Files.getFileStore(Path.of(SHARED_MEMORY));
+            return " has "
+                    + store.getTotalSpace() / MEBIBYTE
+                    + " MiB here, "
+                    + store.getUsableSpace() / MEBIBYTE
+                    + " of them free";
+        } catch (IOException e) {
+            return " can not be looked at: " + e;
+        }
     }
 }

@@ -76,7 +76,7 @@ public final class GradientReducerBuilder {
      */
     public GradientReducerBuilder gradient(String name, DataType type, long count) {
         if (count < 0) {
-            throw usage("the gradient of '" + name + "' has " + count + " elements");
+            throw usage("the gradient of '" + name + "' has " + Counted.of(count, "element"));
         }
         return add(new Gradient(name, type, count, null));
     }
@@ -176,9 +176,10 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Whether a step may leave gradients out, as PyTorch's {@code find_unused_parameters}: they
-     * count as zero, and what no rank had stays as it is. Costs a small operation more a step,
-     * which the host waits for, and buckets are not made anew.
+     * Whether a step may leave gradients out, as PyTorch's {@code find_unused_parameters}. A
+     * gradient that a rank leaves out counts as zero there, and gets the average as on the other
+     * ranks. A gradient that no rank had stays as it is, or becomes zero if it lives in its bucket.
+     * Costs a small operation more a step, which the host waits for, and buckets are not made anew.
      *
      * @param allowed false by default
      * @return this builder

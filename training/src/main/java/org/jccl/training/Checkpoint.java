@@ -384,6 +384,6 @@ public final class Checkpoint {
     /** For instance {@code checkpoint in /data/step-100 with 12 tensors}. */
     @Override
     public String toString() {
-        return "checkpoint in " + directory + " with " + tensors.size() + " tensors";
+        return "checkpoint in " + directory + " with " + Counted.of(tensors.size(), "tensor");
     }
 }

@@ -199,8 +199,8 @@ public final class GradientReducer implements AutoCloseable {
 
     /**
      * Whether any rank had a gradient in the last step that {@link #finish} ended. Where gradients
-     * may be {@linkplain GradientReducerBuilder#unusedGradients unused}, the average of one that no
-     * rank had means nothing.
+     * may be {@linkplain GradientReducerBuilder#unusedGradients unused}, one that no rank had has
+     * no average: it stays as it was, or becomes zero if it lives in its bucket.
      *
      * @param index of the gradient, in the order of registration
      * @return true where gradients may not be unused; the same on all ranks
@@ -526,7 +526,7 @@ public final class GradientReducer implements AutoCloseable {
                 "gradients never became ready in this step: "
                         + names
                         + (missing.size() > NAMED
-                                ? " and " + (missing.size() - NAMED) + " others"
+                                ? " and " + Counted.of(missing.size() - NAMED, "other")
                                 : "")
                         + "; call ready for each, or build the reducer with unusedGradients(true)"
                         + " where a step may leave some out");
@@ -694,7 +694,11 @@ public final class GradientReducer implements AutoCloseable {
 
     private Gradient gradient(int index) {
         if (index < 0 || index >= gradients.size()) {
-            throw usage("there is no gradient " + index + ", there are " + gradients.size());
+            throw usage(
+                    "there is no gradient "
+                            + index
+                            + "; the reducer has "
+                            + Counted.of(gradients.size(), "gradient"));
         }
         return gradients.get(index);
     }
@@ -757,6 +761,10 @@ public final class GradientReducer implements AutoCloseable {
     /** For instance {@code 161 gradients in 5 buckets on cpu}. */
     @Override
     public String toString() {
-        return gradients.size() + " gradients in " + buckets().size() + " buckets on " + device;
+        return Counted.of(gradients.size(), "gradient")
+                + " in "
+                + Counted.of(buckets().size(), "bucket")
+                + " on "
+                + device;
     }
 }

@@ -444,6 +444,6 @@ public final class SafetensorsFile {
     /** For instance {@code model.safetensors with 12 tensors}. */
     @Override
     public String toString() {
-        return path + " with " + header.tensors().size() + " tensors";
+        return path + " with " + Counted.of(header.tensors().size(), "tensor");
     }
 }

@@ -437,8 +437,8 @@ public final class ShardedUnit {
         return "unit '"
                 + name
                 + "' ("
-                + places.size()
-                + " parameters, "
+                + Counted.of(places.size(), "parameter")
+                + ", "
                 + length
                 + " of "
                 + padded

@@ -355,6 +355,27 @@ final class GradientReducerTest {
     }
 
     @Test
+    void messagesCountInTheRightNumber() {
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    GradientReducerBuilder builder = GradientReducer.builder(group);
+                    register(builder, 2);
+                    try (GradientReducer reducer = builder.build()) {
+                        assertThat(reducer).hasToString("1 gradient in 1 bucket on cpu");
+                        assertThatThrownBy(() -> reducer.ready(1))
+                                .isInstanceOf(UsageException.class)
+                                .hasMessageContaining("no gradient 1; the reducer has 1 gradient");
+                    }
+                    builder = GradientReducer.builder(group).firstBucketBytes(4).bucketBytes(4);
+                    register(builder, 2, 2);
+                    try (GradientReducer reducer = builder.build()) {
+                        assertThat(reducer).hasToString("2 gradients in 2 buckets on cpu");
+                    }
+                });
+    }
+
+    @Test
     void unusedGradientsCountAsZeroAndStayWhereNobodyHasThem() {
         TestRanks.onCpu(
                 2,

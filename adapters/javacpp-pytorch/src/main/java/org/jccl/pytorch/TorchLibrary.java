@@ -6,8 +6,12 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.global.torch;
+import org.jccl.UsageException;
+import org.jccl.spi.PathSetting;
 
 /** Loads PyTorch's libraries. */
 public final class TorchLibrary {
@@ -21,14 +25,16 @@ public final class TorchLibrary {
      * with SIGBUS (<a href="https://github.com/bytedeco/javacpp/issues/608">issue 608</a>). Does
      * nothing more when they are loaded.
      *
+     * @throws UsageException when this process can not represent the path of JavaCPP's folder
      * @throws UncheckedIOException when JavaCPP's folder can not be written to
      * @throws UnsatisfiedLinkError when the libraries can not be loaded: the artifacts of PyTorch
      *     and of OpenBLAS for this platform must be on the class path, in versions that belong
-     *     together
+     *     together. The message names the artifacts that are missing
      */
     public static synchronized void load() {
         try {
-            Path file = Loader.getCacheDir().toPath().resolve("jccl-pytorch.lock");
+            String cache = Loader.getCacheDir().getPath();
+            Path file = PathSetting.of("JavaCPP's folder", cache, "jccl-pytorch.lock");
             try (FileChannel channel =
                             FileChannel.open(
                                     file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
@@ -39,6 +45,51 @@ public final class TorchLibrary {
             }
         } catch (IOException e) {
             throw new UncheckedIOException("the lock in JavaCPP's folder can not be had: " + e, e);
+        } catch (LinkageError | TypeNotPresentException e) {
+            // The second attempt of a process fails in another way than the first one.
+            UnsatisfiedLinkError error = new UnsatisfiedLinkError(message(e));
+            error.initCause(e);
+            throw error;
+        }
+    }
+
+    private static String message(Throwable cause) {
+        String platform = Loader.getPlatform();
+        List<String> missing =
+                Stream.of("pytorch", "openblas")
+                        .filter(artifact -> !hasNatives(artifact, platform))
+                        .map(artifact -> coordinates(artifact, platform))
+                        .toList();
+        return missing.isEmpty()
+                ? "PyTorch's libraries for "
+                        + platform
+                        + " are on the class path, but can not be loaded; the versions of pytorch,"
+                        + " openblas and javacpp must belong together: "
+                        + cause
+                : "PyTorch's libraries can not be loaded, because the class path has no native"
+                        + " libraries for "
+                        + platform
+                        + "; add "
+                        + String.join(" and ", missing)
+                        + ", or org.bytedeco:pytorch-platform, which has those of all platforms: "
+                        + cause;
+    }
+
+    private static boolean hasNatives(String artifact, String platform) {
+        ClassLoader loader = TorchLibrary.class.getClassLoader();
+        return Stream.of("", "-gpu")
+                .map(extension -> "org/bytedeco/" + artifact + "/" + platform + extension + "/")
+                .anyMatch(folder -> loader.getResource(folder) != null);
+    }
+
+    /** As build tools have them, with the classifier; without a version if that is not known. */
+    private static String coordinates(String artifact, String platform) {
+        String name = "org.bytedeco:" + artifact + ":jar:" + platform;
+        try {
+            String version = Loader.getVersion("org.bytedeco", artifact);
+            return version == null ? name : name + ":" + version;
+        } catch (IOException e) {
+            return name;
         }
     }
 }

@@ -34,17 +34,21 @@ final class LeftBehindTest {
 
         public static void main(String[] arguments) {
             boolean blocking = Boolean.getBoolean("blocking");
-            ProcessGroup group =
-                    new NcclBackend(NcclOptions.defaults().withBlocking(blocking)).alone();
-            try (Stream stream = Stream.create(World.GPU, false);
-                    Tensor tensor = Tensor.allocate(World.GPU, DataType.FLOAT32, 1)) {
-                CUgraphExec_st graph = capture(group, tensor, stream);
-                group.close();
-                GraphTest.check(cudart.cudaGraphLaunch(graph, Gpu.handle(stream)));
-                stream.synchronize();
-                GraphTest.check(cudart.cudaGraphExecDestroy(graph));
-            }
-            System.out.println("the graph is gone");
+            World.run(
+                    2,
+                    World.TIMEOUT,
+                    NcclOptions.defaults().withBlocking(blocking),
+                    (group, device) -> {
+                        try (Stream stream = Stream.create(device, false);
+                                Tensor tensor = Tensor.allocate(device, DataType.FLOAT32, 1)) {
+                            CUgraphExec_st graph = capture(group, tensor, stream);
+                            group.close();
+                            GraphTest.check(cudart.cudaGraphLaunch(graph, Gpu.handle(stream)));
+                            stream.synchronize();
+                            GraphTest.check(cudart.cudaGraphExecDestroy(graph));
+                        }
+                    });
+            System.out.println("the graphs are gone");
         }
     }
 
@@ -62,7 +66,7 @@ final class LeftBehindTest {
     @ValueSource(booleans = {true, false})
     void groupThatIsClosedBeforeItsGraphsIsNotAborted(boolean blocking) throws Exception {
         assertThat(ChildJvm.outputOf(LivingGraph.class, Map.of(), "-Dblocking=" + blocking))
-                .contains("the graph is gone")
+                .contains("the graphs are gone")
                 .contains("its NCCL communicator is left behind")
                 .contains("a CUDA graph that captured its operations");
     }

@@ -198,7 +198,8 @@ final class VerifyRelease {
             }
             paths(jar.getFileName().toString(), entries);
         }
-        if (NATIVES.containsKey(name)) {
+        // A release for one platform has it in the jar without a classifier, and no other jar.
+        if (NATIVES.containsKey(name) && platforms.size() > 1) {
             for (String platform : platforms) {
                 Path jar = folder.resolve(base + "-" + platform + ".jar");
                 if (Files.exists(jar)) {

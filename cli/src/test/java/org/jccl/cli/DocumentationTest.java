@@ -2,7 +2,10 @@ package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayInputStream;
+import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,9 +18,18 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
 
-/** Links of the documentation, in the whole tree, lead somewhere. */
+/**
+ * Links of the documentation lead somewhere, in the whole tree, and what it has users copy works.
+ */
+@Timeout(120)
 final class DocumentationTest {
 
     private static final Path TREE = Path.of("..").toAbsolutePath().normalize();
@@ -106,6 +118,78 @@ final class DocumentationTest {
         assertThat(pages)
                 .filteredOn(page -> page.endsWith(".md"))
                 .allSatisfy(page -> assertThat(readme).contains("(docs/" + page));
+    }
+
+    /** The only block of a language in the page for new users. {@code script/test-release} too. */
+    private static String block(String language) throws IOException {
+        String page = Files.readString(TREE.resolve("docs/getting-started.md"));
+        List<String> blocks =
+                Pattern.compile("(?ms)^```" + language + "\n(.*?)^```$")
+                        .matcher(page)
+                        .results()
+                        .map(block -> block.group(1))
+                        .toList();
+        assertThat(blocks).as("blocks of %s", language).hasSize(1);
+        return blocks.get(0);
+    }
+
+    private static Element parsed(String pom) throws Exception {
+        return DocumentBuilderFactory.newInstance()
+                .newDocumentBuilder()
+                .parse(new ByteArrayInputStream(pom.getBytes(StandardCharsets.UTF_8)))
+                .getDocumentElement();
+    }
+
+    private static List<String> texts(Element pom, String name) {
+        NodeList elements = pom.getElementsByTagName(name);
+        return IntStream.range(0, elements.getLength())
+                .mapToObj(i -> elements.item(i).getTextContent())
+                .toList();
+    }
+
+    @Test
+    void thePomOfGettingStartedIsOfThisVersionAndSaysWhatMavenMustKnow() throws Exception {
+        Element pom = parsed(block("xml"));
+        Element root = parsed(Files.readString(TREE.resolve("pom.xml")));
+        Element bom = parsed(Files.readString(TREE.resolve("bom/pom.xml")));
+        String level = texts(root, "maven.compiler.release").get(0);
+        assertThat(texts(pom, "modelVersion")).containsExactly("4.0.0");
+        // Maven 3.8 compiles for Java 5 without these.
+        assertThat(texts(pom, "maven.compiler.source")).containsExactly(level);
+        assertThat(texts(pom, "maven.compiler.target")).containsExactly(level);
+        String version = texts(root, "version").get(0).replace("-SNAPSHOT", "");
+        assertThat(texts(pom, "jccl.version")).containsExactly(version);
+        assertThat(block("groovy")).contains("'org.jccl:jccl-gloo:" + version + "'");
+        assertThat(texts(pom, "artifactId")).startsWith("app", "jccl-bom");
+        assertThat(texts(bom, "artifactId")).containsAll(texts(pom, "artifactId").subList(1, 3));
+    }
+
+    @Test
+    void theProgramOfGettingStartedHasTheSumOnEachRank(@TempDir Path folder) throws Exception {
+        Path source = Files.writeString(folder.resolve("App.java"), block("java"));
+        String path = System.getProperty("java.class.path");
+        assertThat(output("javac", "-cp", path, "-d", folder.toString(), source.toString()))
+                .isEmpty();
+        String output = output("java", "-cp", folder + File.pathSeparator + path, "App");
+        assertThat(output.lines())
+                .as(output)
+                .filteredOn(line -> line.endsWith("sum 10.0"))
+                .hasSize(4);
+    }
+
+    private static String output(String tool, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", tool).toString());
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        try {
+            String output =
+                    new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            assertThat(process.waitFor()).as(output).isZero();
+            return output;
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     @Test

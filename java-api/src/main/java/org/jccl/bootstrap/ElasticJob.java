@@ -115,7 +115,12 @@ final class ElasticJob {
             // Each round has a store of its own, so that nothing of an earlier one is found there.
             HostedStore ranks;
             try {
-                ranks = HostedStore.serve(address, 0, nodes.joinTimeout());
+                ranks =
+                        HostedStore.serve(
+                                address,
+                                0,
+                                RunId.of(settings.runId()).contents(),
+                                nodes.joinTimeout());
             } catch (BootstrapException e) {
                 finish(round, member, Optional.of(LaunchException.of(e.getMessage(), e)));
                 return;

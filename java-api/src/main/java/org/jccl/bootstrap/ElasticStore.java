@@ -9,6 +9,7 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jccl.BootstrapException;
@@ -100,7 +101,7 @@ final class ElasticStore implements AutoCloseable {
     private static ElasticStore serve(String endpoint) {
         String host = ElasticNodes.host(endpoint);
         int port = ElasticNodes.port(endpoint);
-        HostedStore hosted = HostedStore.serve(host, port, SILENCE);
+        HostedStore hosted = HostedStore.serve(host, port, Map.of(), SILENCE);
         LOGGER.log(Level.INFO, "serving the job''s store at {0}", endpoint);
         return new ElasticStore(hosted, endpoint, true);
     }

@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -56,14 +57,16 @@ final class HostedStore implements AutoCloseable {
      *
      * @param host the name by which the other ranks know this host
      * @param port the port, 0 for any free one
+     * @param contents what it has before anybody can connect
      * @param timeout for the name, the connection and the client's blocking calls
      * @throws BootstrapException when the name is unknown or the port can not be had
      */
-    static HostedStore serve(String host, int port, Duration timeout) {
+    static HostedStore serve(
+            String host, int port, Map<String, byte[]> contents, Duration timeout) {
         InetAddress bound = interfaceFor(host, resolve(host, port, timeout));
         TcpStoreServer server;
         try {
-            server = TcpStoreServer.bind(new InetSocketAddress(bound, port));
+            server = TcpStoreServer.bind(new InetSocketAddress(bound, port), contents);
         } catch (StoreException e) {
             throw new BootstrapException(
                     FailureContext.NONE,

@@ -100,7 +100,8 @@ public final class ProcessLauncher {
         Duration timeout = limit.atMost(STORE_TIMEOUT);
         String host = settings.masterAddress();
         return settings.nodeRank() == 0
-                ? HostedStore.serve(host, settings.masterPort(), timeout)
+                ? HostedStore.serve(
+                        host, settings.masterPort(), RunId.of(settings.runId()).contents(), timeout)
                 : HostedStore.connect(host, settings.masterPort(), timeout);
     }
 

@@ -73,7 +73,8 @@ public final class Rendezvous implements AutoCloseable {
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return the meeting; the caller closes it
      * @throws BootstrapException when rank, world size or the store's address are missing,
-     *     malformed or contradict each other, when the host is unknown or the port can not be had
+     *     malformed or contradict each other, when the host is unknown, the port can not be had, or
+     *     the store is that of another run ({@code TORCHELASTIC_RUN_ID})
      * @throws org.jccl.StoreException when the store can not be reached, or not every rank comes,
      *     in time
      * @throws UsageException when an argument is null
@@ -104,7 +105,7 @@ public final class Rendezvous implements AutoCloseable {
                         : fromArguments(method, theRank, theSize, environment);
         return method.scheme().equals("file")
                 ? overFile(place, method, timeout)
-                : overTcp(place, timeout);
+                : overTcp(place, runId(method, environment), timeout);
     }
 
     /**
@@ -297,7 +298,15 @@ public final class Rendezvous implements AutoCloseable {
         return new Rendezvous(place, store, store::close);
     }
 
-    private static Rendezvous overTcp(Membership place, Duration timeout) {
+    /**
+     * The run of a launcher. A URL with an address says itself which ranks belong together: those
+     * of several launchers may.
+     */
+    private static RunId runId(InitMethod method, Map<String, String> environment) {
+        return method.scheme().equals(ENVIRONMENT) ? RunId.in(environment) : RunId.UNKNOWN;
+    }
+
+    private static Rendezvous overTcp(Membership place, RunId run, Duration timeout) {
         String host = place.masterAddress().orElseThrow();
         int port = place.masterPort().orElseThrow();
         boolean serve = place.rank() == 0 && !place.storeIsHosted();
@@ -311,8 +320,8 @@ public final class Rendezvous implements AutoCloseable {
         try {
             hosted =
                     serve
-                            ? HostedStore.serve(host, port, timeout)
-                            : HostedStore.connect(host, port, timeout);
+                            ? HostedStore.serve(host, port, run.contents(), timeout)
+                            : run.connect(host, port, !place.storeIsHosted(), timeout);
             meet(hosted.client(), place, serve, limit.atMost(timeout));
         } catch (RuntimeException e) {
             if (hosted != null) {

@@ -25,6 +25,11 @@ final class RequestHandler {
         this.onFailure = onFailure;
     }
 
+    /** Stores a value before any client is served. */
+    void put(String key, byte[] value) {
+        keys.set(key, value.clone());
+    }
+
     /** Serves one request; an exception means that the connection must be closed. */
     void handle(ServerConnection client, Request request) throws IOException {
         switch (client.stage) {

@@ -30,7 +30,7 @@ import org.jccl.spi.Durations;
  */
 public final class TcpStore implements Store {
 
-    private static final String USER_KEYS = "/";
+    static final String USER_KEYS = "/";
     private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
     private static final Duration POLL = Duration.ofMillis(10);
 

@@ -13,6 +13,7 @@ import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -72,12 +73,16 @@ public final class TcpStoreServer implements AutoCloseable {
     private int connected;
 
     private TcpStoreServer(
-            ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout)
+            ServerSocketChannel listener,
+            SharedSecret secret,
+            Duration handshakeTimeout,
+            Map<String, byte[]> contents)
             throws IOException {
         this.listener = listener;
         this.handshakeTimeout = handshakeTimeout;
         this.address = (InetSocketAddress) listener.getLocalAddress();
         this.handler = new RequestHandler(secret, this::drop);
+        contents.forEach((key, value) -> handler.put(TcpStore.USER_KEYS + key, value));
         this.selector = Selector.open();
         listener.configureBlocking(false);
         listener.register(selector, SelectionKey.OP_ACCEPT);
@@ -95,6 +100,25 @@ public final class TcpStoreServer implements AutoCloseable {
      */
     public static TcpStoreServer bind(InetSocketAddress address) {
         return start(listen(address), null, HANDSHAKE_TIMEOUT);
+    }
+
+    /**
+     * Starts a server that any TCPStore client may use, and that has some keys before the first
+     * client can connect.
+     *
+     * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
+     * @param contents keys and their values; copied
+     * @return the running server
+     * @throws StoreException when the address can not be bound
+     * @throws org.jccl.UsageException when the address, the map, a key or a value is null, or a key
+     *     or a value is too long
+     */
+    public static TcpStoreServer bind(InetSocketAddress address, Map<String, byte[]> contents) {
+        if (contents == null) {
+            throw StoreArguments.usage("The contents are null; pass an empty map for none");
+        }
+        contents.forEach(StoreArguments::value);
+        return start(listen(address), null, HANDSHAKE_TIMEOUT, contents);
     }
 
     /**
@@ -141,8 +165,17 @@ public final class TcpStoreServer implements AutoCloseable {
 
     static TcpStoreServer start(
             ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout) {
+        return start(listener, secret, handshakeTimeout, Map.of());
+    }
+
+    private static TcpStoreServer start(
+            ServerSocketChannel listener,
+            SharedSecret secret,
+            Duration handshakeTimeout,
+            Map<String, byte[]> contents) {
         try {
-            TcpStoreServer server = new TcpStoreServer(listener, secret, handshakeTimeout);
+            TcpStoreServer server =
+                    new TcpStoreServer(listener, secret, handshakeTimeout, contents);
             server.thread.start();
             return server;
         } catch (IOException e) {

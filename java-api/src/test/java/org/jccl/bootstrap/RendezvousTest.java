@@ -31,6 +31,7 @@ import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -164,6 +165,76 @@ class RendezvousTest {
             try (Rendezvous again = Rendezvous.join(url, NONE, NONE, TIMEOUT, variables)) {
                 assertThat(again.store().get("rank 1")).containsExactly(1);
             }
+        }
+    }
+
+    private static Rendezvous joinRun(String run, int rank, String port) {
+        Map<String, String> variables = plain(rank, port);
+        variables.put("TORCHELASTIC_RUN_ID", run);
+        variables.put("LOCAL_RANK", "0");
+        return Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables);
+    }
+
+    @Test
+    @Timeout(60)
+    void aRankOfAnotherRunIsToldBothRunsAndDoesNotCount() throws Exception {
+        String port = Integer.toString(freePort());
+        ExecutorService threads = Executors.newFixedThreadPool(1);
+        try {
+            Future<Rendezvous> zero = threads.submit(() -> joinRun("A", 0, port));
+            assertThatThrownBy(() -> joinRun("B", 1, port))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("this rank belongs to run 'B'")
+                    .hasMessageContaining("the store at 127.0.0.1:" + port)
+                    .hasMessageContaining("belongs to run 'A'");
+            assertThat(zero).isNotDone();
+            Rendezvous one = joinRun("A", 1, port);
+            assertThat(zero.get().membership().rank()).isZero();
+            one.close();
+            zero.get().close();
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void theNextRunAtAnAddressWaitsUntilTheRunBeforeHasClosedItsStore() throws Exception {
+        InetSocketAddress address = new InetSocketAddress("127.0.0.1", freePort());
+        String port = Integer.toString(address.getPort());
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try {
+            Future<Rendezvous> one;
+            try (TcpStoreServer before =
+                    TcpStoreServer.bind(address, Map.of("jccl/run-id", new byte[] {'A'}))) {
+                one = threads.submit(() -> joinRun("B", 1, port));
+                while (before.requests() < 2) {
+                    Thread.onSpinWait();
+                }
+            }
+            Rendezvous zero = joinRun("B", 0, port);
+            one.get().close();
+            zero.close();
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void inTheStoreOfALauncherTheFirstRankSaysWhichRunItIs() {
+        try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0))) {
+            Map<String, String> variables = plain(1, Integer.toString(server.port()));
+            variables.put("LOCAL_RANK", "0");
+            variables.put("TORCHELASTIC_USE_AGENT_STORE", "True");
+            variables.put("TORCHELASTIC_RUN_ID", "A");
+            Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables).close();
+            Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables).close();
+            variables.put("TORCHELASTIC_RUN_ID", "B");
+            assertThatThrownBy(() -> Rendezvous.join("env://", NONE, NONE, TIMEOUT, variables))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("this rank belongs to run 'B'")
+                    .hasMessageContaining("belongs to run 'A'");
         }
     }
 

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import org.jccl.StoreException;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Assumptions;
@@ -96,7 +97,7 @@ class WorldStoreTest {
     @Test
     void aStoreOnIpv6LoopbackIsNotOnOtherInterfaces() throws Exception {
         Assumptions.assumeTrue(hasIpv6Loopback(), "this host has no ::1");
-        try (HostedStore store = HostedStore.serve("::1", 0, TIMEOUT)) {
+        try (HostedStore store = HostedStore.serve("::1", 0, Map.of(), TIMEOUT)) {
             assertThat(store.client().add("key", 1)).isEqualTo(1);
             assertThatThrownBy(() -> new Socket("127.0.0.1", store.port()).close())
                     .isInstanceOf(ConnectException.class);

@@ -10,6 +10,7 @@ import org.jccl.bootstrap.ElasticRecords.Ended;
 import org.jccl.bootstrap.ElasticRecords.Joined;
 import org.jccl.bootstrap.ElasticRecords.Place;
 import org.jccl.bootstrap.ElasticRecords.Round;
+import org.jccl.spi.LocalHost;
 
 /**
  * One launcher's part in an elastic job: rounds, until the coordinator says that the job has ended;

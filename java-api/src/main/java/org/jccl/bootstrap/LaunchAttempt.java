@@ -12,6 +12,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jccl.spi.Durations;
+import org.jccl.spi.LocalHost;
 
 /** Starts this node's ranks once, and waits for them or stops them. */
 final class LaunchAttempt {

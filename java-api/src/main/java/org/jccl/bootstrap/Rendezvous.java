@@ -1,13 +1,18 @@
 package org.jccl.bootstrap;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -21,7 +26,9 @@ import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Durations;
+import org.jccl.spi.LocalHost;
 import org.jccl.spi.PathSetting;
+import org.jccl.spi.WaitLog;
 import org.jccl.store.FileStore;
 import org.jccl.store.TcpStore;
 
@@ -321,7 +328,7 @@ public final class Rendezvous implements AutoCloseable {
             hosted =
                     serve
                             ? HostedStore.serve(host, port, run.contents(), timeout)
-                            : run.connect(host, port, !place.storeIsHosted(), timeout);
+                            : connect(place, host, port, run, timeout);
             meet(hosted.client(), place, serve, limit.atMost(timeout));
         } catch (RuntimeException e) {
             if (hosted != null) {
@@ -331,6 +338,22 @@ public final class Rendezvous implements AutoCloseable {
             throw rankZeros && e instanceof StoreException lost ? ofRankZero(lost) : e;
         }
         return new Rendezvous(place, hosted.client(), hosted::close);
+    }
+
+    private static HostedStore connect(
+            Membership place, String host, int port, RunId run, Duration timeout) {
+        String waitsFor =
+                "the store at "
+                        + host
+                        + ":"
+                        + port
+                        + ", which "
+                        + (place.storeIsHosted() ? "the launcher" : "rank 0")
+                        + " serves, can not be reached yet";
+        return WaitLog.during(
+                "rank " + place.rank(),
+                () -> Optional.of(waitsFor),
+                () -> run.connect(host, port, !place.storeIsHosted(), timeout));
     }
 
     /** Says whose process is missing, or does not answer. */
@@ -343,16 +366,38 @@ public final class Rendezvous implements AutoCloseable {
 
     /** The rank that serves the store waits for the others. */
     private static void meet(TcpStore store, Membership place, boolean serve, Duration timeout) {
-        store.set(HERE + place.rank(), new byte[0]);
+        store.set(HERE + place.rank(), LocalHost.name().getBytes(StandardCharsets.UTF_8));
         store.joinWorkers();
         if (serve) {
             try {
-                store.awaitWorkers(place.worldSize(), timeout);
+                WaitLog.during(
+                        "rank 0",
+                        0,
+                        place.worldSize(),
+                        ranks -> here(store, ranks),
+                        () -> {
+                            store.awaitWorkers(place.worldSize(), timeout);
+                            return place;
+                        });
             } catch (StoreTimeoutException e) {
                 throw new StoreTimeoutException(
                         e.reason() + ". Missing: " + missing(store, place.worldSize()), e);
             }
         }
+    }
+
+    /** The hosts of those that have come; PyTorch's ranks do not say it. */
+    private static SortedMap<Integer, String> here(Store store, List<Integer> ranks) {
+        List<Integer> came = new ArrayList<>(ranks);
+        came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, rank -> HERE + rank)));
+        SortedMap<Integer, String> hosts = new TreeMap<>();
+        if (!came.isEmpty()) {
+            List<byte[]> values = store.multiGet(came.stream().map(rank -> HERE + rank).toList());
+            for (int i = 0; i < came.size(); i++) {
+                hosts.put(came.get(i), Arrivals.text(values.get(i)));
+            }
+        }
+        return hosts;
     }
 
     /** PyTorch's ranks count themselves, but do not say which they are. */

@@ -6,6 +6,8 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -31,6 +33,9 @@ public final class Arrivals {
 
     /** Beyond this many ranks in a row, the first and the last say as much. */
     private static final int LEAST_RUN = 4;
+
+    /** Beyond this many ranks and runs, the rest is counted. */
+    private static final int MOST_RUNS = 32;
 
     private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
@@ -87,6 +92,22 @@ public final class Arrivals {
     public List<byte[]> exchange(
             int rank, byte[] value, Duration within, String what, Duration timeout) {
         arrive(rank, value);
+        return logMissing(rank, what, () -> exchange(rank, within, what, timeout));
+    }
+
+    /** Logs which ranks have not come, while this rank waits for them. */
+    <T> T logMissing(int rank, String what, Supplier<T> wait) {
+        return WaitLog.during(what + ", rank " + rank, rank, size, this::here, wait);
+    }
+
+    private SortedMap<Integer, String> here(List<Integer> ranks) {
+        SortedMap<Integer, String> here = new TreeMap<>();
+        ranks.forEach(rank -> here.put(rank, ""));
+        missing(store, ranks, key).forEach(here::remove);
+        return here;
+    }
+
+    private List<byte[]> exchange(int rank, Duration within, String what, Duration timeout) {
         if (rank == 0) {
             List<byte[]> values = await(within, what, timeout);
             byte[] all = joined(values);
@@ -321,11 +342,15 @@ public final class Arrivals {
      * Ranks in words that stay short when there are thousands.
      *
      * @param ranks in ascending order
-     * @return for instance {@code [1, 3, 8-4095]}
+     * @return for instance {@code [1, 3, 8-4095]}; after 32 ranks and runs, the number of the rest
      */
     public static String ranks(List<Integer> ranks) {
         List<String> words = new ArrayList<>();
         for (int first = 0; first < ranks.size(); ) {
+            if (words.size() == MOST_RUNS) {
+                words.add("and " + (ranks.size() - first) + " more");
+                break;
+            }
             int last = first;
             while (last + 1 < ranks.size() && ranks.get(last + 1) == ranks.get(last) + 1) {
                 last++;

@@ -94,7 +94,7 @@ public record CommunicatorConfig(
         arrivals.arrive(rank, new byte[0]);
         T formed;
         try {
-            formed = forming.get();
+            formed = arrivals.logMissing(rank, groupName, forming);
         } catch (OperationTimeoutException e) {
             throw new OperationTimeoutException(
                     e.context(),

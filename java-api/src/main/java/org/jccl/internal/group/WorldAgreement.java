@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -21,6 +22,8 @@ import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
+import org.jccl.spi.LocalHost;
+import org.jccl.spi.WaitLog;
 import org.jccl.store.PrefixStore;
 
 /**
@@ -43,6 +46,10 @@ public final class WorldAgreement {
 
     private static final String COUNTER = "made";
     private static final String TAKEN = "taken ";
+
+    /** In a ticket, before the name of its rank's host. */
+    private static final char AT = '@';
+
     private static final String TAKEN_BACK = "";
     private static final String COME_AGAIN = "again";
 
@@ -125,8 +132,27 @@ public final class WorldAgreement {
      * @throws OperationTimeoutException when a rank does not come in time; names those missing
      */
     public Store enter() {
-        String world = rank == 0 ? invite() : accept();
+        String world =
+                WaitLog.during(
+                        "world, rank " + rank,
+                        rank,
+                        size,
+                        this::waiting,
+                        rank == 0 ? this::invite : this::accept);
         return new PrefixStore(PREFIX + "/" + size + "/" + world, root);
+    }
+
+    /** The hosts of ranks that wait, this one included. */
+    private SortedMap<Integer, String> waiting(List<Integer> ranks) {
+        SortedMap<Integer, String> hosts = new TreeMap<>();
+        present(ranks)
+                .forEach(
+                        (other, ticket) -> {
+                            if (waits(ticket)) {
+                                hosts.put(other, ticket.substring(ticket.indexOf(AT) + 1));
+                            }
+                        });
+        return hosts;
     }
 
     private String accept() {
@@ -408,7 +434,7 @@ public final class WorldAgreement {
     }
 
     private static String newTicket() {
-        return UUID.randomUUID().toString();
+        return UUID.randomUUID().toString() + AT + LocalHost.name();
     }
 
     private static String ticketOf(int rank) {

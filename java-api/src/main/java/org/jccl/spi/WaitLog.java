@@ -1,0 +1,159 @@
+package org.jccl.spi;
+
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.jccl.JcclException;
+
+/**
+ * Logs what a thread waits for, while it waits for other ranks: after 10 s, and then every 30 s, at
+ * level WARNING. A thread of its own asks for the line, so a store that does not answer holds up
+ * the line and not the wait.
+ */
+public final class WaitLog {
+
+    private static final System.Logger LOG = System.getLogger(WaitLog.class.getName());
+
+    private static final Duration FIRST = Duration.ofSeconds(10);
+    private static final Duration NEXT = Duration.ofSeconds(30);
+
+    /** Each rank that looks takes a connection to the store, so not all of thousands do. */
+    private static final int MOST_LOOK = 256;
+
+    /** Beyond this many, hosts are counted. */
+    private static final int MOST_HOSTS = 8;
+
+    private final String waiter;
+    private final Supplier<Optional<String>> line;
+    private final long start = System.nanoTime();
+    private final CountDownLatch over = new CountDownLatch(1);
+
+    private WaitLog(String waiter, Supplier<Optional<String>> line) {
+        this.waiter = waiter;
+        this.line = line;
+    }
+
+    /**
+     * Waits for anything.
+     *
+     * @param <T> what the wait gives
+     * @param waiter who waits, for instance {@code rank 1}
+     * @param line what it waits for; empty when there is nothing to say this time
+     * @param wait waits
+     * @return what it gives
+     */
+    public static <T> T during(String waiter, Supplier<Optional<String>> line, Supplier<T> wait) {
+        WaitLog log = start(waiter, line, FIRST, NEXT);
+        try {
+            return wait.get();
+        } finally {
+            log.close();
+        }
+    }
+
+    /**
+     * Waits for all ranks. The lowest rank that has come logs which others have and which have not;
+     * ranks from 256 on log nothing.
+     *
+     * @param <T> what the wait gives
+     * @param waiter who waits, for instance {@code world, rank 1}
+     * @param rank this one
+     * @param size number of ranks
+     * @param here finds out which of some ranks have come, and the host of each; the host is empty
+     *     where it is not known
+     * @param wait waits
+     * @return what it gives
+     */
+    public static <T> T during(
+            String waiter,
+            int rank,
+            int size,
+            Function<List<Integer>, SortedMap<Integer, String>> here,
+            Supplier<T> wait) {
+        return rank < MOST_LOOK
+                ? during(waiter, () -> missing(rank, size, here), wait)
+                : wait.get();
+    }
+
+    static WaitLog start(
+            String waiter, Supplier<Optional<String>> line, Duration first, Duration next) {
+        WaitLog log = new WaitLog(waiter, line);
+        Thread thread = new Thread(() -> log.run(first, next), "jccl-wait-log " + waiter);
+        thread.setDaemon(true);
+        thread.start();
+        return log;
+    }
+
+    static Optional<String> missing(
+            int rank, int size, Function<List<Integer>, SortedMap<Integer, String>> here) {
+        for (int lower = rank - 1; lower >= 0; lower--) {
+            if (!here.apply(List.of(lower)).isEmpty()) {
+                return Optional.empty();
+            }
+        }
+        List<Integer> all = IntStream.range(0, size).boxed().toList();
+        SortedMap<Integer, String> arrived = here.apply(all);
+        List<Integer> away = all.stream().filter(other -> !arrived.containsKey(other)).toList();
+        return away.isEmpty() ? Optional.empty() : Optional.of(text(arrived, away));
+    }
+
+    /** Stays short when there are thousands. */
+    private static String text(SortedMap<Integer, String> arrived, List<Integer> away) {
+        Map<String, List<Integer>> hosts = new LinkedHashMap<>();
+        arrived.forEach(
+                (rank, host) -> hosts.computeIfAbsent(host, added -> new ArrayList<>()).add(rank));
+        hosts.remove("");
+        List<String> places = new ArrayList<>();
+        hosts.forEach((host, ranks) -> places.add(Arrivals.ranks(ranks) + " on " + host));
+        if (places.size() > MOST_HOSTS) {
+            List<String> rest = places.subList(MOST_HOSTS, places.size());
+            int more = rest.size();
+            rest.clear();
+            places.add("the others on " + more + " more hosts");
+        }
+        return "ranks "
+                + Arrivals.ranks(away)
+                + " of "
+                + (arrived.size() + away.size())
+                + " have not come; ranks "
+                + Arrivals.ranks(List.copyOf(arrived.keySet()))
+                + " have"
+                + (places.isEmpty() ? "" : " (" + String.join(", ", places) + ")");
+    }
+
+    private void run(Duration first, Duration next) {
+        try {
+            Duration pause = first;
+            while (!over.await(pause.toNanos(), TimeUnit.NANOSECONDS)) {
+                Optional<String> text = line.get();
+                long waited = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
+                if (text.isPresent() && over.getCount() > 0) {
+                    LOG.log(
+                            Level.WARNING,
+                            waiter + " has waited for " + waited + " s: " + text.get());
+                }
+                pause = next;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (JcclException e) {
+            // The wait uses the same store, and says what is wrong with it.
+            LOG.log(Level.DEBUG, "what " + waiter + " waits for is not known", e);
+        }
+    }
+
+    /** Ends the lines, and does not wait for one that is under way. */
+    void close() {
+        over.countDown();
+    }
+}

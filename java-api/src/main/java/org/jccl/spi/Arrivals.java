@@ -37,6 +37,9 @@ public final class Arrivals {
     /** Beyond this many ranks and runs, the rest is counted. */
     private static final int MOST_RUNS = 32;
 
+    private static final String SILENT =
+            "the store does not answer, so nobody knows which have not come";
+
     private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
     /**
@@ -118,12 +121,12 @@ public final class Arrivals {
         try {
             store.await(List.of(everything()), within);
         } catch (StoreTimeoutException e) {
-            String absent = absent(everybody());
+            String absent = absent(everybody(), e);
             String why =
                     absent.equals(allHere())
                             ? absent + ", but rank 0 has not passed on what they said"
                             : absent;
-            byte[] decided = decided(goodbye(rank, why));
+            byte[] decided = decided(goodbye(rank, why), e);
             if (isGoodbye(decided)) {
                 throw late(why, what, timeout, e);
             }
@@ -140,12 +143,18 @@ public final class Arrivals {
      *
      * @return what holds for all ranks
      */
-    private byte[] decided(byte[] goodbye) {
+    private byte[] decided(byte[] goodbye, StoreTimeoutException late) {
         AtomicReference<byte[]> decided = new AtomicReference<>(goodbye);
         Runnable decide = () -> decided.set(store.compareSet(everything(), new byte[0], goodbye));
         CleanUp.run(
                 "saying that a rank waits no longer",
-                () -> BoundedCall.run("jccl-waits-no-longer", decide, LOOK_PATIENCE));
+                () -> {
+                    BoundedCall call = BoundedCall.start("jccl-waits-no-longer", decide);
+                    // A store that answers again may still tell those that come later.
+                    if (!SilentStore.isCauseOf(late)) {
+                        call.await(LOOK_PATIENCE);
+                    }
+                });
         return decided.get();
     }
 
@@ -232,7 +241,7 @@ public final class Arrivals {
         try {
             store.await(keys, within);
         } catch (StoreTimeoutException e) {
-            throw late(absent(ranks), what, timeout, e);
+            throw late(absent(ranks, e), what, timeout, e);
         }
         return store.multiGet(keys);
     }
@@ -268,6 +277,11 @@ public final class Arrivals {
                 });
     }
 
+    /** Like {@link #giveUp(int)}, but asks nothing of a store that did not answer. */
+    String giveUp(int rank, OperationTimeoutException late) {
+        return SilentStore.isCauseOf(late) ? SILENT : giveUp(rank);
+    }
+
     private String awaitOthersGivingUp() {
         List<Integer> silent = List.of();
         try {
@@ -291,7 +305,10 @@ public final class Arrivals {
     }
 
     /** Which of some have not come, in words; takes as long as {@link #giveUp} at most. */
-    private String absent(List<Integer> ranks) {
+    private String absent(List<Integer> ranks, StoreTimeoutException late) {
+        if (SilentStore.isCauseOf(late)) {
+            return SILENT;
+        }
         return explained(
                 () -> {
                     List<Integer> away = missing(store, ranks, key);
@@ -313,7 +330,7 @@ public final class Arrivals {
         } catch (JcclException e) {
             CleanUp.failed("looking for ranks that have not come", e);
         }
-        return "the store does not answer, so nobody knows which have not come";
+        return SILENT;
     }
 
     /**

@@ -100,7 +100,7 @@ public record CommunicatorConfig(
                     e.context(),
                     e.reason()
                             + "; "
-                            + arrivals.giveUp(rank)
+                            + arrivals.giveUp(rank, e)
                             + (interop == Interop.NONE
                                     ? ""
                                     : ", but for those among them that are PyTorch's"),

@@ -34,8 +34,8 @@ public final class TcpStore implements Store {
     private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
     private static final Duration POLL = Duration.ofMillis(10);
 
-    /** The time is over already when a wait is cancelled. */
-    private static final Duration CANCEL_PATIENCE = Duration.ofSeconds(5);
+    /** How long the server may take to begin or to cancel a wait whose time is over. */
+    private static final Duration WAIT_PATIENCE = Duration.ofSeconds(1);
 
     private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
     private static final int LAST_PORT = 65_535;
@@ -447,8 +447,9 @@ public final class TcpStore implements Store {
                 operation,
                 () ->
                         connections.await(
-                                answerDeadline(),
-                                connection -> startWait(connection, request, deadline),
+                                waitDeadline(deadline),
+                                connection ->
+                                        startWait(connection, request, waitDeadline(deadline)),
                                 connection -> endWait(connection, deadline)));
     }
 
@@ -456,11 +457,8 @@ public final class TcpStore implements Store {
      * Before other threads may use another connection, the server must have seen what was sent on
      * this one, or it could serve them in the wrong order. So a PING goes in front if needed.
      */
-    private Void startWait(ClientConnection connection, WireBuffer request, Deadline end)
+    private Void startWait(ClientConnection connection, WireBuffer request, Deadline deadline)
             throws IOException {
-        Deadline deadline =
-                Deadline.after(
-                        end.left().compareTo(SHORTEST_ANSWER) > 0 ? end.left() : SHORTEST_ANSWER);
         boolean ping = connection.hasUnanswered();
         if (ping) {
             connection.send(WireBuffer.request(Opcode.PING).putInt(0), deadline);
@@ -472,13 +470,18 @@ public final class TcpStore implements Store {
         return null;
     }
 
+    private static Deadline waitDeadline(Deadline end) {
+        Duration left = end.left();
+        return Deadline.after(left.compareTo(WAIT_PATIENCE) > 0 ? left : WAIT_PATIENCE);
+    }
+
     /** After a cancel a late release may still come before the answer to the cancel. */
     private boolean endWait(ClientConnection connection, Deadline deadline) throws IOException {
         try {
             requireAnswer(Opcode.STOP_WAITING, connection.readByte(deadline));
             return true;
         } catch (SocketTimeoutException e) {
-            Deadline cancelled = Deadline.after(CANCEL_PATIENCE);
+            Deadline cancelled = Deadline.after(WAIT_PATIENCE);
             connection.send(WireBuffer.request(Opcode.CANCEL_WAIT), cancelled);
             boolean released = connection.readByte(cancelled) == Opcode.STOP_WAITING;
             if (released) {

@@ -43,6 +43,7 @@ import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.SilentStore;
 import org.jccl.spi.StreamCommunicator;
 import org.jccl.store.PrefixStore;
 
@@ -56,8 +57,6 @@ public final class Group {
 
     /** How long a look at the store may take that only explains. */
     private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
-
-    /** How long the store may take in all to answer what needs no waiting. */
 
     /** How long the ranks that are left may take at least to form a communicator. */
     private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
@@ -292,7 +291,11 @@ public final class Group {
         } catch (JcclException e) {
             // Others lose this rank now, and ask it why.
             detector.noteFailure(e);
-            detector.publishSoon();
+            if (SilentStore.isCauseOf(e)) {
+                detector.publishLater();
+            } else {
+                detector.publishSoon();
+            }
             throw e;
         }
     }
@@ -311,6 +314,9 @@ public final class Group {
             return failure;
         }
         String served = "rank 0 of the world, which serves the store, ";
+        if (SilentStore.isCauseOf(failure)) {
+            return doesNotAnswer(served, failure);
+        }
         try {
             Runnable look = () -> store.orElseThrow().check(List.of("anything"));
             if (BoundedCall.run("jccl-look-at-store", look, LOOK_PATIENCE)) {
@@ -324,6 +330,10 @@ public final class Group {
             lost.addSuppressed(failure);
             return lost;
         }
+        return doesNotAnswer(served, failure);
+    }
+
+    private OperationTimeoutException doesNotAnswer(String served, JcclException failure) {
         return new OperationTimeoutException(
                 context, served + "does not answer: " + failure.reason(), failure);
     }

@@ -23,6 +23,7 @@ import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
+import org.jccl.spi.SilentStore;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.PrefixStore;
 
@@ -392,7 +393,8 @@ public final class WorldAgreement {
     private <T> T atOnce(Supplier<T> question, StoreTimeoutException cause) {
         AtomicReference<T> answer = new AtomicReference<>();
         Runnable ask = () -> answer.set(question.get());
-        if (BoundedCall.run("jccl-world-" + rank, ask, ANSWER_PATIENCE)) {
+        BoundedCall call = BoundedCall.start("jccl-world-" + rank, ask);
+        if (!SilentStore.isCauseOf(cause) && call.await(ANSWER_PATIENCE)) {
             return answer.get();
         }
         throw new OperationTimeoutException(

@@ -23,11 +23,13 @@ import org.jccl.StoreException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.host.ScriptedCommunicator;
 import org.jccl.internal.host.ScriptedProvider;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.FreezingRelay;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -47,14 +49,18 @@ class GroupJoiningTest {
                     });
 
     private Group world(int rank, Store store, boolean rankZeroServes) {
+        return world(rank, store, rankZeroServes, TIMEOUT);
+    }
+
+    private Group world(int rank, Store store, boolean rankZeroServes, Duration timeout) {
         return Group.world(
                 rank,
                 3,
                 Optional.of(store),
                 rankZeroServes,
                 Interop.NONE,
-                TIMEOUT,
-                TIMEOUT,
+                timeout,
+                timeout,
                 List.of(new Backend(provider, Device.CPU, Optional.empty())),
                 OnFailure.THROW,
                 List.of(),
@@ -180,5 +186,39 @@ class GroupJoiningTest {
                 .isInstanceOf(OperationTimeoutException.class)
                 .hasMessageEndingWith("rank 2 is late");
         world.close();
+    }
+
+    /** Its process was stopped, or its host: connections stay, and nothing comes from there. */
+    @Test
+    void aFrozenStoreDoesNotProlongTheTimeout() throws Exception {
+        Duration limit = Duration.ofSeconds(4);
+        try (TcpStoreServer server = server();
+                FreezingRelay relay = new FreezingRelay(server.port())) {
+            for (int rank = 0; rank < 2; rank++) {
+                TcpStore store = TcpStore.connect("127.0.0.1", relay.port(), limit);
+                Group world = world(rank, store, true, limit);
+                connect =
+                        config ->
+                                new Arrivals(config.store().orElseThrow(), 3, key -> "here/" + key)
+                                        .exchange(
+                                                config.rank(),
+                                                new byte[0],
+                                                config.joinTimeout(),
+                                                "scripted",
+                                                config.timeout());
+                relay.freeze();
+                long start = System.nanoTime();
+                assertThatThrownBy(() -> world.newGroup(List.of(0, 1, 2)))
+                        .isInstanceOf(OperationTimeoutException.class)
+                        .hasMessageContaining("the store does not answer");
+                assertThat(Duration.ofNanos(System.nanoTime() - start))
+                        .as("rank " + rank)
+                        .isBetween(limit, limit.plusSeconds(2));
+                connect = config -> {};
+                world.close();
+                relay.thaw();
+                store.close();
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 package org.jccl.bootstrap;
 
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -338,7 +339,8 @@ public final class ProcessLauncherBuilder {
      * @return the launcher, which later calls on this builder do not change
      * @throws UsageException when there is nothing to run, two roles have the same name, there are
      *     several nodes and no master port, nodes are given as well as an elastic job, survivors
-     *     are kept over several nodes, or there are more ranks than a world may have
+     *     are kept over several nodes, the run id leads out of the log folder, or there are more
+     *     ranks than a world may have
      * @throws org.jccl.BootstrapException when the java executable does not tell its version
      */
     public ProcessLauncher build() {
@@ -352,6 +354,9 @@ public final class ProcessLauncherBuilder {
         check(
                 !keepSurvivors || nodes == 1 && elastic == null,
                 "survivors are kept in jobs of one node only; over several, make the job elastic");
+        check(
+                logs == null || isBelow(logs, runId),
+                "the run id '" + runId + "' leads out of the log folder " + logs + "; give a name");
         List<LaunchRole> roles = new ArrayList<>();
         roles.add(new LaunchRole(role, ranks, command != null ? command : javaCommand()));
         roles.addAll(moreRoles);
@@ -382,6 +387,16 @@ public final class ProcessLauncherBuilder {
                         redirects,
                         Optional.ofNullable(timeout),
                         grace));
+    }
+
+    private static boolean isBelow(Path folder, String name) {
+        try {
+            Path root = folder.toAbsolutePath().normalize();
+            Path path = root.resolve(name).normalize();
+            return path.startsWith(root) && !path.equals(root);
+        } catch (InvalidPathException e) {
+            return false;
+        }
     }
 
     private List<String> javaCommand() {

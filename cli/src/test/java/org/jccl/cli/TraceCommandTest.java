@@ -59,7 +59,7 @@ final class TraceCommandTest {
         assertThat(command.err()).isEmpty();
         assertThat(command.exitCode()).isZero();
         assertThat(command.out())
-                .contains("of 2 ranks", page + ": open it in a browser", "was waited for longest")
+                .contains("of 2 ranks", page + ": open it in a browser", "waited for")
                 // One host, one clock.
                 .doesNotContain("clocks differ");
         assertThat(page).content().contains("\"label\":\"main\",\"program\":true");
@@ -136,6 +136,57 @@ final class TraceCommandTest {
                 Command.jccl("trace", folder.toString(), "-o", trace, "--html=/no/folder/t.html");
         assertThat(html.exitCode()).isEqualTo(1);
         assertThat(html.err()).contains("/no/folder/t.html");
+    }
+
+    private void recordBarriers(int rank, String failure, long written, long... starts)
+            throws IOException {
+        StringBuilder entries = new StringBuilder();
+        for (int i = 0; i < starts.length; i++) {
+            entries.append(i == 0 ? "" : ",")
+                    .append(
+                            """
+                            {"collective_seq_id": %d, "p2p_seq_id": -1, "operation": "barrier()",
+                             "bytes": 0, "state": "completed", "time_created_ns": %d,
+                             "time_discovered_started_ns": 1,
+                             "time_discovered_completed_ns": %d}
+                            """
+                                    .formatted(i, starts[i], (i + 1) * 1_000_000_000L));
+        }
+        Files.writeString(
+                folder.resolve("rank" + rank + ".world.test.json"),
+                """
+                {"rank": %d, "time_written_ns": %d, "failure": "%s",
+                 "pg_config": {"world": {"name": "world", "desc": "test", "ranks": "[0, 1, 2]"}},
+                 "entries": [%s]}
+                """
+                        .formatted(rank, written, failure, entries));
+    }
+
+    @Test
+    void saysThatTheRunFailedAndWhereFirst() throws IOException {
+        recordBarriers(0, "rank 2 reported: disk", 3000);
+        recordBarriers(1, "", 9000);
+        recordBarriers(2, "the disk is full", 2000);
+        String trace = folder.resolve("trace.json").toString();
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
+                .contains("the run failed, first on rank 2 in world (test): the disk is full")
+                .contains("groups of ranks [0, 2] failed");
+    }
+
+    @Test
+    void aTieBlamesNobody() throws IOException {
+        // Rank 0 is last by 676.4 ms, then rank 1 by 676.3 ms; rank 2 by less.
+        recordBarriers(0, "", 9_000_000_000L, 676_400_000L, 1_000_000_000L, 2_000_000_000L);
+        recordBarriers(1, "", 9_000_000_000L, 0, 1_676_300_000L, 2_000_000_000L);
+        recordBarriers(2, "", 9_000_000_000L, 0, 1_000_000_000L, 2_300_000_000L);
+        String trace = folder.resolve("trace.json").toString();
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
+                .contains("no rank stands out: ranks [0, 1] were waited for equally long")
+                .contains("up to 676.400 ms")
+                .doesNotContain("the run failed", "waited for longest");
+        recordBarriers(1, "", 9_000_000_000L, 0, 1_576_300_000L, 2_000_000_000L);
+        assertThat(Command.jccl("trace", folder.toString(), "-o", trace).out())
+                .contains("rank 0 was waited for longest: last in 1 collectives, 676.400 ms");
     }
 
     @Test

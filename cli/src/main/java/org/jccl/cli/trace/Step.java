@@ -12,8 +12,8 @@ import java.util.TreeMap;
  * @param startNanos when its first collective began, on the rank that came first
  * @param endNanos when the next step began, or the last collective was over
  * @param collectives how many fall into it
- * @param slowest the rank that the others waited for longest, or -1 if they waited for none
- * @param waitedNanos how long they waited for that rank
+ * @param slowest the rank that the others waited for longest, or -1 if there is none, or several
+ * @param waitedNanos how long they waited for one rank at most
  */
 record Step(long startNanos, long endNanos, int collectives, int slowest, long waitedNanos) {
 
@@ -82,14 +82,8 @@ record Step(long startNanos, long endNanos, int collectives, int slowest, long w
                 waited.merge(each.lastRank(), each.waitedNanos(), Long::sum);
             }
         }
-        int slowest = -1;
-        long longest = 0;
-        for (Map.Entry<Integer, Long> each : waited.entrySet()) {
-            if (each.getValue() > longest) {
-                slowest = each.getKey();
-                longest = each.getValue();
-            }
-        }
-        return new Step(round.get(0).firstNanos(), end, round.size(), slowest, longest);
+        Longest longest = Longest.of(waited);
+        return new Step(
+                round.get(0).firstNanos(), end, round.size(), longest.only(), longest.nanos());
     }
 }

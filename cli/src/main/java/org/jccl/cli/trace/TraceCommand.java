@@ -8,9 +8,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import org.jccl.spi.Arrivals;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -94,6 +97,7 @@ public final class TraceCommand implements Callable<Integer> {
                 TimelinePage.write(timeline, html.get());
                 out.println(html.get() + ": open it in a browser");
             }
+            tellWhatFailed(timeline, out);
             tellWhoWasWaitedFor(timeline, out);
             out.flush();
             return 0;
@@ -133,18 +137,53 @@ public final class TraceCommand implements Callable<Integer> {
                                         each.group(),
                                         each.sequence(),
                                         each.missing()));
-        timeline.ranks().stream()
-                .max(Comparator.comparingLong(RankSummary::waitedForNanos))
-                .filter(most -> most.waitedForNanos() > 0)
-                .ifPresent(
-                        most ->
-                                out.printf(
-                                        Locale.ROOT,
-                                        "rank %d was waited for longest: last in %d collectives,"
-                                                + " %.3f ms in all%n",
-                                        most.rank(),
-                                        most.last(),
-                                        most.waitedForNanos() / NANOS_PER_MILLI));
+        Map<Integer, Long> waitedFor = new TreeMap<>();
+        timeline.ranks().forEach(each -> waitedFor.put(each.rank(), each.waitedForNanos()));
+        Longest longest = Longest.of(waitedFor);
+        double millis = longest.nanos() / NANOS_PER_MILLI;
+        if (longest.only() >= 0) {
+            timeline.ranks().stream()
+                    .filter(each -> each.rank() == longest.only())
+                    .forEach(
+                            each ->
+                                    out.printf(
+                                            Locale.ROOT,
+                                            "rank %d was waited for longest: last in %d"
+                                                    + " collectives, %.3f ms in all%n",
+                                            each.rank(),
+                                            each.last(),
+                                            millis));
+        } else if (!longest.ranks().isEmpty()) {
+            out.printf(
+                    Locale.ROOT,
+                    "no rank stands out: ranks %s were waited for equally long, up to %.3f ms in"
+                            + " all%n",
+                    Arrivals.ranks(longest.ranks()),
+                    millis);
+        }
+    }
+
+    /** The first failure is the one that others follow from. */
+    private static void tellWhatFailed(Timeline timeline, PrintWriter out) {
+        List<Recording> failed =
+                timeline.recordings().stream()
+                        .filter(each -> !each.failure().isEmpty())
+                        .sorted(Comparator.comparingLong(Recording::writtenNanos))
+                        .toList();
+        if (failed.isEmpty()) {
+            return;
+        }
+        Recording first = failed.get(0);
+        out.printf(
+                Locale.ROOT,
+                "the run failed, first on rank %d in %s: %s%n",
+                first.rank(),
+                first.group(),
+                first.failure());
+        List<Integer> ranks = failed.stream().map(Recording::rank).distinct().sorted().toList();
+        if (ranks.size() > 1) {
+            out.printf("groups of ranks %s failed%n", Arrivals.ranks(ranks));
+        }
     }
 
     private List<Recording> read() throws IOException {

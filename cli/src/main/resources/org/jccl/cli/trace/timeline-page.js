@@ -14,9 +14,11 @@ function fillRanks() {
   heads(table, ["rank", "operations", "time in them", "of it not blocked", "waited for others", "came last", "others waited for it"]);
   const body = make("tbody", null, table);
   const most = Math.max(...data.ranks.map((each) => each.waitedFor));
+  // Times within a tenth of each other are a tie, and blame nobody.
+  const one = data.ranks.filter((each) => each.waitedFor >= 0.9 * most).length === 1;
   for (const each of data.ranks) {
     const row = make("tr", null, body);
-    if (most > 0 && each.waitedFor === most) row.className = "most";
+    if (one && each.waitedFor === most) row.className = "most";
     const free = each.busy > 0 ? Math.round(100 * (each.busy - each.blocked) / each.busy) + " %" : "";
     cells(row, [each.rank, each.operations, time(each.busy), each.blocked < 0 ? "not recorded" : free, time(each.waited),
       each.last + " times", time(each.waitedFor)]);

@@ -284,10 +284,10 @@ public final class HostEngine extends Engine {
 
     /** Notes that a thread of the program blocks for a work from now on; 0 if that is not kept. */
     long beginWait(HostWork work) {
-        return work.isDone() ? 0 : running.beginWait();
+        return work.isDone() ? 0 : running.beginWait(work);
     }
 
-    void endWait(HostWork work, long began) {
+    void endWait(Operation work, long began) {
         if (began != 0) {
             running.endWait(work, began);
         }
@@ -434,11 +434,16 @@ public final class HostEngine extends Engine {
         requireUsable(operation);
         place.orderAfterCaller(operation, context);
         boolean collective = operation.kind.isCollective();
-        long began = running.beginWait();
-        if (collective) {
-            beginCollective(operation);
-        } else {
-            beginMessage(operation);
+        long began = running.beginWait(operation);
+        try {
+            if (collective) {
+                beginCollective(operation);
+            } else {
+                beginMessage(operation);
+            }
+        } catch (RuntimeException | Error e) {
+            endWait(operation, began);
+            throw e;
         }
         JcclException cause = null;
         try {

@@ -56,8 +56,11 @@ public final class HostWork extends Operation implements Work {
     @Override
     public void await() {
         long began = engine.beginWait(this);
-        engine.await(this);
-        engine.endWait(this, began);
+        try {
+            engine.await(this);
+        } finally {
+            engine.endWait(this, began);
+        }
         throwFailure();
     }
 
@@ -65,8 +68,12 @@ public final class HostWork extends Operation implements Work {
     public void await(Duration timeout) {
         long deadline = Timeouts.deadline(timeout);
         long began = engine.beginWait(this);
-        boolean done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
-        engine.endWait(this, began);
+        boolean done;
+        try {
+            done = VirtualThreads.isCurrent() ? awaitFuture(deadline) : poll(deadline);
+        } finally {
+            engine.endWait(this, began);
+        }
         if (!done) {
             throw new WaitTimeoutException(
                     context(),

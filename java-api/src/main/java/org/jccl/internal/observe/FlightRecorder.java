@@ -9,11 +9,14 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jccl.GroupInfo;
 import org.jccl.JcclException;
 import org.jccl.internal.json.JsonText;
+import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.OperationObserver;
 import org.jccl.internal.operation.OperationRecord;
 import org.jccl.spi.BoundedCall;
@@ -71,6 +74,9 @@ final class FlightRecorder implements OperationObserver {
     private record Wait(
             String thread, boolean collective, long sequence, long beganNanos, long endedNanos) {}
 
+    /** A thread of the program that is blocked now. */
+    private record Blocked(Operation operation, long beganNanos) {}
+
     private final Path folder;
     private final GroupInfo group;
     private final State first;
@@ -82,6 +88,7 @@ final class FlightRecorder implements OperationObserver {
 
     private final Entry[] ring = new Entry[CAPACITY];
     private final ArrayDeque<Wait> waits = new ArrayDeque<>();
+    private final Map<Thread, Blocked> blocked = new HashMap<>();
     private long recorded;
     private boolean written;
 
@@ -145,20 +152,25 @@ final class FlightRecorder implements OperationObserver {
     }
 
     @Override
-    public synchronized void waited(boolean collective, long sequence, long beganNanos) {
-        if (written) {
-            return;
+    public synchronized void waiting(Operation operation, long beganNanos) {
+        if (!written) {
+            blocked.put(Thread.currentThread(), new Blocked(operation, beganNanos));
         }
+    }
+
+    @Override
+    public synchronized void waited(boolean collective, long sequence, long beganNanos) {
+        blocked.remove(Thread.currentThread());
+        if (!written) {
+            add(Thread.currentThread(), collective, sequence, beganNanos);
+        }
+    }
+
+    private void add(Thread thread, boolean collective, long sequence, long beganNanos) {
         if (waits.size() == CAPACITY) {
             waits.remove();
         }
-        waits.add(
-                new Wait(
-                        Thread.currentThread().getName(),
-                        collective,
-                        sequence,
-                        beganNanos,
-                        System.nanoTime()));
+        waits.add(new Wait(thread.getName(), collective, sequence, beganNanos, System.nanoTime()));
     }
 
     /**
@@ -175,6 +187,15 @@ final class FlightRecorder implements OperationObserver {
                 return;
             }
             written = true;
+            // A failure is written before it ends the waits.
+            blocked.forEach(
+                    (thread, wait) ->
+                            add(
+                                    thread,
+                                    wait.operation.kind.isCollective(),
+                                    wait.operation.sequence,
+                                    wait.beganNanos));
+            blocked.clear();
             text = json(failure);
         }
         String name = "jccl-trace-" + group.name() + "-" + group.rank();

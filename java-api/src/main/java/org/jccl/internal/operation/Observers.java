@@ -53,6 +53,18 @@ public final class Observers {
         return seeWaits;
     }
 
+    void waiting(Operation operation, long beganNanos) {
+        for (OperationObserver each : all) {
+            if (each.seesWaits()) {
+                try {
+                    each.waiting(operation, beganNanos);
+                } catch (RuntimeException | Error e) {
+                    CleanUp.failed(group.name(), e);
+                }
+            }
+        }
+    }
+
     void waited(boolean collective, long sequence, long beganNanos) {
         for (OperationObserver each : all) {
             if (each.seesWaits()) {

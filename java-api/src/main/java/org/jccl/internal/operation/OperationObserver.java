@@ -21,6 +21,16 @@ public interface OperationObserver {
     }
 
     /**
+     * The calling thread, one of the program, is blocked for an operation from now on, until {@link
+     * #waited}.
+     *
+     * @param operation the engine's own, which is given its sequence later and used again after the
+     *     wait
+     * @param beganNanos now, of {@link System#nanoTime()}
+     */
+    default void waiting(Operation operation, long beganNanos) {}
+
+    /**
      * The calling thread, one of the program, was blocked for an operation until now.
      *
      * @param collective whether it is one

@@ -106,8 +106,13 @@ public final class RunningOperations {
     }
 
     /** Begins the wait of a thread of the program; 0 where nobody sees waits. */
-    public long beginWait() {
-        return observers.seeWaits() ? System.nanoTime() : 0;
+    public long beginWait(Operation operation) {
+        if (!observers.seeWaits()) {
+            return 0;
+        }
+        long now = System.nanoTime();
+        observers.waiting(operation, now);
+        return now;
     }
 
     /** Notes what {@link #beginWait} has begun on the same thread; never after its 0. */

@@ -106,17 +106,38 @@ class FlightRecorderTest {
                 .contains("\"record_id\":1,", "\"record_id\":" + FlightRecorder.CAPACITY + ",");
     }
 
+    private void wait(Operation operation) {
+        running.endWait(operation, running.beginWait(operation));
+    }
+
+    @Test
+    void aWaitThatEndsByTheFailureIsKept() throws IOException {
+        FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
+        wait(allReduce(4));
+        Operation stuck = allReduce(-1);
+        long began = running.beginWait(stuck);
+        stuck.sequence = 5;
+        running.begin(stuck);
+        recorder.groupFailed(
+                new GroupAbortedException(FailureContext.ofGroup("world/2,3", 1), "lost"));
+        running.endWait(stuck, began);
+        recorder.groupClosed();
+        String waits = written().substring(written().indexOf("\"waits\"")).replace("\n", "");
+        assertThat(waits.split("thread_name")).hasSize(3);
+        assertThat(waits).contains("\"collective_seq_id\":4,", "\"collective_seq_id\":5,");
+    }
+
     @Test
     void tellsWhenThreadsOfTheProgramWereBlocked() throws IOException {
         FlightRecorder recorder = recorder(FlightRecorder.State.STARTED);
         for (int i = 0; i <= FlightRecorder.CAPACITY; i++) {
-            running.endWait(allReduce(i), running.beginWait());
+            wait(allReduce(i));
         }
         Operation message = allReduce(7);
         message.kind = OperationKind.SEND;
-        running.endWait(message, running.beginWait());
+        wait(message);
         recorder.groupClosed();
-        running.endWait(allReduce(9999), running.beginWait());
+        wait(allReduce(9999));
         String waits = written().substring(written().indexOf("\"waits\"")).replace("\n", "");
         assertThat(waits)
                 .contains("\"thread_name\":\"" + Thread.currentThread().getName() + "\"")

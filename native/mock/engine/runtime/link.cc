@@ -49,6 +49,8 @@ public:
     }
     Status allocate(void** address, size_t bytes) override { return mock::allocate(address, bytes); }
     Status release(void* address) override { return mock::release(address); }
+    bool reserve(int index, size_t bytes) override { return device(index).memory.reserve(bytes); }
+    void giveBack(int index, size_t bytes) override { device(index).memory.giveBack(bytes); }
     void explain(const std::string& text) override { mock::explain(text); }
 };
 

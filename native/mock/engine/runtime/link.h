@@ -39,6 +39,9 @@ public:
     virtual char* view(const void* address, size_t bytes, const char* user) = 0;
     virtual Status allocate(void** address, size_t bytes) = 0;
     virtual Status release(void* address) = 0;
+    /** A device's memory that the library has for itself, without an address. */
+    virtual bool reserve(int device, size_t bytes) = 0;
+    virtual void giveBack(int device, size_t bytes) = 0;
 
     /** Keeps a text for whoever asks this thread's runtime what went wrong. */
     virtual void explain(const std::string& text) = 0;

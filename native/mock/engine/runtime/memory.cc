@@ -38,14 +38,28 @@ void* DeviceMemory::allocate(size_t bytes) {
     void* result;
     {
         std::lock_guard<std::mutex> lock(mutex_);
+        if (used_ + room > capacity_) return nullptr;
         result = place(bytes, room);
         if (result == nullptr) {
             drain(0);
             result = place(bytes, room);
         }
+        if (result != nullptr) used_ += room;
     }
     if (result != nullptr) std::memset(alias_ + (static_cast<char*>(result) - window_), newPoison, room);
     return result;
+}
+
+bool DeviceMemory::reserve(size_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (used_ + bytes > capacity_) return false;
+    used_ += bytes;
+    return true;
+}
+
+void DeviceMemory::giveBack(size_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    used_ -= bytes;
 }
 
 void* DeviceMemory::place(size_t bytes, size_t room) {
@@ -74,6 +88,7 @@ bool DeviceMemory::release(void* address) {
     if (block == blocks_.end()) return false;
     Span span{block->first, block->second.room};
     blocks_.erase(block);
+    used_ -= span.room;
     // An operation that is still running on this memory now works on poison, which its result shows.
     std::memset(alias_ + span.offset, freedPoison, span.room);
     quarantine_.push_back(span);

@@ -16,6 +16,10 @@ public:
     /** Null when the device is full. */
     void* allocate(size_t bytes);
 
+    /** Counts memory that a library has for itself and nobody sees; false when there is not so much left. */
+    bool reserve(size_t bytes);
+    void giveBack(size_t bytes);
+
     /** False when no live block starts here. */
     bool isBlock(const void* address);
     bool release(void* address);
@@ -51,6 +55,7 @@ private:
     std::map<uintptr_t, size_t> free_;
     std::deque<Span> quarantine_;
     size_t quarantined_ = 0;
+    size_t used_ = 0;
 };
 
 }  // namespace mock

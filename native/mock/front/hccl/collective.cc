@@ -146,6 +146,8 @@ HcclResult issueOn(const std::shared_ptr<Comm>& comm, const Call& call) {
     Fault fault = Fault::None;
     HcclResult injected = injectInto(call, &fault);
     if (injected != HCCL_SUCCESS) return injected;
+    HcclResult made = makeBuffers(*comm);
+    if (made != HCCL_SUCCESS) return made;
     Operation operation{};
     operation.kind = call.kind;
     operation.send = call.send;

@@ -55,8 +55,20 @@ Forming::~Forming() {
     forming().erase(device_);
 }
 
+HcclResult makeBuffers(Comm& comm) {
+    std::lock_guard<std::mutex> lock(comm.buffersMutex);
+    if (comm.hasBuffers) return HCCL_SUCCESS;
+    if (!vendorRuntime().reserve(comm.ranks->device, 2 * comm.bufferBytes)) return HCCL_E_PTR;
+    comm.hasBuffers = true;
+    return HCCL_SUCCESS;
+}
+
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,
                 bool global, HcclComm* handle) {
+    const char* unlisted = std::getenv("HCCL_WHITELIST_DISABLE");
+    if (unlisted == nullptr || std::string(unlisted) != "1") {
+        return fail(HCCL_E_PARA, "%s: HCCL_WHITELIST_DISABLE is not 1, and the list of hosts is not mocked", call);
+    }
     if (isNotReady()) {
         return fail(HCCL_E_INTERNAL, "EJ0001: Failed to initialize the HCCP process. Reason: Maybe the last training "
                                      "process is running. Solution: Wait for 10s and try again.");
@@ -68,6 +80,7 @@ HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, cons
     comm->ranks = std::make_shared<Communicator>(static_cast<int>(size), static_cast<int>(rank), device, settings);
     comm->isGlobal = global;
     comm->server = options.server;
+    comm->bufferBytes = static_cast<size_t>(options.bufferMegabytes) << 20;
     comm->busy = setting("MOCK_HCCL_DESTROY_AGAIN", 0);
     comm->name = !options.name.empty() ? options.name : "hccl_world_group_" + std::to_string(++unnamed);
     if (named(device, comm->name) != nullptr) {
@@ -194,6 +207,7 @@ MOCK_API HcclResult HcclCommDestroy(HcclComm handle) {
     comm->ranks->abort();
     vendorRuntime().await(*comm->ranks->order);
     vendorRuntime().release(comm->token);
+    if (comm->hasBuffers) vendorRuntime().giveBack(device, 2 * comm->bufferBytes);
     return HCCL_SUCCESS;
 }
 

@@ -75,6 +75,7 @@ HcclResult checkLate(const char* call, const HcclCommConfig& config) {
 }  // namespace
 
 HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* options) {
+    options->bufferMegabytes = static_cast<uint32_t>(setting("HCCL_BUFFSIZE", 200));
     if (config == nullptr) return HCCL_SUCCESS;
     if (acl::release.strictConfig && config->size != acl::release.configSize) {
         return fail(HCCL_E_PARA, "%s: config of %zu bytes, this release takes %u", call, config->size,
@@ -98,6 +99,7 @@ HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* o
     if (checked == HCCL_SUCCESS && own.version >= 5) checked = checkNetwork(call, own);
     if (checked == HCCL_SUCCESS) checked = checkLate(call, own);
     if (checked != HCCL_SUCCESS) return checked;
+    if (own.hcclBufferSize != HCCL_NOT_SET) options->bufferMegabytes = own.hcclBufferSize;
     if (own.version >= 2) {
         if (!isTerminated(own.hcclCommName)) return fail(HCCL_E_PARA, "%s: hcclCommName does not end", call);
         options->name = own.hcclCommName;

@@ -1,6 +1,7 @@
 // What the parts of the HCCL front share: communicators, thread rules and errors.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "../../engine/comm/group.h"
@@ -21,6 +22,10 @@ struct Comm {
     std::atomic<int> issuing{0};
     /** One element on the device, for barriers. */
     void* token = nullptr;
+    /** Of each of its two buffers, which the first operation makes. */
+    size_t bufferBytes = 0;
+    std::mutex buffersMutex;
+    bool hasBuffers = false;
 };
 
 /** Keeps the text for aclGetRecentErrMsg. */
@@ -50,6 +55,8 @@ struct Options {
     std::string name;
     /** The server this rank is on by its rank table. */
     int server = 0;
+    /** Size of each buffer: of the configuration, else of HCCL_BUFFSIZE, else HCCL's own. */
+    uint32_t bufferMegabytes = 200;
 };
 HcclResult readConfig(const char* call, const HcclCommConfig* config, Options* options);
 
@@ -67,6 +74,9 @@ public:
 private:
     const int device_;
 };
+
+/** Makes the communicator's buffers; the real library's code, and its silence, when there is no memory for them. */
+HcclResult makeBuffers(Comm& comm);
 
 /** Meets the other ranks and publishes the communicator. */
 HcclResult join(const char* call, uint32_t size, uint32_t rank, int device, const UniqueId& id, const Options& options,

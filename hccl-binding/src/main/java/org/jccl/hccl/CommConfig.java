@@ -4,6 +4,7 @@ import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.hccl.HcclOptions.Determinism;
@@ -41,6 +42,11 @@ final class CommConfig {
     private static final int DEFAULT_SYM_WIN_GIGABYTES = 16;
     private static final int DEFAULT_BUFFER_MEGABYTES = 200;
 
+    /** What a part of the world gets, whose number is large as a rule: see the guide. */
+    static final int DEFAULT_SUB_GROUP_MEGABYTES = 50;
+
+    private static final String BUFFER_VARIABLE = "HCCL_BUFFSIZE";
+
     /** Numbers of HCCL's capabilities; a library has those below what it answers. */
     private static final int EXPANSION_MODE = 3;
 
@@ -55,6 +61,7 @@ final class CommConfig {
      *
      * @param options what is wanted
      * @param group its name, for profiles
+     * @param isPart whether it is a part of another group
      * @param capability how many capabilities the library has
      * @param knowsDeterminism whether the library can be left to its environment there, and has a
      *     strict mode: since 8.2.RC1
@@ -64,6 +71,7 @@ final class CommConfig {
     CommConfig(
             HcclOptions options,
             String group,
+            boolean isPart,
             int capability,
             boolean knowsDeterminism,
             Map<String, String> environment) {
@@ -79,7 +87,7 @@ final class CommConfig {
         boolean takesNotSet = capability > INIT_BY_ENVIRONMENT;
         memory.setInt(
                 BUFFER_SIZE,
-                options.bufferMegabytes()
+                bufferMegabytes(options, isPart, environment)
                         .orElse(takesNotSet ? NOT_SET : bufferMegabytes(environment)));
         memory.setInt(
                 DETERMINISTIC,
@@ -123,9 +131,22 @@ final class CommConfig {
         memory.setInt(VERSION, version);
     }
 
+    /** Empty for what HCCL itself would take. */
+    private static OptionalInt bufferMegabytes(
+            HcclOptions options, boolean isPart, Map<String, String> environment) {
+        if (isPart && options.subGroupBufferMegabytes().isPresent()) {
+            return options.subGroupBufferMegabytes();
+        }
+        boolean given =
+                options.bufferMegabytes().isPresent() || environment.containsKey(BUFFER_VARIABLE);
+        return isPart && !given
+                ? OptionalInt.of(DEFAULT_SUB_GROUP_MEGABYTES)
+                : options.bufferMegabytes();
+    }
+
     private static int bufferMegabytes(Map<String, String> environment) {
         try {
-            return Integer.parseInt(environment.getOrDefault("HCCL_BUFFSIZE", ""));
+            return Integer.parseInt(environment.getOrDefault(BUFFER_VARIABLE, ""));
         } catch (NumberFormatException e) {
             return DEFAULT_BUFFER_MEGABYTES;
         }

@@ -143,6 +143,7 @@ final class HcclConnector {
         return new CommConfig(
                 options,
                 config.groupName(),
+                config.parent().isPresent(),
                 libraries.configCapability(),
                 libraries.isAtLeast(DETERMINISM_MAJOR, DETERMINISM_MINOR),
                 System.getenv());

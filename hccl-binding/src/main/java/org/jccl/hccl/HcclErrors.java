@@ -17,6 +17,11 @@ final class HcclErrors {
     static final int REMOTE = 21;
     private static final String LIBRARY = "libhccl";
 
+    private static final String BUFFERS =
+            ": each communicator takes two buffers of the device when it is first used; close groups,"
+                    + " or lower HcclOptions.withSubGroupBufferMegabytes, withBufferMegabytes or"
+                    + " HCCL_BUFFSIZE on all ranks";
+
     private HcclErrors() {}
 
     /** The exception for a failed call; on the thread that made it, which has CANN's words. */
@@ -95,8 +100,10 @@ final class HcclErrors {
 
     private static String advice(int code) {
         return switch (code) {
-            case 1, 2 -> "; all ranks must give the same arguments and the same configuration";
-            case 3, 24 -> "; each communicator takes twice HCCL_BUFFSIZE megabytes of the device";
+            case 1 -> "; all ranks must give the same arguments and the same configuration";
+            // What HCCL's source answers where it finds no room for a communicator's buffers.
+            case 2 -> "; the device may have no memory left" + BUFFERS;
+            case 3, 24 -> BUFFERS;
             case Hccl.NOT_SUPPORT -> "; the device or the installed CANN has no such operation";
             case 7 -> "; does the rank table give this rank another device?";
             case TIMEOUT -> "; HCCL_CONNECT_TIMEOUT is how long HCCL waits for the other ranks";

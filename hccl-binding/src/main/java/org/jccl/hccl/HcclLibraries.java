@@ -30,6 +30,10 @@ final class HcclLibraries {
     static final String SIGNAL_VARIABLE = "ASCEND_COREDUMP_SIGNAL";
 
     private static final String NO_SIGNALS = "none";
+
+    /** Older releases of HCCL connect listed hosts only, unless it is 1. */
+    private static final String EVERY_HOST_VARIABLE = "HCCL_WHITELIST_DISABLE";
+
     private static final String TRACE_LIBRARY = "libascend_trace.so";
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
@@ -194,6 +198,9 @@ final class HcclLibraries {
                             + SIGNAL_VARIABLE
                             + "=none in its environment");
         }
+        if (!environment.containsKey(EVERY_HOST_VARIABLE)) {
+            setVariable(EVERY_HOST_VARIABLE, "1");
+        }
         for (HcclLibrary file : HcclLibrary.values()) {
             Symbols symbols = file == HcclLibrary.ACL ? acl : hccl;
             Optional<Path> found = file.search(properties, environment, symbols, tried);
@@ -242,16 +249,20 @@ final class HcclLibraries {
                     SIGNAL_VARIABLE,
                     given);
         }
+        setVariable(SIGNAL_VARIABLE, NO_SIGNALS);
+        return false;
+    }
+
+    /** Sets a variable for native code; {@link System#getenv} does not see it. */
+    private static void setVariable(String name, String value) {
         int code =
                 NativeLibrary.getProcess()
                         .getFunction("setenv")
-                        .invokeInt(new Object[] {SIGNAL_VARIABLE, NO_SIGNALS, 1});
+                        .invokeInt(new Object[] {name, value, 1});
         if (code != 0) {
             throw new UsageException(
-                    FailureContext.NONE,
-                    "setenv failed; start Java with " + SIGNAL_VARIABLE + "=none");
+                    FailureContext.NONE, "setenv failed; start Java with " + name + "=" + value);
         }
-        return false;
     }
 
     private static Optional<String> missing(Symbols symbols, List<String> required) {

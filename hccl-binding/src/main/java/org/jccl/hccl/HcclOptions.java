@@ -19,7 +19,9 @@ import org.jccl.spi.Durations;
  * @param rankTable file that says where all ranks of the world are; empty to look at {@code
  *     RANK_TABLE_FILE}, and without that to have the ranks meet through the store
  * @param bufferMegabytes size of each of the two buffers that a communicator has on its device, at
- *     least 1
+ *     least 1; empty for {@code HCCL_BUFFSIZE}, and 200 without that
+ * @param subGroupBufferMegabytes the same for groups that are made from another group; empty for
+ *     {@code bufferMegabytes}, else {@code HCCL_BUFFSIZE}, and 50 without either
  * @param determinism whether results are the same bits at each run
  * @param expansion where operations are turned into tasks
  * @param trafficClass of the RDMA network, 0 to 252 in steps of 4
@@ -30,6 +32,7 @@ import org.jccl.spi.Durations;
 public record HcclOptions(
         Optional<Path> rankTable,
         OptionalInt bufferMegabytes,
+        OptionalInt subGroupBufferMegabytes,
         Optional<Determinism> determinism,
         Optional<Expansion> expansion,
         OptionalInt trafficClass,
@@ -76,6 +79,7 @@ public record HcclOptions(
      *
      * @param rankTable see the class
      * @param bufferMegabytes see the class
+     * @param subGroupBufferMegabytes see the class
      * @param determinism see the class
      * @param expansion see the class
      * @param trafficClass see the class
@@ -88,6 +92,7 @@ public record HcclOptions(
         if (Stream.of(
                         rankTable,
                         bufferMegabytes,
+                        subGroupBufferMegabytes,
                         determinism,
                         expansion,
                         trafficClass,
@@ -99,6 +104,11 @@ public record HcclOptions(
         }
         if (bufferMegabytes.orElse(1) < 1) {
             throw bad("bufferMegabytes must be at least 1", bufferMegabytes.getAsInt());
+        }
+        if (subGroupBufferMegabytes.orElse(1) < 1) {
+            throw bad(
+                    "subGroupBufferMegabytes must be at least 1",
+                    subGroupBufferMegabytes.getAsInt());
         }
         int traffic = trafficClass.orElse(0);
         if (traffic < 0 || traffic > LARGEST_TRAFFIC_CLASS || traffic % TRAFFIC_CLASS_STEP != 0) {
@@ -142,6 +152,7 @@ public record HcclOptions(
         return new HcclOptions(
                 Optional.empty(),
                 OptionalInt.empty(),
+                OptionalInt.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 OptionalInt.empty(),
@@ -161,6 +172,7 @@ public record HcclOptions(
         return new HcclOptions(
                 given(file, "the rank table"),
                 bufferMegabytes,
+                subGroupBufferMegabytes,
                 determinism,
                 expansion,
                 trafficClass,
@@ -179,6 +191,27 @@ public record HcclOptions(
     public HcclOptions withBufferMegabytes(int megabytes) {
         return new HcclOptions(
                 rankTable,
+                OptionalInt.of(megabytes),
+                subGroupBufferMegabytes,
+                determinism,
+                expansion,
+                trafficClass,
+                serviceLevel,
+                executionTimeout,
+                algorithm);
+    }
+
+    /**
+     * These options with a size of the buffers of groups that are made from another group.
+     *
+     * @param megabytes see {@code subGroupBufferMegabytes}
+     * @return the options
+     * @throws UsageException if it is below 1
+     */
+    public HcclOptions withSubGroupBufferMegabytes(int megabytes) {
+        return new HcclOptions(
+                rankTable,
+                bufferMegabytes,
                 OptionalInt.of(megabytes),
                 determinism,
                 expansion,
@@ -199,6 +232,7 @@ public record HcclOptions(
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
+                subGroupBufferMegabytes,
                 given(value, "determinism"),
                 expansion,
                 trafficClass,
@@ -218,6 +252,7 @@ public record HcclOptions(
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
+                subGroupBufferMegabytes,
                 determinism,
                 given(value, "expansion"),
                 trafficClass,
@@ -238,6 +273,7 @@ public record HcclOptions(
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
+                subGroupBufferMegabytes,
                 determinism,
                 expansion,
                 OptionalInt.of(traffic),
@@ -257,6 +293,7 @@ public record HcclOptions(
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
+                subGroupBufferMegabytes,
                 determinism,
                 expansion,
                 trafficClass,
@@ -276,6 +313,7 @@ public record HcclOptions(
         return new HcclOptions(
                 rankTable,
                 bufferMegabytes,
+                subGroupBufferMegabytes,
                 determinism,
                 expansion,
                 trafficClass,
@@ -287,6 +325,7 @@ public record HcclOptions(
     /** Whether anything but the rank table is wanted. */
     boolean configures() {
         return bufferMegabytes.isPresent()
+                || subGroupBufferMegabytes.isPresent()
                 || determinism.isPresent()
                 || expansion.isPresent()
                 || trafficClass.isPresent()

@@ -39,7 +39,8 @@ final class CommConfigTest {
             boolean knowsDeterminism,
             Map<String, String> environment) {
         CommConfig config =
-                new CommConfig(options, "world/0,2", capability, knowsDeterminism, environment);
+                new CommConfig(
+                        options, "world/0,2", false, capability, knowsDeterminism, environment);
         return ByteBuffer.wrap(config.bytes()).order(ByteOrder.LITTLE_ENDIAN);
     }
 
@@ -104,6 +105,24 @@ final class CommConfigTest {
         assertThat(bytes.getInt(28)).isEqualTo(-1);
     }
 
+    private static int bufferOfPart(HcclOptions options, Map<String, String> environment) {
+        CommConfig config = new CommConfig(options, "world/0,2", true, NEWEST, true, environment);
+        return ByteBuffer.wrap(config.bytes()).order(ByteOrder.LITTLE_ENDIAN).getInt(24);
+    }
+
+    @Test
+    void partsGetSmallBuffersUnlessSomethingIsGiven() {
+        HcclOptions none = HcclOptions.defaults();
+        Map<String, String> environment = Map.of("HCCL_BUFFSIZE", "300");
+        assertThat(bufferOfPart(none, Map.of())).isEqualTo(50);
+        assertThat(bufferOfPart(none, environment)).as("left to HCCL").isEqualTo(-1);
+        HcclOptions all = none.withBufferMegabytes(100);
+        assertThat(bufferOfPart(all, environment)).isEqualTo(100);
+        HcclOptions parts = all.withSubGroupBufferMegabytes(20);
+        assertThat(bufferOfPart(parts, environment)).isEqualTo(20);
+        assertThat(bytes(parts, NEWEST, environment).getInt(24)).as("the world").isEqualTo(100);
+    }
+
     @Test
     void optionsGoBeforeTheEnvironment() {
         HcclOptions options =
@@ -125,7 +144,7 @@ final class CommConfigTest {
         assertThat(text(bytes, 160)).isEqualTo("world/0,2");
         assertThat(bytes.get(32)).as("name, which must be unique in a process").isZero();
         CommConfig config =
-                new CommConfig(HcclOptions.defaults(), "g".repeat(999), 4, false, Map.of());
+                new CommConfig(HcclOptions.defaults(), "g".repeat(999), false, 4, false, Map.of());
         assertThat(new String(config.bytes(), 160, 128, StandardCharsets.US_ASCII))
                 .isEqualTo("g".repeat(127) + "\0");
     }

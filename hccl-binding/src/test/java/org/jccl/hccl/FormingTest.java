@@ -20,6 +20,9 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 final class FormingTest {
 
+    /** Worlds that wait for nothing but a busy machine. */
+    private static final String SLOW = "-Dorg.jccl.conformance.slowness=3";
+
     private static void print(String what, Runnable forms) {
         try {
             forms.run();
@@ -35,13 +38,15 @@ final class FormingTest {
         private Beside() {}
 
         public static void main(String[] arguments) {
+            // Loading is not what the ranks wait for.
+            new HcclBackend(HcclOptions.defaults(), rank -> 2).alone().close();
             for (int rank : new int[] {1, 0}) {
                 print(
                         "rank " + rank,
                         () -> {
                             Store store = HashStore.create(World.TIMEOUT);
                             AbsentRanks.comeTo(store, rank, 2);
-                            Duration timeout = Duration.ofSeconds(2);
+                            Duration timeout = Duration.ofSeconds(5);
                             World.join(store, rank, 2, timeout, HcclOptions.defaults());
                         });
             }
@@ -54,7 +59,7 @@ final class FormingTest {
                                                 HashStore.create(World.TIMEOUT),
                                                 0,
                                                 1,
-                                                Duration.ofSeconds(3))
+                                                Duration.ofSeconds(5))
                                         .close());
             }
             Runtime.getRuntime().halt(0);
@@ -65,7 +70,7 @@ final class FormingTest {
     static final class Together {
 
         private static final int WORLDS = 4;
-        private static final Duration TIMEOUT = World.TIMEOUT.multipliedBy(3);
+        private static final Duration TIMEOUT = World.TIMEOUT;
 
         private Together() {}
 
@@ -129,13 +134,14 @@ final class FormingTest {
         String folder = System.getProperty("jccl.mocks") + "/" + name;
         return new String[] {
             "-Dorg.jccl.hccl.acl=" + folder + "/libascendcl.so",
-            "-Dorg.jccl.hccl.library=" + folder + "/libhccl.so"
+            "-Dorg.jccl.hccl.library=" + folder + "/libhccl.so",
+            SLOW
         };
     }
 
     @Test
     void aDeviceWhoseLibraryIsOccupiedIsNamedAndOthersAreFree() throws Exception {
-        assertThat(ChildJvm.outputOf(Beside.class, Map.of()))
+        assertThat(ChildJvm.outputOf(Beside.class, Map.of(), SLOW))
                 .contains("npu:1: formed")
                 .containsPattern("rank 1: .*rank 0 put no HCCL root info")
                 .containsPattern("rank 0: .*HcclCommInitRootInfo did not finish")
@@ -155,7 +161,7 @@ final class FormingTest {
 
     @Test
     void worldsOfTheSameDevicesAreFormedOneAfterTheOther() throws Exception {
-        String output = ChildJvm.outputOf(Together.class, Map.of());
+        String output = ChildJvm.outputOf(Together.class, Map.of(), SLOW);
         for (int world = 0; world < Together.WORLDS; world++) {
             assertThat(output)
                     .contains("world " + world + " rank 0: formed")

@@ -22,6 +22,7 @@ final class HcclOptionsTest {
     void numbersOutOfRangeAreRefused() {
         HcclOptions none = HcclOptions.defaults();
         refused(() -> none.withBufferMegabytes(0), "bufferMegabytes");
+        refused(() -> none.withSubGroupBufferMegabytes(0), "subGroupBufferMegabytes");
         refused(() -> none.withNetworkClasses(2, 0), "trafficClass");
         refused(() -> none.withNetworkClasses(256, 0), "trafficClass");
         refused(() -> none.withNetworkClasses(-4, 0), "trafficClass");
@@ -38,6 +39,7 @@ final class HcclOptionsTest {
         HcclOptions table = HcclOptions.defaults().withRankTable(Path.of("t.json"));
         assertThat(table.configures()).isFalse();
         assertThat(table.withBufferMegabytes(1).configures()).isTrue();
+        assertThat(table.withSubGroupBufferMegabytes(1).configures()).isTrue();
         assertThat(table.withBufferMegabytes(1).rankTable()).contains(Path.of("t.json"));
     }
 

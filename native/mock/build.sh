@@ -97,7 +97,7 @@ nccl() { # DIRECTORY VERSION_CODE FUNCTION_THAT_CAME_LATER...
 }
 
 # What each release of CANN does not have yet; each list adds to the one before.
-acl_after_8_3=(aclrtGetPhyDevIdByLogicDevId aclrtSynchronizeEventWithTimeout)
+acl_after_8_3=(aclFinalizeReference aclrtGetPhyDevIdByLogicDevId aclrtSynchronizeEventWithTimeout)
 acl_after_8_0=("${acl_after_8_3[@]}" aclsysGetCANNVersion)
 acl_after_7_0=("${acl_after_8_0[@]}" aclrtCreateEventExWithFlag)
 hccl_after_8_0=(HcclAllGatherV HcclReduceScatterV HcclAlltoAllVC)

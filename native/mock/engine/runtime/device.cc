@@ -72,6 +72,11 @@ void Device::destroyStream(Stream* stream) {
     stream->close();
 }
 
+size_t Device::openStreams() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return streams_.size() - 1;
+}
+
 void Device::order(Stream& stream) {
     if (!stream.blocking) return;
     if (!stream.legacy) {

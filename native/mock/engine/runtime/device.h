@@ -44,6 +44,8 @@ public:
 
     Stream* createStream(bool blocking, unsigned flags);
     void destroyStream(Stream* stream);
+    /** Those that were created and not destroyed. */
+    size_t openStreams();
 
     /** Appends an operation with the implicit order between the legacy stream and blocking streams. */
     Position issue(Stream& stream, Task task);

@@ -62,6 +62,11 @@ void DeviceMemory::giveBack(size_t bytes) {
     used_ -= bytes;
 }
 
+size_t DeviceMemory::used() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return used_;
+}
+
 void* DeviceMemory::place(size_t bytes, size_t room) {
     for (auto span = free_.begin(); span != free_.end(); ++span) {
         if (span->second < room) continue;

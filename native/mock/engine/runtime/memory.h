@@ -19,6 +19,7 @@ public:
     /** Counts memory that a library has for itself and nobody sees; false when there is not so much left. */
     bool reserve(size_t bytes);
     void giveBack(size_t bytes);
+    size_t used();
 
     /** False when no live block starts here. */
     bool isBlock(const void* address);

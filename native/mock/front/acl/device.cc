@@ -1,7 +1,10 @@
 // Start and devices.
 #include <atomic>
 #include <cstdarg>
+#include <cstdio>
+#include <mutex>
 #include <string>
+#include <unistd.h>
 
 #include "../../engine/runtime/traits.h"
 #include "front.h"
@@ -20,6 +23,30 @@ namespace mock::acl {
 namespace {
 
 std::atomic<bool> running{false};
+
+std::mutex lifeMutex;
+/** Calls of aclInit that were not taken back. */
+uint64_t references = 0;
+
+/** The manual warns of a process that ends so: of an error at its end, for instance. */
+struct Exit {
+    ~Exit() {
+        if (running) std::fprintf(stderr, "mock (pid %d): the process ends without aclFinalize\n", getpid());
+    }
+} exitWatch;
+
+/** In another order the real one may crash. */
+void finish(const char* call) {
+    for (int i = 0; i < deviceCount(); ++i) {
+        size_t streams = device(i).openStreams();
+        size_t bytes = device(i).memory.used();
+        if (streams + bytes == 0) continue;
+        fatal("%s: device %d still has %zu streams and %zu bytes, of communicators or tensors; they go first", call, i,
+              streams, bytes);
+    }
+    references = 0;
+    running = false;
+}
 
 }  // namespace
 
@@ -94,7 +121,28 @@ MOCK_API aclError aclInit(const char* configPath) {
     if (configPath != nullptr && *configPath != 0 && access(configPath, R_OK) != 0) {
         return fail(ACL_ERROR_INVALID_PARAM, "aclInit: cannot read %s", configPath);
     }
+    std::lock_guard<std::mutex> lock(lifeMutex);
+    ++references;
     return running.exchange(true) ? fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: called before") : ACL_SUCCESS;
+}
+
+MOCK_API aclError aclFinalize() {
+    std::lock_guard<std::mutex> lock(lifeMutex);
+    if (!running) return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: ACL is not initialized");
+    finish("aclFinalize");
+    return ACL_SUCCESS;
+}
+
+MOCK_API aclError aclFinalizeReference(uint64_t* left) {
+    std::lock_guard<std::mutex> lock(lifeMutex);
+    if (!running) return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalizeReference: ACL is not initialized");
+    if (references > 1) {
+        --references;
+    } else {
+        finish("aclFinalizeReference");
+    }
+    if (left != nullptr) *left = references;
+    return ACL_SUCCESS;
 }
 
 MOCK_API const char* aclGetRecentErrMsg() {

@@ -4,6 +4,8 @@
 #include "types.h"
 
 MOCK_API aclError aclInit(const char* configPath);
+MOCK_API aclError aclFinalize();
+MOCK_API aclError aclFinalizeReference(uint64_t* references);
 MOCK_API const char* aclGetRecentErrMsg();
 
 MOCK_API aclError aclrtGetDeviceCount(uint32_t* count);

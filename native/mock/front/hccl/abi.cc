@@ -45,6 +45,8 @@ void aclStructs() {
 
 void aclFunctions() {
     FUNCTION(aclInit);
+    FUNCTION(aclFinalize);
+    FUNCTION(aclFinalizeReference);
     FUNCTION(aclGetRecentErrMsg);
     FUNCTION(aclrtGetDeviceCount);
     FUNCTION(aclrtSetDevice);

@@ -36,6 +36,12 @@ final class Acl {
 
     static native int aclInit(long configPath);
 
+    /** Ends ACL for the whole process, whoever else uses it. */
+    static native int aclFinalize();
+
+    /** Since 8.5. Takes back one {@link #aclInit}; the last one ends ACL. */
+    static native int aclFinalizeReference(long references);
+
     static native int aclrtGetDeviceCount(long count);
 
     static native int aclrtSetDevice(int device);

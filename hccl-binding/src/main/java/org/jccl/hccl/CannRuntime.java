@@ -13,6 +13,7 @@ import org.jccl.spi.DeviceRuntime;
 final class CannRuntime implements DeviceRuntime {
 
     private final HcclLibraries libraries;
+    private final AclLifetime lifetime;
     private final ThreadScratch scratch = new ThreadScratch();
     private final CurrentDevice current = new CurrentDevice();
     private final Events events;
@@ -22,6 +23,7 @@ final class CannRuntime implements DeviceRuntime {
 
     CannRuntime(HcclLibraries libraries) {
         this.libraries = libraries;
+        this.lifetime = libraries.lifetime();
         this.events =
                 libraries.has("aclrtCreateEventExWithFlag")
                         ? new ReusableEvents(scratch)
@@ -46,10 +48,14 @@ final class CannRuntime implements DeviceRuntime {
      */
     @Override
     public long createStream(boolean highPriority) {
-        CannErrors.check(
+        lifetime.hold();
+        int code =
                 Acl.aclrtCreateStreamWithConfig(
-                        scratch.address(), 0, Acl.STREAM_FAST_LAUNCH | Acl.STREAM_FAST_SYNC),
-                "aclrtCreateStreamWithConfig");
+                        scratch.address(), 0, Acl.STREAM_FAST_LAUNCH | Acl.STREAM_FAST_SYNC);
+        if (code != Acl.SUCCESS) {
+            lifetime.release();
+        }
+        CannErrors.check(code, "aclrtCreateStreamWithConfig");
         long stream = scratch.getLong();
         CannErrors.check(
                 Acl.aclrtSetStreamFailureMode(stream, Acl.STOP_ON_FAILURE),
@@ -60,6 +66,7 @@ final class CannRuntime implements DeviceRuntime {
     @Override
     public void destroyStream(long stream) {
         CannErrors.check(Acl.aclrtDestroyStream(stream), "aclrtDestroyStream");
+        lifetime.release();
     }
 
     @Override
@@ -153,7 +160,11 @@ final class CannRuntime implements DeviceRuntime {
      */
     @Override
     public long allocate(long bytes) {
+        lifetime.hold();
         int code = Acl.aclrtMalloc(scratch.address(), bytes, Acl.HUGE_PAGES_FIRST);
+        if (code != Acl.SUCCESS) {
+            lifetime.release();
+        }
         if (CannErrors.isOutOfMemory(code)) {
             throw new OutOfMemoryError(
                     "aclrtMalloc of " + bytes + " bytes: " + CannErrors.text(code));
@@ -165,6 +176,7 @@ final class CannRuntime implements DeviceRuntime {
     @Override
     public void free(long address) {
         CannErrors.check(Acl.aclrtFree(address), "aclrtFree");
+        lifetime.release();
     }
 
     @Override

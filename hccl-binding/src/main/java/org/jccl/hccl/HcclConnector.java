@@ -87,7 +87,15 @@ final class HcclConnector {
         } else {
             connectByRootInfo();
         }
-        return new HcclCommunicator(communicator.getLong(0), config, libraries, null, own);
+        return handOver(null, own);
+    }
+
+    /** From here on the communicator's own handle holds ACL. */
+    private HcclCommunicator handOver(HcclCommunicator world, int[] members) {
+        HcclCommunicator formed =
+                new HcclCommunicator(communicator.getLong(0), config, libraries, world, members);
+        libraries.lifetime().release();
+        return formed;
     }
 
     private int[] worldRanks(HcclCommunicator parent) {
@@ -127,8 +135,7 @@ final class HcclConnector {
                     arguments.close();
                     return code;
                 });
-        return new HcclCommunicator(
-                communicator.getLong(0), config, libraries, parent.world(), members);
+        return handOver(parent.world(), members);
     }
 
     private CommConfig settings() {
@@ -266,10 +273,16 @@ final class HcclConnector {
     }
 
     private void initialiseHere(String name, Initialisation call) {
+        libraries.lifetime().hold();
+        boolean formed = false;
         try {
             libraries.runtime().setDevice(config.device().index());
             HcclErrors.check(call.call(), name);
+            formed = true;
         } finally {
+            if (!formed) {
+                libraries.lifetime().release();
+            }
             member.leave();
         }
         synchronized (this) {
@@ -283,6 +296,7 @@ final class HcclConnector {
     /** On a thread that has the device, where nobody waits for the communicator any more. */
     private void destroy() {
         HcclErrors.check(Hccl.HcclCommDestroy(communicator.getLong(0)), "HcclCommDestroy");
+        libraries.lifetime().release();
     }
 
     /** Has a communicator that comes too late destroyed by the thread that waits for it. */

@@ -27,6 +27,7 @@ final class HcclHandle extends CommunicatorHandle {
     private final long communicator;
     private final int device;
     private final CannRuntime runtime;
+    private final AclLifetime lifetime;
     private final Duration grace;
     private final HcclCalls calls;
     private final Memory asynchronous = new Memory(Integer.BYTES);
@@ -44,6 +45,8 @@ final class HcclHandle extends CommunicatorHandle {
         this.device = device;
         this.grace = grace;
         this.runtime = libraries.runtime();
+        this.lifetime = libraries.lifetime();
+        lifetime.hold();
         this.asksForErrors = libraries.has("HcclGetCommAsyncError");
         this.calls = new HcclCalls(this, runtime, communicator, size, libraries.chip());
     }
@@ -149,5 +152,6 @@ final class HcclHandle extends CommunicatorHandle {
             code = Hccl.HcclCommDestroy(communicator);
         }
         HcclErrors.check(code, "HcclCommDestroy");
+        lifetime.release();
     }
 }

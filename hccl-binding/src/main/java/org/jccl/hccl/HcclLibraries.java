@@ -101,6 +101,7 @@ final class HcclLibraries {
     private final Symbols acl = new Symbols(Acl.NOT_SUPPORTED);
     private final Symbols hccl = new Symbols(Hccl.NOT_SUPPORT);
     private final List<String> tried = new ArrayList<>();
+    private final AclLifetime lifetime = new AclLifetime();
     private Path folder;
     private int deviceCount;
     private CannRuntime runtime;
@@ -143,6 +144,11 @@ final class HcclLibraries {
     /** The generation of this host's devices. */
     Chip chip() {
         return chip;
+    }
+
+    /** What this process has of ACL. */
+    AclLifetime lifetime() {
+        return lifetime;
     }
 
     /** What this process is forming, when the libraries can be used. */
@@ -275,8 +281,14 @@ final class HcclLibraries {
             return unavailable(path + " is a stub for linking; remove devlib from the search path");
         }
         // Other code of this process may use ACL too.
-        if (code != Acl.REPEATED_INITIALIZE) {
+        boolean first = code != Acl.REPEATED_INITIALIZE;
+        if (first) {
             CannErrors.check(code, "aclInit");
+        }
+        if (has("aclFinalizeReference")) {
+            lifetime.endWithTheJvm(() -> Acl.aclFinalizeReference(0), "aclFinalizeReference");
+        } else if (first && has("aclFinalize")) {
+            lifetime.endWithTheJvm(Acl::aclFinalize, "aclFinalize");
         }
         try (Memory out = new Memory(VERSION_BYTES)) {
             out.clear();

@@ -1,0 +1,83 @@
+package org.jccl.hccl;
+
+import java.time.Duration;
+import java.util.function.IntSupplier;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.spi.BoundedCall;
+import org.jccl.spi.CleanUp;
+
+/**
+ * Ends ACL when the JVM ends. CANN's manual wants {@code aclFinalize} before a process ends, not in
+ * a destructor, and after all communicators, streams and device memory are gone. A shutdown hook
+ * therefore calls it if nothing is left, and does nothing otherwise: a thread may still use what is
+ * left. Safe for use by any thread.
+ */
+final class AclLifetime {
+
+    private static final System.Logger LOG = System.getLogger(AclLifetime.class.getName());
+
+    /** ACL waits up to 2 seconds for logs of devices. */
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    private int held;
+    private boolean ended;
+
+    /**
+     * Counts a communicator, stream or block of device memory that is about to be made.
+     *
+     * @throws UsageException if ACL was ended
+     */
+    synchronized void hold() {
+        if (ended) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "the JVM is ending and has ended ACL, because no group, tensor or stream was"
+                            + " left; close the last one after the last use of a device");
+        }
+        held++;
+    }
+
+    /** Counts that one of these is gone or was not made. */
+    synchronized void release() {
+        held--;
+    }
+
+    /**
+     * Ends ACL by a shutdown hook.
+     *
+     * @param finalization the call of ACL, which answers its code
+     * @param name of the call, for messages
+     */
+    void endWithTheJvm(IntSupplier finalization, String name) {
+        try {
+            Runtime.getRuntime()
+                    .addShutdownHook(new Thread(() -> end(finalization, name), "jccl-hccl-exit"));
+        } catch (IllegalStateException e) {
+            LOG.log(System.Logger.Level.DEBUG, name + " is not called: the JVM is ending", e);
+        }
+    }
+
+    /** Ends ACL now if nothing is held. */
+    void end(IntSupplier finalization, String name) {
+        synchronized (this) {
+            if (held > 0) {
+                LOG.log(
+                        System.Logger.Level.DEBUG,
+                        "{0} groups, streams or tensors of devices were not closed, so {1} is not"
+                                + " called",
+                        held,
+                        name);
+                return;
+            }
+            ended = true;
+        }
+        CleanUp.run(
+                "the end of ACL",
+                () ->
+                        BoundedCall.run(
+                                "jccl-hccl-finalize",
+                                () -> CannErrors.check(finalization.getAsInt(), name),
+                                LIMIT));
+    }
+}

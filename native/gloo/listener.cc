@@ -17,7 +17,10 @@ namespace {
 // All peers may connect at once; the system takes its own limit (somaxconn) where that is less.
 constexpr int kBacklog = 4096;
 
-std::string reasonOf(int error) { return std::strerror(error); }
+std::string reasonOf(int error) {
+  // In English whatever the language of the process is.
+  return error == EMFILE ? "Too many open files: raise this process's limit (ulimit -n)" : std::strerror(error);
+}
 
 // Until then a poll may sleep, in its unit.
 int pollMillis(Clock::time_point deadline) {
@@ -72,8 +75,11 @@ bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) {
 int dial(const Contact& contact, Clock::time_point deadline) {
   const sockaddr_storage& to = contact.where.address;
   Socket socket(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.get() < 0) {
+    throw Failure(kInternal, "can not open a connection: " + reasonOf(errno));
+  }
   int error = 0;
-  if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), lengthOf(to)) != 0) {
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), lengthOf(to)) != 0) {
     error = errno;
   }
   if (error == EINPROGRESS) {

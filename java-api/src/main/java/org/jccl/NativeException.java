@@ -1,6 +1,6 @@
 package org.jccl;
 
-/** A vendor library reported a failure that fits no narrower class. */
+/** A vendor library, or the operating system, reported a failure that fits no narrower class. */
 public final class NativeException extends JcclException {
 
     private static final long serialVersionUID = 1L;

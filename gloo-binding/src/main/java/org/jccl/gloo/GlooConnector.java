@@ -16,12 +16,14 @@ import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
+import org.jccl.NativeException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.Descriptors;
 import org.jccl.spi.NativeStatus;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
@@ -35,6 +37,12 @@ final class GlooConnector {
     private static final Duration LONGEST = Duration.ofHours(24);
     private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int LONGEST_ADDRESS = 1024;
+
+    /** To each peer, see {@code native/gloo/exchange.h}. */
+    private static final int CONNECTIONS = 2;
+
+    /** Beside the connections: ports, gloo's loop, and the store's second and third connection. */
+    private static final int DESCRIPTORS = 12;
 
     /** Their upper bound: of 18 digits, and far from where gloo's own numbers would overflow. */
     private static final long FIRST_NUMBERS = 1L << 59;
@@ -92,6 +100,7 @@ final class GlooConnector {
 
     private void connect(Consumer<LocalAddress> whenChosen) {
         Store store = config.requireStore("Gloo needs a store to exchange addresses");
+        requireDescriptors();
         LocalAddress local =
                 LocalAddress.choose(
                         config.options(GlooOptions.class), hostOf(store), System.getenv());
@@ -112,6 +121,17 @@ final class GlooConnector {
             if (moved) {
                 arrivals(store, this::newKey).leave("gloo/new/connected", List.of());
             }
+        }
+    }
+
+    /** Without enough, names are not found and peers not reached, and nothing says why. */
+    private void requireDescriptors() {
+        int peers = config.size() - 1;
+        try {
+            Descriptors.require(
+                    peers * CONNECTIONS + DESCRIPTORS, "a group of " + config.size() + " ranks");
+        } catch (NativeException e) {
+            throw e.at(context);
         }
     }
 
@@ -271,11 +291,19 @@ final class GlooConnector {
     }
 
     /** Tells hosts apart without asking a name server. */
-    private static String hostName() {
+    private String hostName() {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
         } catch (IOException e) {
-            return Optional.ofNullable(System.getenv("HOSTNAME")).orElse("");
+            // Not the empty name: ranks beside this one would seem to be on another host.
+            return Optional.ofNullable(System.getenv("HOSTNAME"))
+                    .orElseThrow(() -> unknownHostName(e));
         }
+    }
+
+    private JcclException unknownHostName(IOException why) {
+        requireDescriptors();
+        return new UsageException(
+                context, "gloo: the name of this host can not be read: " + why + "; set HOSTNAME");
     }
 }

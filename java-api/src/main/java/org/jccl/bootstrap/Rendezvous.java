@@ -25,6 +25,7 @@ import org.jccl.ranktable.RankTable;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
 import org.jccl.spi.PathSetting;
@@ -45,6 +46,9 @@ public final class Rendezvous implements AutoCloseable {
 
     /** Set by each rank that has reached the store, for the message about those that have not. */
     private static final String HERE = "jccl/here/";
+
+    /** Of a process that serves a store, beside one connection of each rank. */
+    private static final int SERVER_DESCRIPTORS = 16;
 
     private final Membership membership;
     private final Store store;
@@ -325,6 +329,7 @@ public final class Rendezvous implements AutoCloseable {
         TimeLimit limit = TimeLimit.in(timeout);
         HostedStore hosted = null;
         try {
+            requireDescriptors(serve, place.worldSize());
             hosted =
                     serve
                             ? HostedStore.serve(host, port, run.contents(), timeout)
@@ -354,6 +359,15 @@ public final class Rendezvous implements AutoCloseable {
                 "rank " + place.rank(),
                 () -> Optional.of(waitsFor),
                 () -> run.connect(host, port, !place.storeIsHosted(), timeout));
+    }
+
+    /** The server would accept the first ranks only, and the others would wait for nothing. */
+    private static void requireDescriptors(boolean serve, int worldSize) {
+        if (serve) {
+            Descriptors.require(
+                    worldSize + SERVER_DESCRIPTORS,
+                    "the store that rank 0 serves to " + worldSize + " ranks");
+        }
     }
 
     /** Says whose process is missing, or does not answer. */

@@ -7,7 +7,9 @@ import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jccl.NativeException;
 import org.jccl.StoreException;
+import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 
 /**
@@ -18,6 +20,9 @@ import org.jccl.spi.Durations;
  * @param secret what both sides know, or null for none
  */
 record ServerAddress(String host, int port, SharedSecret secret) {
+
+    /** Of one connection: a socket, and two of its selector. */
+    private static final int DESCRIPTORS = 3;
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
@@ -58,8 +63,31 @@ record ServerAddress(String host, int port, SharedSecret secret) {
         }
     }
 
-    /** Tries each address of the host once. */
+    /**
+     * Tries each address of the host once.
+     *
+     * @throws StoreException when this process can open no connection, whoever serves the store
+     */
     ClientConnection connect(Deadline deadline) throws IOException {
+        try {
+            return connectToAny(deadline);
+        } catch (IOException e) {
+            requireDescriptors(e);
+            throw e;
+        }
+    }
+
+    /** Without them every host is unknown, and every server out of reach. */
+    private void requireDescriptors(IOException failure) {
+        try {
+            Descriptors.require(DESCRIPTORS, "a connection to the store at " + this);
+        } catch (NativeException e) {
+            e.addSuppressed(failure);
+            throw new StoreException(e.reason(), e);
+        }
+    }
+
+    private ClientConnection connectToAny(Deadline deadline) throws IOException {
         IOException failure = null;
         for (InetAddress address : InetAddress.getAllByName(host)) {
             try {

@@ -324,11 +324,11 @@ public final class TcpStoreServer implements AutoCloseable {
         }
     }
 
-    /** Logging takes memory, which may be what is missing. */
+    /** Logging takes memory and opens files, either of which may be what is missing. */
     private void tell(System.Logger.Level level, String what, Throwable why) {
         try {
             LOG.log(level, this + " " + what, why);
-        } catch (OutOfMemoryError e) {
+        } catch (Error e) {
             return; // nothing left to tell it with
         }
     }
@@ -396,7 +396,7 @@ public final class TcpStoreServer implements AutoCloseable {
                 welcome(channel);
             }
         } catch (IOException e) {
-            LOG.log(System.Logger.Level.WARNING, this + " can not accept a client for now", e);
+            tell(System.Logger.Level.WARNING, "can not accept a client for now", e);
             key.interestOps(0);
             acceptAgain = Deadline.after(ACCEPT_PAUSE);
         }

@@ -30,6 +30,7 @@ import org.jccl.internal.group.Group;
 import org.jccl.internal.group.WorldAgreement;
 import org.jccl.internal.observe.Listener;
 import org.jccl.spi.BackendProvider.World;
+import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
@@ -44,6 +45,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     /** As many as an operation has bits for. */
     private static final int MOST_LISTENERS = 16;
+
+    /** For the libraries, the store and its diagnosis; a backend asks for those of its peers. */
+    private static final int DESCRIPTORS = 16;
 
     private Optional<String> backend = Optional.empty();
     private Optional<String> initMethod = Optional.empty();
@@ -153,6 +157,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
             ErrorFile.in(System.getenv())
                     .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
         }
+        Descriptors.require(DESCRIPTORS, "joining a world");
         List<Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         backends.forEach(this::requireInterop);
         Optional<Known> known = known(backends);

@@ -1,0 +1,78 @@
+package org.jccl.spi;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jccl.FailureContext;
+import org.jccl.NativeException;
+
+/**
+ * The file descriptors of this process. What fails for want of one seldom says so: a name server is
+ * not reached, a connection is refused, a file is missing. So code that is about to open many asks
+ * first. Stateless and safe for use by several threads.
+ */
+public final class Descriptors {
+
+    /** The system's number for "Too many open files" (EMFILE). */
+    private static final int TOO_MANY = 24;
+
+    private static final Path LIMITS = Path.of("/proc/self/limits");
+    private static final Path OPEN = Path.of("/proc/self/fd");
+    private static final Pattern LIMIT = Pattern.compile("Max open files +(\\d+)");
+
+    private Descriptors() {}
+
+    /**
+     * Checks that the process can open some more files or connections. Does nothing where the
+     * system does not tell how many are open.
+     *
+     * @param needed how many more
+     * @param what needs them, the subject of a sentence, for instance {@code a group of 4 ranks}
+     * @throws NativeException if fewer are left; its message has the limit and how many are open
+     */
+    public static void require(int needed, String what) {
+        try {
+            Matcher limit = LIMIT.matcher(Files.readString(LIMITS));
+            if (limit.find()) {
+                require(needed, what, Long.parseLong(limit.group(1)), open());
+            }
+        } catch (NoSuchFileException | AccessDeniedException e) {
+            return; // no /proc to ask
+        } catch (IOException | LinkageError e) {
+            // The latter where Java's own classes for files could open none.
+            throw tooMany(needed, what, "none is left");
+        }
+    }
+
+    private static long open() throws IOException {
+        try (Stream<Path> entries = Files.list(OPEN)) {
+            return entries.count() - 1; // one is of the listing
+        }
+    }
+
+    private static void require(int needed, String what, long limit, long open) {
+        if (limit - open < needed) {
+            throw tooMany(
+                    needed, what, open + " are open and the limit is " + limit);
+        }
+    }
+
+    private static NativeException tooMany(int needed, String what, String why) {
+        return new NativeException(
+                FailureContext.NONE,
+                "the operating system",
+                TOO_MANY,
+                "Too many open files: "
+                        + what
+                        + " needs up to "
+                        + needed
+                        + " more file descriptors in this process, but "
+                        + why
+                        + "; raise the limit of open files (ulimit -n), or find what keeps files open");
+    }
+}

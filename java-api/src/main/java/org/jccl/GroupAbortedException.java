@@ -25,4 +25,14 @@ public final class GroupAbortedException extends JcclException {
     public GroupAbortedException(FailureContext context, String message, Throwable cause) {
         super(Category.FATAL_GROUP, context, message, cause);
     }
+
+    /**
+     * What a rank should exit with that this failure ends.
+     *
+     * @return that of the failure beneath, if there is one: a later call fails for the same reason
+     */
+    @Override
+    public int exitCode() {
+        return getCause() instanceof JcclException cause ? cause.exitCode() : super.exitCode();
+    }
 }

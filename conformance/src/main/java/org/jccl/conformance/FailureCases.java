@@ -14,6 +14,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLeftException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
@@ -477,6 +478,81 @@ abstract class FailureCases extends Cases {
                         rank.awaitSignal("closed");
                     }
                 });
+    }
+
+    @Test
+    @Needs(Capability.STUCK_MISMATCHES)
+    void aRankThatLeavesEarlyIsNamed() {
+        onRanks(
+                3,
+                rank -> {
+                    rank.connect();
+                    if (rank.rank() == 1) {
+                        rank.group().close();
+                        return;
+                    }
+                    assertThat(failureOfASum(rank))
+                            .isInstanceOfSatisfying(
+                                    PeerLeftException.class,
+                                    left -> {
+                                        assertThat(left.peer()).isEqualTo(1);
+                                        assertThat(left.exitCode()).isEqualTo(64);
+                                    })
+                            .hasMessageContaining("rank 1 left the group in order")
+                            .hasMessageContaining("unevenInputs(true)");
+                    // What comes later fails for the same reason, so the exit code is the same.
+                    assertThatThrownBy(() -> rank.group().allReduce(rank.floats(1), ReduceOp.SUM))
+                            .isInstanceOfSatisfying(
+                                    GroupAbortedException.class,
+                                    later -> assertThat(later.exitCode()).isEqualTo(64));
+                });
+    }
+
+    @Test
+    @Needs(Capability.STUCK_MISMATCHES)
+    void aRankThatFailedIsNotTakenForOneThatLeft() {
+        onRanks(
+                3,
+                rank -> {
+                    rank.connect();
+                    if (rank.rank() == 1) {
+                        rank.group().abort();
+                        rank.group().close();
+                        return;
+                    }
+                    assertThat(failureOfASum(rank))
+                            .isInstanceOf(JcclException.class)
+                            .isNotInstanceOf(PeerLeftException.class)
+                            .isInstanceOfSatisfying(
+                                    JcclException.class,
+                                    lost -> assertThat(lost.exitCode()).isEqualTo(75));
+                });
+    }
+
+    /** A program that ends because one of its groups failed closes the others in order. */
+    @Test
+    @Needs(Capability.STUCK_MISMATCHES)
+    void aRankOfWhichAnotherGroupFailedIsNotTakenForOneThatLeft() {
+        onRanks(
+                3,
+                rank -> {
+                    rank.connect();
+                    ProcessGroup sub = rank.group().newGroup(List.of(0, 1, 2)).orElseThrow();
+                    if (rank.rank() == 1) {
+                        sub.abort();
+                        sub.close();
+                        rank.group().close();
+                        return;
+                    }
+                    assertThat(failureOfASum(rank)).isNotInstanceOf(PeerLeftException.class);
+                    sub.abort();
+                    sub.close();
+                });
+    }
+
+    private static Throwable failureOfASum(Rank rank) {
+        return catchThrowable(
+                () -> rank.group().allReduce(rank.floats(1), ReduceOp.SUM).synchronize());
     }
 
     @Test

@@ -37,6 +37,9 @@ abstract class MismatchCases extends Cases {
 
     private static final String FACTOR = "factor";
 
+    private static final String BOTH_SIDES =
+            "(?s).*rank \\d has \\w+\\(.*\\) where rank \\d has \\w+\\(.*\\), as operation \\d+;.*";
+
     /** Those that a library may get through with, so that nobody is stuck. */
     private static final List<String> SUBTLE =
             List.of(FACTOR, "count of a message", "type of a message");
@@ -155,6 +158,10 @@ abstract class MismatchCases extends Cases {
                             .isNotInstanceOf(OperationTimeoutException.class)
                             .hasMessageContaining("world")
                             .hasMessageContaining("rank " + rank.rank());
+                    if (!SUBTLE.contains(what)) {
+                        // What both sides issued, whichever of them noticed it.
+                        assertThat(thrown).hasMessageMatching(BOTH_SIDES);
+                    }
                     assertThat(((JcclException) thrown).category())
                             .isEqualTo(JcclException.Category.FATAL_GROUP);
                     Throwable later = catchThrowable(() -> sum(form, rank.floats(1)));

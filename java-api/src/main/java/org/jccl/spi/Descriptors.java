@@ -57,8 +57,7 @@ public final class Descriptors {
 
     private static void require(int needed, String what, long limit, long open) {
         if (limit - open < needed) {
-            throw tooMany(
-                    needed, what, open + " are open and the limit is " + limit);
+            throw tooMany(needed, what, open + " are open and the limit is " + limit);
         }
     }
 

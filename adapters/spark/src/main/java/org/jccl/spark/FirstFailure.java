@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.PeerLeftException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.StoreException;
@@ -53,6 +54,7 @@ final class FirstFailure {
     static boolean isOfAnother(Throwable failure) {
         for (Throwable each = failure; each != null; each = each.getCause()) {
             if (each instanceof PeerLostException
+                    || each instanceof PeerLeftException
                     || each instanceof GroupAbortedException
                     || each instanceof StoreException) {
                 return true;

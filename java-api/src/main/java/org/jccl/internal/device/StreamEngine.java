@@ -17,7 +17,6 @@ import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.BounceBuffer;
 import org.jccl.internal.operation.Operation;
-import org.jccl.internal.operation.RecentCollectives;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.OperationKind;
@@ -73,9 +72,6 @@ public final class StreamEngine extends Engine {
     // Guarded by issuing, until nobody is inside any more.
     private final List<Long> capturedEvents = new ArrayList<>();
     private int issuedSinceLook;
-
-    /** Guarded by the monitor of the running operations. */
-    private final RecentCollectives collectives = new RecentCollectives();
 
     /**
      * Creates an engine with a communication stream of its own.
@@ -692,13 +688,6 @@ public final class StreamEngine extends Engine {
     public void prepareWatching() {
         // The thread serves groups on several devices, so this is said again at each tick.
         runtime.preparePollingThread(device.index());
-    }
-
-    @Override
-    public List<String> issuedBefore(long sequence) {
-        synchronized (running) {
-            return collectives.before(sequence);
-        }
     }
 
     @Override

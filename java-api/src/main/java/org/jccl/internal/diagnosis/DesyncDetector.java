@@ -1,6 +1,7 @@
 package org.jccl.internal.diagnosis;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -17,13 +18,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
-import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.internal.operation.Suspect;
@@ -40,10 +39,6 @@ public final class DesyncDetector {
 
     private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
 
-    /** The first failure; with a rank behind it, that rank's own. */
-    private static final String FAILURE = "failure";
-
-    private static final Pattern NUMBER = Pattern.compile("-?\\d{1,9}");
     private static final int RANKS_NAMED = 16;
 
     /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
@@ -51,6 +46,13 @@ public final class DesyncDetector {
 
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int EXPLAIN_TRIES = 10;
+
+    /** Until the watchdogs of ranks that have noticed nothing have looked at what is stuck. */
+    private static final int MISMATCH_TRIES = 75;
+
+    /** Operations that a root may have got through while others are in the first of them. */
+    private static final int LOOK_BACK = 4;
+
     private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
 
     /** Connects when it is first asked; only on the thread of {@link #asking}. */
@@ -62,6 +64,12 @@ public final class DesyncDetector {
     private final int rank;
     private final int size;
     private final boolean rankZeroServes;
+    private final Departures departures;
+    private final Reports reports;
+
+    /** How many collectives this rank has issued. */
+    private volatile LongSupplier collectives = () -> 0;
+
     private final Set<String> written = new HashSet<>();
 
     /** Whether {@link #written} has any, for those that must not wait for the monitor. */
@@ -99,7 +107,7 @@ public final class DesyncDetector {
      * @param size of the group
      */
     public DesyncDetector(Optional<Supplier<Store>> store, Executor asking, int rank, int size) {
-        this(store, asking, rank, size, false);
+        this(store, asking, rank, size, false, Departures.none(rank, size));
     }
 
     /**
@@ -110,18 +118,27 @@ public final class DesyncDetector {
      * @param rank in the group
      * @param size of the group
      * @param rankZeroServes whether the store is in the process of the world's rank 0
+     * @param departures of the group
      */
     public DesyncDetector(
             Optional<Supplier<Store>> store,
             Executor asking,
             int rank,
             int size,
-            boolean rankZeroServes) {
+            boolean rankZeroServes,
+            Departures departures) {
         this.rankZeroServes = rankZeroServes;
+        this.departures = departures;
+        this.reports = new Reports(rank);
         this.store = store;
         this.asking = asking;
         this.rank = rank;
         this.size = size;
+    }
+
+    /** Says how to learn how many collectives this rank has issued. */
+    public void countWith(LongSupplier count) {
+        collectives = count;
     }
 
     /** Whether there is a store to ask, and somebody to ask about. */
@@ -177,7 +194,8 @@ public final class DesyncDetector {
                         publish();
                         return true;
                     },
-                    false);
+                    false,
+                    Diagnosis.PATIENCE);
         }
     }
 
@@ -185,9 +203,40 @@ public final class DesyncDetector {
         return unpublished.get() != null && !published && isReachable();
     }
 
-    /** What {@link #explain} finds within a moment. */
-    public JcclException explainSoon(PeerLostException lost) {
-        return isReachable() ? ask(() -> explain(lost), lost) : lost;
+    /**
+     * What {@link #explain} finds within a moment.
+     *
+     * @param message whether the rank was lost in a message to or from it
+     */
+    public JcclException explainSoon(PeerLostException lost, boolean message) {
+        return isReachable()
+                ? ask(() -> explain(lost, message), lost, Diagnosis.CAUSE_PATIENCE)
+                : lost;
+    }
+
+    /**
+     * Finds out what another rank issued where the library has noticed that it was something else.
+     *
+     * @param seen what the library said
+     * @param suspect this rank's operation
+     * @param issuedBefore descriptions of the collectives before one, from the newest on
+     * @return a failure that has both sides, or the given one if nobody tells in a moment
+     */
+    public JcclException explainSoon(
+            MismatchException seen, Suspect suspect, LongFunction<List<String>> issuedBefore) {
+        return isReachable()
+                ? ask(() -> explain(seen, suspect, issuedBefore), seen, Diagnosis.CAUSE_PATIENCE)
+                : seen;
+    }
+
+    /** Tells the others that this rank closes the group in order, unless a group has failed. */
+    public void leave() {
+        departures.leave(collectives.getAsLong());
+    }
+
+    /** Notes that the program goes on with another group after a failure. */
+    public void replaced() {
+        departures.replaced();
     }
 
     /** Hands on what {@link #describePositions} finds, some time. */
@@ -196,10 +245,10 @@ public final class DesyncDetector {
     }
 
     /** Asks, and gives up when there is no answer in a moment. */
-    private <T> T ask(Supplier<T> question, T otherwise) {
+    private <T> T ask(Supplier<T> question, T otherwise, Duration patience) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         asking.execute(() -> answer.complete(question.get()));
-        long deadline = System.nanoTime() + Diagnosis.PATIENCE.toNanos();
+        long deadline = System.nanoTime() + patience.toNanos();
         boolean interrupted = false;
         try {
             while (true) {
@@ -241,7 +290,11 @@ public final class DesyncDetector {
                     return mismatch;
                 }
             }
-            return failureOfAnother();
+            Optional<JcclException> failure = reports.first(store());
+            boolean collective = suspects.stream().anyMatch(Suspect::collective);
+            return failure.isPresent() || !collective
+                    ? failure
+                    : departure(OptionalInt.empty(), false);
         } catch (JcclException e) {
             if (suspects.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.
@@ -252,6 +305,12 @@ public final class DesyncDetector {
             }
             return Optional.empty();
         }
+    }
+
+    private Optional<JcclException> departure(OptionalInt lost, boolean message) {
+        return departures
+                .cause(store(), lost, message, collectives.getAsLong())
+                .map(JcclException.class::cast);
     }
 
     /**
@@ -340,6 +399,56 @@ public final class DesyncDetector {
     }
 
     /**
+     * Compares as if the operation were stuck. The rank that comes second knows both sides, and
+     * says so to the first.
+     */
+    private JcclException explain(
+            MismatchException seen, Suspect suspect, LongFunction<List<String>> issuedBefore) {
+        Optional<JcclException> found = Optional.empty();
+        for (int i = 0; found.isEmpty() && i < MISMATCH_TRIES; i++) {
+            synchronized (this) {
+                if (!isReachable()) {
+                    break;
+                }
+                try {
+                    found = i == 0 ? compare(suspect, issuedBefore) : Optional.empty();
+                    if (found.isEmpty()) {
+                        found = compareEarlier(suspect, issuedBefore);
+                    }
+                    if (found.isEmpty()) {
+                        found = reports.first(store()).filter(MismatchException.class::isInstance);
+                    }
+                } catch (JcclException e) {
+                    loseStore(e);
+                }
+            }
+            if (found.isEmpty()) {
+                LockSupport.parkNanos(EXPLAIN_PAUSE_NANOS);
+            }
+        }
+        found.ifPresent(cause -> cause.addSuppressed(seen));
+        return found.orElse(seen);
+    }
+
+    /** This rank may have got through the operation in which others are, as roots do. */
+    private Optional<JcclException> compareEarlier(
+            Suspect suspect, LongFunction<List<String>> issuedBefore) {
+        long sequence = suspect.context().sequence();
+        List<String> earlier = issuedBefore.apply(sequence);
+        for (int back = 1; back <= Math.min(earlier.size(), LOOK_BACK); back++) {
+            String key = Suspect.collectiveKey(sequence - back);
+            if (store().check(List.of(key))) {
+                String[] first = text(store().get(key)).split("\n");
+                String mine = earlier.get(back - 1);
+                if (first.length > 1 && !mine.equals(first[1])) {
+                    return Optional.of(mismatch(suspect, back, mine, first[0], first[1]));
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    /**
      * Finds the cause behind a lost peer. A rank that fails closes its connections, so that others
      * lose it in turn: each says at once whom it lost, and whoever lost a rank follows what those
      * ranks say to the one that says nothing, which is the one that is gone.
@@ -348,6 +457,10 @@ public final class DesyncDetector {
      *     moment
      */
     JcclException explain(PeerLostException lost) {
+        return explain(lost, false);
+    }
+
+    private JcclException explain(PeerLostException lost, boolean message) {
         Optional<JcclException> cause = Optional.empty();
         for (int i = 0; i < EXPLAIN_TRIES; i++) {
             synchronized (this) {
@@ -356,9 +469,16 @@ public final class DesyncDetector {
                 }
                 try {
                     if (i == 0) {
-                        store().set(FAILURE + "/" + rank, report(lost));
+                        store().set(Reports.key(rank), reports.text(lost));
                     }
-                    cause = lost.peer().isPresent() ? causeAt(lost.peer()) : failureOfAnother();
+                    Optional<JcclException> known =
+                            lost.peer().isPresent()
+                                    ? reports.causeAt(store(), lost.peer())
+                                    : reports.first(store());
+                    cause = known;
+                    if (known.orElse(lost) instanceof PeerLostException last) {
+                        cause = departure(last.peer(), message).or(() -> known);
+                    }
                     if (cause.isPresent() && !(cause.get() instanceof PeerLostException)) {
                         break;
                     }
@@ -373,61 +493,9 @@ public final class DesyncDetector {
         return cause.orElse(lost);
     }
 
-    /** What the last rank says that is reached from one by asking each whom it has lost. */
-    private Optional<JcclException> causeAt(OptionalInt first) {
-        Optional<JcclException> cause = Optional.empty();
-        Set<Integer> asked = new HashSet<>(Set.of(rank));
-        OptionalInt next = first;
-        while (next.isPresent() && asked.add(next.getAsInt())) {
-            Optional<JcclException> said = reportAt(FAILURE + "/" + next.getAsInt());
-            if (said.isEmpty()) {
-                break;
-            }
-            cause = said;
-            next = said.get() instanceof PeerLostException lost ? lost.peer() : OptionalInt.empty();
-        }
-        return cause;
-    }
-
-    private Optional<JcclException> failureOfAnother() {
-        return reportAt(FAILURE);
-    }
-
-    private byte[] report(JcclException failure) {
-        int peer = failure instanceof PeerLostException lost ? lost.peer().orElse(-1) : -1;
-        String type = failure.getClass().getSimpleName();
-        return bytes(rank + "\n" + type + "\n" + peer + "\n" + failure.reason());
-    }
-
-    /** The failure that another rank reports under a key, unless it is that it lost this rank. */
-    private Optional<JcclException> reportAt(String key) {
-        if (!store().check(List.of(key))) {
-            return Optional.empty();
-        }
-        String[] parts = text(store().get(key)).split("\n", 4);
-        if (parts.length < 4
-                || !NUMBER.matcher(parts[0]).matches()
-                || !NUMBER.matcher(parts[2]).matches()) {
-            return Optional.empty(); // not written by a rank of this version
-        }
-        int peer = Integer.parseInt(parts[2]);
-        if (Integer.parseInt(parts[0]) == rank || peer == rank) {
-            return Optional.empty();
-        }
-        String reason = "rank " + parts[0] + " reported: " + parts[3];
-        return Optional.of(
-                switch (parts[1]) {
-                    case "MismatchException" -> new MismatchException(FailureContext.NONE, reason);
-                    case "OperationTimeoutException" ->
-                            new OperationTimeoutException(FailureContext.NONE, reason);
-                    case "GroupAbortedException" ->
-                            new GroupAbortedException(FailureContext.NONE, reason);
-                    default -> new PeerLostException(FailureContext.NONE, reason, peer);
-                });
-    }
-
     /** Remembers this rank's failure for {@link #publish}. */
     public void noteFailure(JcclException cause) {
+        departures.groupFailed();
         unpublished.compareAndSet(null, cause);
     }
 
@@ -438,8 +506,8 @@ public final class DesyncDetector {
             return;
         }
         try {
-            store().compareSet(FAILURE, new byte[0], report(cause));
-            store().set(FAILURE + "/" + rank, report(cause));
+            store().compareSet(Reports.FIRST, new byte[0], reports.text(cause));
+            store().set(Reports.key(rank), reports.text(cause));
             published = true;
         } catch (JcclException e) {
             loseStore(e);

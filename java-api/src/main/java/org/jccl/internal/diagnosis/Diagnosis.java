@@ -5,6 +5,8 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.UnaryOperator;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.spi.CleanUp;
@@ -20,10 +22,14 @@ public final class Diagnosis implements Executor, AutoCloseable {
     /** How long others wait for what only explains, or says goodbye. */
     public static final Duration PATIENCE = Duration.ofSeconds(1);
 
+    /** How long a rank waits for what decides whether another start of the job helps. */
+    static final Duration CAUSE_PATIENCE = Duration.ofSeconds(3);
+
     private static final Duration CONNECT_PATIENCE = Duration.ofSeconds(5);
 
     private final String name;
     private final Optional<Store> shared;
+    private final AtomicBoolean worldFailed = new AtomicBoolean();
     private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
 
     // Guarded by this.
@@ -40,6 +46,17 @@ public final class Diagnosis implements Executor, AutoCloseable {
     public Diagnosis(String name, Optional<Store> shared) {
         this.name = name;
         this.shared = shared;
+    }
+
+    /**
+     * Those of a group of the world.
+     *
+     * @param part that the group has of a store of the world
+     * @param rank in the group
+     * @param size of the group
+     */
+    public Departures departures(UnaryOperator<Store> part, int rank, int size) {
+        return new Departures(shared.map(part), rank, size, worldFailed);
     }
 
     /**

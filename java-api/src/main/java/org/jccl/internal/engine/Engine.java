@@ -9,6 +9,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.JcclException.Category;
+import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
@@ -18,7 +19,9 @@ import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
+import org.jccl.internal.operation.RecentCollectives;
 import org.jccl.internal.operation.RunningOperations;
+import org.jccl.internal.operation.Suspect;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
@@ -44,6 +47,10 @@ public abstract class Engine {
     protected final DesyncDetector detector;
     public final GroupFailure failure = new GroupFailure();
     protected final RunningOperations running = new RunningOperations();
+
+    /** Guarded by the monitor of the running operations. */
+    protected final RecentCollectives collectives = new RecentCollectives();
+
     private final FutureThread futures;
 
     /** Guards the communicator's end against calls that come at any time, from any thread. */
@@ -75,6 +82,7 @@ public abstract class Engine {
         this.context = context;
         this.timeout = timeout;
         this.detector = detector;
+        detector.countWith(this::issued);
         this.futures = new FutureThread(context, this::prepareWatching, this::completeEnded);
     }
 
@@ -259,6 +267,7 @@ public abstract class Engine {
     /** Notes that the program, which knows of the failure, goes on with another group. */
     public final void replaced() {
         failure.replace();
+        detector.replaced();
         onReplaced();
     }
 
@@ -271,6 +280,12 @@ public abstract class Engine {
     /** Called once after the group has failed. */
     protected abstract void onFailure();
 
+    private long issued() {
+        synchronized (running) {
+            return collectives.issued();
+        }
+    }
+
     /** Called first on the watchdog's thread at each tick. */
     protected void prepareWatching() {}
 
@@ -280,13 +295,11 @@ public abstract class Engine {
     /** Called again and again while works have futures: completes those that have ended. */
     protected abstract void completeEnded();
 
-    /**
-     * What the ranks compare besides an operation in which they are stuck.
-     *
-     * @return descriptions of the collectives before it, from the newest on, as far as they matter
-     */
-    protected List<String> issuedBefore(long sequence) {
-        return List.of();
+    /** What the ranks compare besides an operation in which they are stuck, from the newest on. */
+    private List<String> issuedBefore(long sequence) {
+        synchronized (running) {
+            return collectives.before(sequence);
+        }
     }
 
     /** Looks after everything that runs; on the watchdog's thread. */
@@ -450,6 +463,10 @@ public abstract class Engine {
             awaitIdle(timeout.compareTo(ABORT_PATIENCE) < 0 ? timeout : ABORT_PATIENCE);
         }
         detector.publishSoon();
+        if (running.isEmpty() && !failure.isSet()) {
+            // Before the connections end, so that nobody takes this rank for a lost one.
+            detector.leave();
+        }
         if (!running.isEmpty()) {
             CleanUp.failed(
                     context + ": its communicator is left behind",
@@ -530,16 +547,22 @@ public abstract class Engine {
      * Turns what a communicator threw into the failure of the group and returns its first cause.
      */
     protected final JcclException failed(Throwable thrown, Operation operation) {
-        fail(causeOf(thrown).at(contextOf(operation)));
+        fail(causeOf(thrown, operation).at(contextOf(operation)));
         if (communicator.abandonsOperations()) {
             operation.keepMemory();
         }
         return failure.get();
     }
 
-    private JcclException causeOf(Throwable thrown) {
+    private JcclException causeOf(Throwable thrown, Operation operation) {
         if (thrown instanceof PeerLostException lost && !failure.isSet()) {
-            return detector.explainSoon(lost);
+            return detector.explainSoon(lost, !operation.kind.isCollective());
+        }
+        if (thrown instanceof MismatchException seen
+                && !failure.isSet()
+                && operation.kind.isCollective()) {
+            Suspect suspect = Suspect.of(operation, contextOf(operation));
+            return detector.explainSoon(seen, suspect, this::issuedBefore);
         }
         if (thrown instanceof JcclException known && known.category() == Category.FATAL_GROUP) {
             return known;

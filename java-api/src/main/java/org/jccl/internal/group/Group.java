@@ -61,6 +61,9 @@ public final class Group {
     /** How long the ranks that are left may take at least to form a communicator. */
     private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
 
+    /** What the ranks of a group tell each other of trouble. */
+    private static final String DESYNC = "desync";
+
     private record Bound(Backend backend, Engine engine) {
 
         boolean isFor(String deviceType) {
@@ -251,11 +254,14 @@ public final class Group {
                                 .map(Bound::engine);
                 DesyncDetector detector =
                         new DesyncDetector(
-                                backendStore.map(mine -> () -> desyncStore(backend)),
+                                backendStore.map(
+                                        mine -> () -> desyncStore(backend, diagnosis.client())),
                                 diagnosis,
                                 context.rank(),
                                 size,
-                                rankZeroServes);
+                                rankZeroServes,
+                                diagnosis.departures(
+                                        root -> desyncStore(backend, root), context.rank(), size));
                 Communicator communicator = create(from, create, detector);
                 Engine engine = engineOrClose(backend, communicator, detector);
                 engine.observe(observation.of(info(backend), backend.worksOnHost()));
@@ -268,12 +274,20 @@ public final class Group {
             }
         } catch (JcclException e) {
             JcclException named = named(e);
-            CleanUp.run(context.toString(), this::close);
+            giveUp(named);
             throw named.at(context);
         } catch (RuntimeException | Error e) {
-            CleanUp.run(context.toString(), this::close);
+            giveUp(e);
             throw e;
         }
+    }
+
+    /** Closes what was made of the group. It fails, so that others do not take it for closed. */
+    private void giveUp(Throwable why) {
+        JcclException cause =
+                new GroupAbortedException(context, "the group could not be made: " + why, why);
+        bounds.forEach(bound -> CleanUp.run(context.toString(), () -> bound.engine().abort(cause)));
+        CleanUp.run(context.toString(), this::close);
     }
 
     private static Communicator create(
@@ -287,7 +301,7 @@ public final class Group {
                     : create.apply(Optional.empty());
         } catch (PeerLostException e) {
             // The rank it was lost to may itself have given up because of another one.
-            throw detector.explainSoon(e);
+            throw detector.explainSoon(e, false);
         } catch (JcclException e) {
             // Others lose this rank now, and ask it why.
             detector.noteFailure(e);
@@ -338,9 +352,9 @@ public final class Group {
                 context, served + "does not answer: " + failure.reason(), failure);
     }
 
-    private Store desyncStore(Backend backend) {
-        Store own = new PrefixStore(context.group(), diagnosis.client());
-        return new PrefixStore("desync", new PrefixStore(backend.storeName(), own));
+    private Store desyncStore(Backend backend, Store root) {
+        Store own = new PrefixStore(context.group(), root);
+        return new PrefixStore(DESYNC, new PrefixStore(backend.storeName(), own));
     }
 
     /**

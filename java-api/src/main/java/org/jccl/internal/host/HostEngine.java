@@ -8,6 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
+import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
 import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
@@ -46,10 +47,9 @@ public final class HostEngine extends Engine {
 
     // Guarded by the monitor of the running operations.
     private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
-    private long nextSequence;
     private Thread worker;
 
-    /** Whether a thread of its own asks why a peer is lost. */
+    /** Whether a thread of its own asks why a peer is lost, or what another rank issued. */
     private volatile boolean explaining;
 
     /**
@@ -118,7 +118,7 @@ public final class HostEngine extends Engine {
     private void enqueue(HostWork work) {
         synchronized (running) {
             requireUsable(work);
-            work.sequence = nextSequence++;
+            collectives.add(work);
             queue.add(work);
         }
         // Whoever has the turn may already have seen an empty queue, then the worker comes next.
@@ -350,8 +350,9 @@ public final class HostEngine extends Engine {
                             : communicator.await(work.request());
             awaitStartedBefore(work);
         } catch (Throwable e) {
-            boolean lost = e instanceof PeerLostException && !failure.isSet() && detector.asks();
-            if (lost && !mayAsk && explainsElsewhere(e, work)) {
+            boolean askable = e instanceof PeerLostException || e instanceof MismatchException;
+            boolean asks = askable && !failure.isSet() && detector.asks();
+            if (asks && !mayAsk && explainsElsewhere(e, work)) {
                 return;
             }
             cause = failed(e, work);
@@ -493,7 +494,7 @@ public final class HostEngine extends Engine {
                 synchronized (running) {
                     requireUsable(operation);
                     if (queue.isEmpty()) {
-                        operation.sequence = nextSequence++;
+                        collectives.add(operation);
                         running.beginSynchronous(operation);
                         return;
                     }

@@ -28,6 +28,11 @@ public final class RecentCollectives {
         issued++;
     }
 
+    /** How many were numbered. */
+    public long issued() {
+        return issued;
+    }
+
     /** Descriptions of what was issued before a collective, from the newest on. */
     public List<String> before(long sequence) {
         List<String> earlier = new ArrayList<>();

@@ -17,11 +17,22 @@ import org.jccl.spi.OperationKind;
 public record Suspect(
         boolean collective, String key, String title, String text, FailureContext context) {
 
-    static Suspect of(Operation operation, FailureContext context) {
+    /** The key of a collective. */
+    public static String collectiveKey(long sequence) {
+        return "operation/" + sequence;
+    }
+
+    /**
+     * A suspect.
+     *
+     * @param operation that is stuck
+     * @param context where it is
+     */
+    public static Suspect of(Operation operation, FailureContext context) {
         if (operation.kind.isCollective()) {
             return new Suspect(
                     true,
-                    "operation/" + operation.sequence,
+                    collectiveKey(operation.sequence),
                     "as operation " + operation.sequence,
                     context.operation(),
                     context);

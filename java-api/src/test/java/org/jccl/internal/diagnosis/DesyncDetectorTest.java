@@ -10,12 +10,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.PeerLeftException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.StoreException;
@@ -140,6 +143,103 @@ class DesyncDetectorTest {
         assertThat(ranks.get(2).examine(List.of(suspect()), sequence -> List.of())).isEmpty();
         assertThat(ranks.get(0).examine(List.of(suspect()), sequence -> List.of()))
                 .hasValueSatisfying(cause -> assertThat(cause).hasMessageContaining("lost rank 2"));
+    }
+
+    private record Member(DesyncDetector detector, AtomicLong collectives) {
+
+        static Member of(Store shared, int rank, AtomicBoolean worldFailed) {
+            AtomicLong collectives = new AtomicLong(5);
+            DesyncDetector detector =
+                    new DesyncDetector(
+                            Optional.of(() -> shared),
+                            Runnable::run,
+                            rank,
+                            3,
+                            false,
+                            new Departures(Optional.of(shared), rank, 3, worldFailed));
+            detector.countWith(collectives::get);
+            return new Member(detector, collectives);
+        }
+
+        static List<Member> three(Store shared) {
+            return IntStream.range(0, 3)
+                    .mapToObj(rank -> of(shared, rank, new AtomicBoolean()))
+                    .toList();
+        }
+    }
+
+    @Test
+    void aRankThatLeftInOrderIsTheCauseOfWhatItTookNoPartIn() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<Member> ranks = Member.three(shared);
+        ranks.get(1).detector().leave();
+        Member other = ranks.get(0);
+        // It took part in all five, so something else is wrong with its connection.
+        assertThat(other.detector().explain(lost(1))).isInstanceOf(PeerLostException.class);
+        assertThat(other.detector().examine(List.of(suspect(4)), sequence -> List.of())).isEmpty();
+        other.collectives().set(6);
+        assertThat(other.detector().explain(lost(1)))
+                .isInstanceOfSatisfying(
+                        PeerLeftException.class, left -> assertThat(left.peer()).isEqualTo(1))
+                .hasMessageContaining("after 5 collectives, and this rank has issued 6");
+        assertThat(other.detector().examine(List.of(suspect(5)), sequence -> List.of()))
+                .hasValueSatisfying(left -> assertThat(left.exitCode()).isEqualTo(64));
+    }
+
+    @Test
+    void aRankThatDiedIsNotTakenForAnotherOneThatLeft() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<Member> ranks = Member.three(shared);
+        ranks.get(1).detector().leave();
+        ranks.get(0).collectives().set(6);
+        assertThat(ranks.get(0).detector().explain(lost(2)))
+                .isInstanceOf(PeerLostException.class)
+                .hasMessage("lost rank 2");
+    }
+
+    @Test
+    void aRankThatFailedDoesNotLeaveInOrderBeforeItGoesOn() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<Member> ranks = Member.three(shared);
+        DesyncDetector failed = ranks.get(1).detector();
+        failed.noteFailure(lost(2));
+        failed.leave();
+        ranks.get(0).collectives().set(6);
+        assertThat(ranks.get(0).detector().explain(lost(1))).isInstanceOf(PeerLostException.class);
+        failed.replaced();
+        failed.leave();
+        assertThat(ranks.get(0).detector().explain(lost(1))).isInstanceOf(PeerLeftException.class);
+    }
+
+    /** Rank 1 left; rank 0 noticed it and failed, so rank 2 loses rank 0. */
+    @Test
+    void whoLosesARankThatMissedAnotherHearsOfTheOneThatLeft() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<Member> ranks = Member.three(shared);
+        ranks.get(1).detector().leave();
+        ranks.forEach(rank -> rank.collectives().set(6));
+        ranks.get(0).detector().noteFailure(ranks.get(0).detector().explain(lost(1)));
+        ranks.get(0).detector().publish();
+        assertThat(ranks.get(2).detector().explain(lost(0)))
+                .isInstanceOfSatisfying(
+                        PeerLeftException.class, left -> assertThat(left.peer()).isEqualTo(1));
+    }
+
+    @Test
+    void theLastRankThatLeavesTidiesUp() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        for (Member rank : Member.three(shared)) {
+            rank.detector().leave();
+        }
+        assertThat(shared.keyCount()).isZero();
+    }
+
+    @Test
+    void aStoreThatIsGoneKeepsNobodyFromLeaving() {
+        storeIsGone = true;
+        Departures departures = new Departures(Optional.of(store()), 0, 2, new AtomicBoolean());
+        departures.leave(1);
+        assertThat(logged).isEmpty();
     }
 
     @Test

@@ -1,0 +1,35 @@
+package org.jccl;
+
+/**
+ * A peer closed the group in order, and this rank issued more operations than the peer did: the
+ * ranks have different numbers of batches, for instance. The group can not be used any more. The
+ * category is {@link JcclException.Category#USAGE}, since the same program would fail again.
+ */
+public final class PeerLeftException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** Rank in the group. */
+    private final int peer;
+
+    /**
+     * Creates an exception.
+     *
+     * @param context where it happened
+     * @param message what failed, why, and what to do next
+     * @param peer the rank in the group that left
+     */
+    public PeerLeftException(FailureContext context, String message, int peer) {
+        super(Category.USAGE, context, message, null);
+        this.peer = peer;
+    }
+
+    /**
+     * The rank that left.
+     *
+     * @return its rank in the group
+     */
+    public int peer() {
+        return peer;
+    }
+}

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jccl.JcclException.Category;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
 
@@ -21,6 +22,11 @@ final class LaunchAttempt {
 
     /** How often the other nodes are asked whether this one is to stop. */
     private static final Duration POLL = Duration.ofMillis(500);
+
+    private static final Duration SHORT_POLL = Duration.ofMillis(20);
+
+    /** How long other ranks may take to end after one that says that no restart helps. */
+    private static final Duration USAGE_PATIENCE = Duration.ofSeconds(2);
 
     private final LaunchSettings settings;
     private final LaunchRound round;
@@ -157,7 +163,8 @@ final class LaunchAttempt {
         }
     }
 
-    private LaunchException ranksFailed(List<RankProcess> failed) {
+    private LaunchException ranksFailed(List<RankProcess> failed) throws InterruptedException {
+        awaitFailureOfProgram(failed);
         // Ranks that failed by themselves before the stop below are reported beside the first.
         ended.stream().filter(process -> process.exitCode() != 0).forEach(failed::add);
         stop();
@@ -174,6 +181,28 @@ final class LaunchAttempt {
             text.append("\nthe other ranks of this node were stopped");
         }
         return LaunchException.of(text.toString(), failures);
+    }
+
+    /**
+     * Waits a moment for other ranks, where those that failed say that no restart helps. They may
+     * only have noticed that another rank closes its groups, whose program is about to fail.
+     */
+    private void awaitFailureOfProgram(List<RankProcess> failed) throws InterruptedException {
+        TimeLimit limit = TimeLimit.in(USAGE_PATIENCE);
+        while (!shuttingDown
+                && !limit.isOver()
+                && failed.stream().allMatch(LaunchAttempt::wouldFailAgain)
+                && ranks.stream().anyMatch(RankProcess::isAlive)) {
+            RankProcess process =
+                    ended.poll(limit.atMost(SHORT_POLL).toNanos(), TimeUnit.NANOSECONDS);
+            if (process != null && process.exitCode() != 0) {
+                failed.add(process);
+            }
+        }
+    }
+
+    private static boolean wouldFailAgain(RankProcess process) {
+        return process.exitCode() == Category.USAGE.exitCode();
     }
 
     private LaunchException timedOut() {

@@ -62,10 +62,21 @@ public final class LaunchException extends JcclException {
         return failures == null ? List.of() : failures;
     }
 
-    /** Whether ranks failed, and none of them said that it would fail again. */
+    /**
+     * Whether ranks failed, and another start may help. It does not if one says that it would fail
+     * again, unless the program of another one failed: its groups were then closed in order, and
+     * the first takes that for a rank with less to do.
+     */
     boolean mayPass() {
-        return !failures().isEmpty()
-                && failures().stream().allMatch(f -> f.exitCode() != Category.USAGE.exitCode());
+        return failures().stream().anyMatch(LaunchException::isOfProgram)
+                || !failures().isEmpty()
+                        && failures().stream()
+                                .noneMatch(f -> f.exitCode() == Category.USAGE.exitCode());
+    }
+
+    private static boolean isOfProgram(RankFailure failure) {
+        int code = failure.exitCode();
+        return code != Category.USAGE.exitCode() && code != Category.FATAL_GROUP.exitCode();
     }
 
     /**

@@ -356,6 +356,34 @@ class ProcessLauncherTest {
         }
     }
 
+    /** Rank 0 misses rank 1, whose program failed and closed its groups on the way. */
+    @Test
+    void aProgramThatFailedIsStartedAgainAlthoughOthersTakeItForAUsageError() {
+        shell(
+                        2,
+                        "[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0;"
+                                + " [ $RANK = 0 ] && exit 64; sleep 0.3; exit 1")
+                .maxRestarts(1)
+                .build()
+                .run();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"exit 0", "exit 75", "exit 64", "sleep 60"})
+    void aUsageErrorIsNotStartedAgain(String otherRank) {
+        LaunchException failure =
+                failureOf(
+                        shell(
+                                        2,
+                                        "echo $TORCHELASTIC_RESTART_COUNT; [ $RANK = 0 ] && exit"
+                                                + " 64; sleep 0.1; "
+                                                + otherRank)
+                                .maxRestarts(1)
+                                .build());
+        assertThat(failure.exitCode()).isEqualTo(64);
+        assertThat(lines).doesNotContain("[0] 1");
+    }
+
     @Test
     void restartsAreNotEndless() {
         LaunchException failure =

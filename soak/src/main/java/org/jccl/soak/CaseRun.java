@@ -33,6 +33,9 @@ final class CaseRun {
     private static final Set<String> EXPECTED =
             Set.of("PeerLostException", "OperationTimeoutException", "GroupAbortedException");
 
+    /** Of ranks that miss one that closed its world. */
+    private static final String LEFT = "PeerLeftException";
+
     /** Of ranks whose store is gone. */
     private static final Set<String> STORE_LOST = Set.of("StoreException", "StoreTimeoutException");
 
@@ -258,6 +261,7 @@ final class CaseRun {
                 wanted.meeting() == Assignment.Meeting.FILE && isNamedByProcess(fields[7]);
         boolean expected =
                 EXPECTED.contains(fields[2])
+                        || wanted.fault() == Fault.CLOSE && fields[2].equals(LEFT)
                         || (storeMayBeLost || storeIsHeld) && STORE_LOST.contains(fields[2]);
         if (!expected) {
             found("unexpected", process, line);

@@ -239,6 +239,11 @@ public final class DesyncDetector {
         departures.replaced();
     }
 
+    /** Hands on what {@link #explain} finds, some time; at once where the store is gone. */
+    public void explainLater(PeerLostException lost, Consumer<JcclException> found) {
+        asking.execute(() -> found.accept(explain(lost, false)));
+    }
+
     /** Hands on what {@link #describePositions} finds, some time. */
     public void describeLater(Consumer<String> described) {
         asking.execute(() -> described.accept(describePositions()));

@@ -23,7 +23,7 @@ public final class Diagnosis implements Executor, AutoCloseable {
     public static final Duration PATIENCE = Duration.ofSeconds(1);
 
     /** How long a rank waits for what decides whether another start of the job helps. */
-    static final Duration CAUSE_PATIENCE = Duration.ofSeconds(3);
+    public static final Duration CAUSE_PATIENCE = Duration.ofSeconds(3);
 
     private static final Duration CONNECT_PATIENCE = Duration.ofSeconds(5);
 

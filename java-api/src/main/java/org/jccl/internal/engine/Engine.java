@@ -3,6 +3,7 @@ package org.jccl.internal.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
@@ -68,6 +69,11 @@ public abstract class Engine {
     private boolean expired;
 
     private long expiredNanos;
+
+    /** Whether, and since when, the watchdog waits for why a peer is lost; its own. */
+    private boolean explaining;
+
+    private long explainingNanos;
 
     /** Set when closing begins; later operations are refused. */
     protected volatile boolean closed;
@@ -315,7 +321,7 @@ public abstract class Engine {
 
     private void lookAfter(long now) {
         prepareWatching();
-        if (!askLibrary()) {
+        if (!askLibrary(noticed -> failLater(noticed, now))) {
             return;
         }
         completeUnawaited();
@@ -355,6 +361,10 @@ public abstract class Engine {
      * @return false when the communicator is gone
      */
     protected final boolean askLibrary() {
+        return askLibrary(noticed -> fail(noticed.at(context)));
+    }
+
+    private boolean askLibrary(Consumer<JcclException> found) {
         JcclException noticed;
         synchronized (end) {
             if (freed) {
@@ -363,9 +373,21 @@ public abstract class Engine {
             noticed = communicator.asynchronousError();
         }
         if (noticed != null) {
-            fail(noticed.at(context));
+            found.accept(noticed);
         }
         return true;
+    }
+
+    /** Fails the group, for a lost peer as soon as its cause is known, or nobody answers. */
+    private void failLater(JcclException noticed, long now) {
+        boolean explains = noticed instanceof PeerLostException && detector.asks();
+        if (!explains || explaining && now - explainingNanos > Diagnosis.CAUSE_PATIENCE.toNanos()) {
+            fail(noticed.at(context));
+        } else if (!explaining) {
+            explaining = true;
+            explainingNanos = now;
+            detector.explainLater((PeerLostException) noticed, cause -> fail(cause.at(context)));
+        }
     }
 
     /** Tells the others before they notice that the connection is gone. */

@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -203,15 +204,30 @@ public final class DesyncDetector {
         return unpublished.get() != null && !published && isReachable();
     }
 
+    /** What {@link #explain} finds within a moment, for a collective. */
+    public JcclException explainSoon(PeerLostException lost) {
+        return explainSoon(lost, () -> explain(lost));
+    }
+
     /**
-     * What {@link #explain} finds within a moment.
+     * The same for a message, which only its partner can fail to take part in.
      *
-     * @param message whether the rank was lost in a message to or from it
+     * @param partner the other rank, or negative where it is any
      */
-    public JcclException explainSoon(PeerLostException lost, boolean message) {
-        return isReachable()
-                ? ask(() -> explain(lost, message), lost, Diagnosis.CAUSE_PATIENCE)
-                : lost;
+    public JcclException explainSoon(PeerLostException lost, int partner) {
+        return explainSoon(
+                lost,
+                () ->
+                        explain(
+                                lost,
+                                last ->
+                                        partner < 0
+                                                ? Optional.empty()
+                                                : departure(OptionalInt.of(partner), true)));
+    }
+
+    private JcclException explainSoon(PeerLostException lost, Supplier<JcclException> question) {
+        return isReachable() ? ask(question, lost, Diagnosis.CAUSE_PATIENCE) : lost;
     }
 
     /**
@@ -241,7 +257,7 @@ public final class DesyncDetector {
 
     /** Hands on what {@link #explain} finds, some time; at once where the store is gone. */
     public void explainLater(PeerLostException lost, Consumer<JcclException> found) {
-        asking.execute(() -> found.accept(explain(lost, false)));
+        asking.execute(() -> found.accept(explain(lost)));
     }
 
     /** Hands on what {@link #describePositions} finds, some time. */
@@ -462,10 +478,12 @@ public final class DesyncDetector {
      *     moment
      */
     JcclException explain(PeerLostException lost) {
-        return explain(lost, false);
+        return explain(lost, last -> departure(last, false));
     }
 
-    private JcclException explain(PeerLostException lost, boolean message) {
+    /** Departure finds the one that matters, given the rank that was lost last. */
+    private JcclException explain(
+            PeerLostException lost, Function<OptionalInt, Optional<JcclException>> departure) {
         Optional<JcclException> cause = Optional.empty();
         for (int i = 0; i < EXPLAIN_TRIES; i++) {
             synchronized (this) {
@@ -482,7 +500,7 @@ public final class DesyncDetector {
                                     : reports.first(store());
                     cause = known;
                     if (known.orElse(lost) instanceof PeerLostException last) {
-                        cause = departure(last.peer(), message).or(() -> known);
+                        cause = departure.apply(last.peer()).or(() -> known);
                     }
                     if (cause.isPresent() && !(cause.get() instanceof PeerLostException)) {
                         break;

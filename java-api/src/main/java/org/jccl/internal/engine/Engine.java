@@ -578,7 +578,9 @@ public abstract class Engine {
 
     private JcclException causeOf(Throwable thrown, Operation operation) {
         if (thrown instanceof PeerLostException lost && !failure.isSet()) {
-            return detector.explainSoon(lost, !operation.kind.isCollective());
+            return operation.kind.isCollective()
+                    ? detector.explainSoon(lost)
+                    : detector.explainSoon(lost, operation.peer);
         }
         if (thrown instanceof MismatchException seen
                 && !failure.isSet()

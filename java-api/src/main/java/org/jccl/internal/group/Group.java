@@ -301,7 +301,7 @@ public final class Group {
                     : create.apply(Optional.empty());
         } catch (PeerLostException e) {
             // The rank it was lost to may itself have given up because of another one.
-            throw detector.explainSoon(e, false);
+            throw detector.explainSoon(e);
         } catch (JcclException e) {
             // Others lose this rank now, and ask it why.
             detector.noteFailure(e);

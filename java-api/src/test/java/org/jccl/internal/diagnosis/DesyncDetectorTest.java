@@ -197,6 +197,21 @@ class DesyncDetectorTest {
                 .hasMessage("lost rank 2");
     }
 
+    /** A library names the rank that it lost first, which a message may have nothing to do with. */
+    @Test
+    void onlyItsPartnerIsMissedInAMessage() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<Member> ranks = Member.three(shared);
+        ranks.get(1).detector().leave();
+        DesyncDetector detector = ranks.get(0).detector();
+        assertThat(detector.explainSoon(lost(1), 2)).isInstanceOf(PeerLostException.class);
+        assertThat(detector.explainSoon(lost(1), -1)).isInstanceOf(PeerLostException.class);
+        assertThat(detector.explainSoon(lost(2), 1))
+                .isInstanceOf(PeerLeftException.class)
+                .hasMessageContaining("rank 1 left the group in order")
+                .hasMessageContaining("takes no part in this message");
+    }
+
     @Test
     void aRankThatFailedDoesNotLeaveInOrderBeforeItGoesOn() {
         Store shared = HashStore.create(Duration.ofSeconds(30));

@@ -164,8 +164,8 @@ final class CheckpointJobsTest {
             jobs.add(
                     CompletableFuture.runAsync(
                             () ->
-                                    TestRanks.onCpu(
-                                            2, group -> save(group, job, same, results, round))));
+                                    SavingJob.ranks(
+                                            group -> save(group, job, same, results, round))));
         }
         for (CompletableFuture<Void> job : jobs) {
             job.get();

@@ -5,10 +5,17 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.jccl.ProcessGroup;
+import org.jccl.Store;
 import org.jccl.Tensor;
+import org.jccl.gloo.GlooOptions;
+import org.jccl.store.HashStore;
 
 /** A job of two ranks that saves a checkpoint for each line that it reads. */
 final class SavingJob {
@@ -17,6 +24,7 @@ final class SavingJob {
     static final String READY = "ready";
 
     private static final int RANKS = 2;
+    private static final Duration LIMIT = Duration.ofMinutes(20);
     private static final int COUNT = 20_000;
 
     private SavingJob() {}
@@ -33,8 +41,7 @@ final class SavingJob {
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         String[] results = new String[RANKS];
         int[] step = new int[1];
-        TestRanks.onCpu(
-                RANKS,
+        ranks(
                 group -> {
                     print(group, READY);
                     while (true) {
@@ -50,6 +57,36 @@ final class SavingJob {
                         print(group, results[0] + "\t" + results[1]);
                     }
                 });
+    }
+
+    /** Runs the ranks as threads; the test's deadline is the only one. */
+    static void ranks(TestRanks.Body body) {
+        try (Store store = HashStore.create(LIMIT)) {
+            List<CompletableFuture<Void>> ranks = new ArrayList<>();
+            for (int i = 0; i < RANKS; i++) {
+                int rank = i;
+                ranks.add(
+                        CompletableFuture.runAsync(
+                                () -> run(store, rank, body), task -> new Thread(task).start()));
+            }
+            ranks.forEach(CompletableFuture::join);
+        }
+    }
+
+    private static void run(Store store, int rank, TestRanks.Body body) {
+        try (ProcessGroup group =
+                ProcessGroup.builder()
+                        .backend("gloo")
+                        .store(store)
+                        .rank(rank)
+                        .worldSize(RANKS)
+                        .timeout(LIMIT)
+                        .options(GlooOptions.onHost("127.0.0.1"))
+                        .build()) {
+            body.run(group);
+        } catch (Exception e) {
+            throw new CompletionException(e);
+        }
     }
 
     private static void print(ProcessGroup group, String line) {

@@ -19,6 +19,12 @@ import org.junit.jupiter.api.Tag;
  */
 public abstract class ConformanceTest {
 
+    /**
+     * Tag of cases that share their world with no other case: they count what ran on it, or only
+     * some of its ranks make a call that all have to make.
+     */
+    static final String NEW_WORLD = "new-world";
+
     /** For the test class of a backend. */
     protected ConformanceTest() {}
 

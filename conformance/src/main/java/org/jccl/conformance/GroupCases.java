@@ -16,6 +16,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -283,6 +284,7 @@ abstract class GroupCases extends Cases {
                 });
     }
 
+    @Tag(ConformanceTest.NEW_WORLD)
     @Test
     void monitoredBarrierNamesAllMissingRanksOnEveryRank() {
         onRanks(
@@ -303,6 +305,7 @@ abstract class GroupCases extends Cases {
                 });
     }
 
+    @Tag(ConformanceTest.NEW_WORLD)
     @Test
     void monitoredBarrierCanStopAtTheFirstMissingRank() {
         onRanks(
@@ -320,6 +323,7 @@ abstract class GroupCases extends Cases {
                 });
     }
 
+    @Tag(ConformanceTest.NEW_WORLD)
     @Test
     void monitoredBarrierFailsWithoutRankZero() {
         onRanks(

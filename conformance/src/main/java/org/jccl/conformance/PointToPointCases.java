@@ -15,6 +15,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -182,6 +183,7 @@ abstract class PointToPointCases extends Cases {
                 });
     }
 
+    @Tag(ConformanceTest.NEW_WORLD)
     @Test
     void messagesOfOneTagArriveInOrder() {
         int messages = 50;

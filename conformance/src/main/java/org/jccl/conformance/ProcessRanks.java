@@ -24,11 +24,13 @@ public final class ProcessRanks implements Ranks {
     private final int processes;
     private final Store store;
     private final String test;
+    private final Worlds worlds;
     private int bodies;
     private int ran;
+    private volatile ProcessGroup group;
 
     /**
-     * Creates the ranks of one test.
+     * Creates the ranks of one test, with a new world for each body.
      *
      * @param backend makes the groups
      * @param rank of this process
@@ -38,16 +40,42 @@ public final class ProcessRanks implements Ranks {
      */
     public ProcessRanks(
             ConformanceBackend backend, int rank, int processes, Store store, String test) {
+        this(backend, rank, processes, store, test, null);
+    }
+
+    /**
+     * Creates the ranks of one test.
+     *
+     * @param backend makes the groups
+     * @param rank of this process
+     * @param processes how many there are
+     * @param store shared by all
+     * @param test the same for all processes, and of this test only
+     * @param worlds that bodies with the ordinary deadline share; null to form one for each body
+     */
+    ProcessRanks(
+            ConformanceBackend backend,
+            int rank,
+            int processes,
+            Store store,
+            String test,
+            Worlds worlds) {
         this.backend = backend;
         this.rank = rank;
         this.processes = processes;
         this.store = store;
         this.test = test;
+        this.worlds = worlds;
+    }
+
+    /** The world of the body that runs. */
+    ProcessGroup group() {
+        return group;
     }
 
     @Override
     public void run(int size, Duration timeout, Body body) {
-        Store shared = new PrefixStore(test + "/" + bodies++, store);
+        String name = test + "/" + bodies++;
         if (size > processes) {
             if (ran == 0) {
                 throw new TestAbortedException("needs " + size + " ranks, there are " + processes);
@@ -55,16 +83,20 @@ public final class ProcessRanks implements Ranks {
             return;
         }
         ran++;
-        if (rank >= size) {
-            return;
+        if (rank < size) {
+            run(size, timeout, body, name);
         }
-        // A short timeout is for what the case is about, not for ranks that are late from the last.
-        shared.set("ready/" + rank, new byte[0]);
-        shared.await(
-                IntStream.range(0, size).mapToObj(each -> "ready/" + each).toList(),
-                UNTIL_OTHERS_COME);
-        try (ProcessGroup group = backend.join(shared, rank, size, timeout);
-                FailureWatch watch = new FailureWatch(shared, group)) {
+    }
+
+    private void run(int size, Duration timeout, Body body, String name) {
+        boolean shares = worlds != null && timeout.equals(TIMEOUT);
+        Store shared = new PrefixStore(name, store);
+        String kept = shares ? worlds.name(size) : Worlds.NONE;
+        boolean reuses = meet(shared, size, kept);
+        ProcessGroup earlier = shares ? worlds.take(size) : null;
+        group = reuses ? earlier : form(shared, size, timeout, earlier);
+        boolean isSound = false;
+        try (FailureWatch watch = new FailureWatch(shared, group)) {
             try {
                 body.run(new Rank(group, shared, backend));
             } catch (Throwable e) {
@@ -74,11 +106,44 @@ public final class ProcessRanks implements Ranks {
             // Nobody leaves while another needs this rank's group.
             shared.set("done/" + rank, new byte[0]);
             watch.await(IntStream.range(0, size).mapToObj(each -> "done/" + each).toList());
+            isSound = true;
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Exception e) {
             throw new AssertionError("rank " + rank + " failed: " + e, e);
+        } finally {
+            if (shares && isSound) {
+                worlds.keep(size, reuses ? kept : name, group);
+            } else {
+                group.close();
+            }
         }
+    }
+
+    /**
+     * Waits for the ranks of a body. A short timeout is for what the case is about, not for ranks
+     * that are late from the last.
+     *
+     * @param kept name of the world that this rank has from an earlier case
+     * @return whether all ranks have that world; a rank on which the last case failed has none
+     */
+    private boolean meet(Store shared, int size, String kept) {
+        shared.set("ready/" + rank, kept.getBytes(StandardCharsets.UTF_8));
+        List<String> keys = IntStream.range(0, size).mapToObj(each -> "ready/" + each).toList();
+        shared.await(keys, UNTIL_OTHERS_COME);
+        return !kept.equals(Worlds.NONE)
+                && keys.stream()
+                        .map(key -> new String(shared.get(key), StandardCharsets.UTF_8))
+                        .allMatch(kept::equals);
+    }
+
+    private ProcessGroup form(Store shared, int size, Duration timeout, ProcessGroup unusable) {
+        if (unusable != null) {
+            // Other ranks have left it.
+            unusable.abort();
+            unusable.close();
+        }
+        return backend.join(shared, rank, size, timeout);
     }
 
     /** Aborts this rank's group when the body fails on any rank, so that none waits in vain. */

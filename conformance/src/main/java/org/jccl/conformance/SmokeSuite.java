@@ -4,9 +4,12 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import java.io.PrintStream;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
@@ -35,6 +38,14 @@ public final class SmokeSuite {
 
     private static ConformanceBackend device;
 
+    private static final Worlds WORLDS = new Worlds();
+
+    /**
+     * Tags of cases that must have a world of their own: they break it, or count what ran on it.
+     */
+    private static final Set<String> APART =
+            Set.of("failures", "mismatches", ConformanceTest.NEW_WORLD);
+
     private SmokeSuite() {}
 
     /** The suite, whose ranks are the job's. */
@@ -49,7 +60,8 @@ public final class SmokeSuite {
                             + "."
                             + info.getTestMethod().orElseThrow().getName()
                             + info.getDisplayName().replace(' ', '-');
-            backend = new LaunchedBackend(device, job, test);
+            boolean shares = Collections.disjoint(info.getTags(), APART);
+            backend = new LaunchedBackend(device, job, test, shares ? WORLDS : null);
         }
 
         @Override
@@ -64,7 +76,7 @@ public final class SmokeSuite {
         private final ConformanceBackend own;
         private final ProcessRanks ranks;
 
-        LaunchedBackend(ConformanceBackend own, Rendezvous job, String test) {
+        LaunchedBackend(ConformanceBackend own, Rendezvous job, String test, Worlds worlds) {
             this.own = own;
             this.ranks =
                     new ProcessRanks(
@@ -72,7 +84,8 @@ public final class SmokeSuite {
                             job.membership().rank(),
                             job.membership().worldSize(),
                             job.store(),
-                            test);
+                            test,
+                            worlds);
         }
 
         @Override
@@ -108,7 +121,13 @@ public final class SmokeSuite {
 
         @Override
         public Tensor allocate(DataType type, int count) {
-            return own.allocate(type, count);
+            // The backend knows a thread's device only where the thread has formed the world.
+            Device mine =
+                    ranks.group().devices().stream()
+                            .filter(device -> device.type().equals(own.deviceType()))
+                            .findFirst()
+                            .orElseThrow();
+            return Tensor.allocate(mine, type, count);
         }
 
         @Override
@@ -186,6 +205,7 @@ public final class SmokeSuite {
         }
         Results results = new Results(System.out);
         LauncherFactory.create().execute(request.build(), results);
+        boolean closed = close();
         System.out.println(
                 results.passed
                         + " passed, "
@@ -195,6 +215,17 @@ public final class SmokeSuite {
                         + " skipped"
                         + (without.length == 0 ? "" : "; left out: " + List.of(without)));
         // A case that hung may have left threads inside the library.
-        Runtime.getRuntime().halt(results.failed == 0 && results.passed > 0 ? 0 : 1);
+        Runtime.getRuntime().halt(closed && results.failed == 0 && results.passed > 0 ? 0 : 1);
+    }
+
+    private static boolean close() {
+        try {
+            WORLDS.close();
+            return true;
+        } catch (RuntimeException e) {
+            System.out.println("FAILED  closing the worlds: " + e);
+            e.printStackTrace(System.out);
+            return false;
+        }
     }
 }

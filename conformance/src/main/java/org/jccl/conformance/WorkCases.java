@@ -17,6 +17,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.WaitTimeoutException;
 import org.jccl.Work;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,6 +27,7 @@ abstract class WorkCases extends Cases {
 
     private static final int MANY = 1000;
 
+    @Tag(ConformanceTest.NEW_WORLD)
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3})
     void manyOutstandingWorksAreAwaitedInAnyOrder(int size) {
@@ -290,6 +292,7 @@ abstract class WorkCases extends Cases {
                 });
     }
 
+    @Tag(ConformanceTest.NEW_WORLD)
     @Test
     void sequenceNumbersCountTheCollectivesOfEachGroup() {
         onRanks(

@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -12,10 +17,13 @@ import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.TestGroups;
 import org.jccl.conformance.inmemory.InMemoryProvider;
+import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 
 /** The suite's own tools report what they find. */
 class HarnessTest {
+
+    private static final Ranks.Body FAILING = HarnessTest::failOnOne;
 
     private final InMemoryProvider provider = new InMemoryProvider(false);
     private final ConformanceBackend backend =
@@ -60,6 +68,94 @@ class HarnessTest {
         assertThat(Cases.missing(tags, untagged)).contains(Capability.TAGS);
         assertThat(Cases.missing(tags, backend)).isEmpty();
         assertThat(Cases.missing(batch, untagged)).isEmpty();
+    }
+
+    /** Runs bodies as two processes do, and returns how often a world was joined. */
+    private int joins(Ranks.Body... bodies) throws Exception {
+        AtomicInteger joins = new AtomicInteger();
+        ConformanceBackend counting =
+                (store, rank, size, timeout) -> {
+                    joins.incrementAndGet();
+                    return backend.join(store, rank, size, timeout);
+                };
+        try (Store store = HashStore.create(Ranks.TIMEOUT)) {
+            List<CompletableFuture<Void>> processes =
+                    IntStream.range(0, 2)
+                            .mapToObj(rank -> process(counting, store, rank, bodies))
+                            .toList();
+            for (CompletableFuture<Void> process : processes) {
+                process.get(60, TimeUnit.SECONDS);
+            }
+        }
+        return joins.get();
+    }
+
+    private static CompletableFuture<Void> process(
+            ConformanceBackend backend, Store store, int rank, Ranks.Body... bodies) {
+        return CompletableFuture.runAsync(
+                () -> {
+                    try (Worlds worlds = new Worlds()) {
+                        for (int i = 0; i < bodies.length; i++) {
+                            Ranks ranks =
+                                    new ProcessRanks(backend, rank, 2, store, "case" + i, worlds);
+                            Ranks.Body body = bodies[i];
+                            try {
+                                ranks.run(2, body);
+                            } catch (AssertionError | RuntimeException e) {
+                                assertThat(body).as("what failed by %s", e).isSameAs(FAILING);
+                            }
+                        }
+                    }
+                },
+                task -> new Thread(task, "process-" + rank).start());
+    }
+
+    private static void addUp(Rank rank) {
+        Tensor tensor = rank.floats(1);
+        rank.group().sync().allReduce(tensor, ReduceOp.SUM);
+        rank.expect(tensor, new long[] {2}, "sum");
+    }
+
+    @Test
+    void casesOfProcessesShareTheirWorld() throws Exception {
+        assertThat(joins(HarnessTest::addUp, HarnessTest::addUp, HarnessTest::addUp)).isEqualTo(2);
+    }
+
+    @Test
+    void aCaseThatFailedLeavesNoWorldBehind() throws Exception {
+        assertThat(joins(HarnessTest::addUp, FAILING, HarnessTest::addUp)).isEqualTo(4);
+    }
+
+    /** As after a case that one rank gave up waiting in, and the other passed. */
+    @Test
+    void aWorldThatOneRankHasLostIsFormedAgain() throws Exception {
+        try (Store store = HashStore.create(Ranks.TIMEOUT)) {
+            Worlds[] worlds = {new Worlds(), new Worlds()};
+            for (String test : List.of("first", "second")) {
+                List<CompletableFuture<Void>> ranks =
+                        IntStream.range(0, 2)
+                                .mapToObj(
+                                        rank ->
+                                                CompletableFuture.runAsync(
+                                                        () ->
+                                                                new ProcessRanks(
+                                                                                backend,
+                                                                                rank,
+                                                                                2,
+                                                                                store,
+                                                                                test,
+                                                                                worlds[rank])
+                                                                        .run(2, HarnessTest::addUp),
+                                                        task -> new Thread(task).start()))
+                                .toList();
+                for (CompletableFuture<Void> rank : ranks) {
+                    rank.get(60, TimeUnit.SECONDS);
+                }
+                assertThat(worlds[1].name(2)).startsWith(test);
+                worlds[0].take(2).close();
+            }
+            worlds[1].close();
+        }
     }
 
     @Test

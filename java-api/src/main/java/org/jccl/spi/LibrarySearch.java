@@ -137,31 +137,44 @@ public final class LibrarySearch {
     }
 
     /**
-     * Adds a folder of the packages that pip puts into the active Python, {@code VIRTUAL_ENV} then
-     * {@code CONDA_PREFIX}.
+     * Adds a folder of Python's packages: in the active environment, {@code VIRTUAL_ENV} then
+     * {@code CONDA_PREFIX}; without one, in {@code PYTHONPATH}, in the user's packages ({@code
+     * ~/.local}) and in those of the {@code python3} on the {@code PATH}. No Python is started.
      *
-     * @param below path below {@code site-packages}
+     * @param below path below {@code site-packages} or {@code dist-packages}
      * @return this
      */
     public LibrarySearch python(String below) {
+        boolean isActive = false;
         for (String variable : List.of("VIRTUAL_ENV", "CONDA_PREFIX")) {
             String prefix = environment.get(variable);
             if (prefix != null && !prefix.isEmpty()) {
-                path(variable, prefix, "lib").ifPresent(lib -> python(lib, variable, below));
+                isActive = true;
+                path(variable, prefix).ifPresent(path -> environment(path, variable, below));
+            }
+        }
+        if (!isActive && !named) {
+            try {
+                PythonPackages.find(properties, environment, (path, why) -> add(path, below, why));
+            } catch (UsageException e) {
+                refuse(e);
             }
         }
         return this;
     }
 
-    private void python(Path lib, String variable, String below) {
-        try (DirectoryStream<Path> versions = Files.newDirectoryStream(lib, "python3*")) {
-            for (Path version : versions) {
-                folder(
-                        version.resolve("site-packages").resolve(below),
-                        "pip package in " + variable);
-            }
-        } catch (IOException e) {
-            folder(lib, variable + ", which has no Python packages");
+    private void environment(Path prefix, String variable, String below) {
+        String reason = "pip package in " + variable;
+        if (!PythonPackages.below(prefix, reason, (path, why) -> add(path, below, why))) {
+            folder(prefix.resolve("lib"), variable + ", which has no Python packages");
+        }
+    }
+
+    /** Several links may lead to one folder. */
+    private void add(Path packages, String below, String reason) {
+        Path file = packages.resolve(below).resolve(fileName).toAbsolutePath();
+        if (found.stream().noneMatch(candidate -> candidate.file().equals(file))) {
+            folder(file.getParent(), reason);
         }
     }
 
@@ -187,10 +200,14 @@ public final class LibrarySearch {
         try {
             return Optional.of(PathSetting.of(setting, value, below));
         } catch (UsageException e) {
-            if (!refused.contains(e.getMessage())) {
-                refused.add(e.getMessage());
-            }
+            refuse(e);
             return Optional.empty();
+        }
+    }
+
+    private void refuse(UsageException reason) {
+        if (!refused.contains(reason.getMessage())) {
+            refused.add(reason.getMessage());
         }
     }
 

@@ -72,6 +72,65 @@ final class LibrarySearchTest {
                         "/nowhere/lib/libx.so (CONDA_PREFIX, which has no Python packages)");
     }
 
+    /** As on images that have a Python on the PATH, and no environment that is active. */
+    @Test
+    void pythonsPackagesAreFoundWithoutAnEnvironment(@TempDir Path root) throws Exception {
+        List<String> made =
+                List.of(
+                        "home/.local/lib/python3.9/site-packages",
+                        "usr/lib/python3/dist-packages",
+                        "usr/lib/python3.11/dist-packages",
+                        "usr/lib64/python3.11/site-packages",
+                        "usr/local/lib/python3.11/dist-packages",
+                        "opt/lib/python3.12/site-packages",
+                        "opt/lib/python3.9/site-packages");
+        for (String folder : made) {
+            Files.createDirectories(root.resolve(folder));
+        }
+        Path real = Files.createDirectories(root.resolve("opt/bin")).resolve("python3.12");
+        assertThat(Files.createFile(real).toFile().setExecutable(true)).isTrue();
+        Path bin = Files.createDirectories(root.resolve("usr/bin"));
+        Files.createSymbolicLink(bin.resolve("python3"), real);
+        Files.createDirectories(root.resolve("empty"));
+        Map<String, String> environment =
+                Map.of("PATH", root + "/empty:" + bin, "PYTHONPATH", root + "/more");
+        String packages = "packages of " + bin + "/python3";
+        assertThat(places(search(environment, "user.home", root + "/home").python("x")))
+                .containsExactly(
+                        root + "/more/x/libx.so (PYTHONPATH)",
+                        place(root, made.get(0), "pip's packages of the user"),
+                        place(root, made.get(2), packages),
+                        place(root, made.get(1), packages),
+                        place(root, made.get(3), packages),
+                        place(root, made.get(4), packages),
+                        place(root, made.get(5), packages),
+                        place(root, made.get(6), packages));
+    }
+
+    private static String place(Path root, String folder, String reason) {
+        return root + "/" + folder + "/x/libx.so (" + reason + ")";
+    }
+
+    /** A link from lib64 to lib, as in virtual environments, is no second place. */
+    @Test
+    void anActiveEnvironmentIsTheOnlyPython(@TempDir Path root) throws Exception {
+        Path packages = Files.createDirectories(root.resolve("env/lib/python3.12/site-packages"));
+        Files.createSymbolicLink(root.resolve("env/lib64"), Path.of("lib"));
+        Files.createDirectories(root.resolve("home/.local/lib/python3.12/site-packages"));
+        Map<String, String> environment =
+                Map.of("VIRTUAL_ENV", root + "/env", "PATH", "/usr/bin", "PYTHONPATH", "/more");
+        assertThat(places(search(environment, "user.home", root + "/home").python("x")))
+                .containsExactly(packages + "/x/libx.so (pip package in VIRTUAL_ENV)");
+    }
+
+    @Test
+    void aPathOfPythonsThatIsNoneIsTold() {
+        LibrarySearch search = search(Map.of("PATH", "/b\0")).python("x");
+        List<String> tried = new ArrayList<>();
+        assertThat(search.load(path -> {}, tried)).isEmpty();
+        assertThat(tried).singleElement().asString().startsWith("PATH is '/b\0'");
+    }
+
     /** The zero byte stands for what this process can not represent as a path. */
     @Test
     void aPlaceThatIsNoPathIsSkippedWithTheReason() {

@@ -16,7 +16,7 @@ import org.opentest4j.TestAbortedException;
  */
 public final class ProcessRanks implements Ranks {
 
-    /** A rank that takes no part in smaller worlds is through with them long before the others. */
+    /** Long enough for ranks whose last case failed by its deadline. */
     private static final Duration UNTIL_OTHERS_COME = Duration.ofMinutes(5);
 
     private final ConformanceBackend backend;
@@ -83,14 +83,25 @@ public final class ProcessRanks implements Ranks {
             return;
         }
         ran++;
-        if (rank < size) {
-            run(size, timeout, body, name);
+        Store shared = new PrefixStore(name, store);
+        if (rank >= size) {
+            // A rank that ran ahead would wait in its next case, whose time may then be over.
+            shared.await(keys("over", size), UNTIL_OTHERS_COME);
+            return;
+        }
+        try {
+            run(size, timeout, body, name, shared);
+        } finally {
+            shared.set("over/" + rank, new byte[0]);
         }
     }
 
-    private void run(int size, Duration timeout, Body body, String name) {
+    private static List<String> keys(String event, int size) {
+        return IntStream.range(0, size).mapToObj(each -> event + "/" + each).toList();
+    }
+
+    private void run(int size, Duration timeout, Body body, String name, Store shared) {
         boolean shares = worlds != null && timeout.equals(TIMEOUT);
-        Store shared = new PrefixStore(name, store);
         String kept = shares ? worlds.name(size) : Worlds.NONE;
         boolean reuses = meet(shared, size, kept);
         ProcessGroup earlier = shares ? worlds.take(size) : null;
@@ -105,7 +116,7 @@ public final class ProcessRanks implements Ranks {
             }
             // Nobody leaves while another needs this rank's group.
             shared.set("done/" + rank, new byte[0]);
-            watch.await(IntStream.range(0, size).mapToObj(each -> "done/" + each).toList());
+            watch.await(keys("done", size));
             isSound = true;
         } catch (RuntimeException | Error e) {
             throw e;
@@ -129,10 +140,10 @@ public final class ProcessRanks implements Ranks {
      */
     private boolean meet(Store shared, int size, String kept) {
         shared.set("ready/" + rank, kept.getBytes(StandardCharsets.UTF_8));
-        List<String> keys = IntStream.range(0, size).mapToObj(each -> "ready/" + each).toList();
-        shared.await(keys, UNTIL_OTHERS_COME);
+        List<String> ready = keys("ready", size);
+        shared.await(ready, UNTIL_OTHERS_COME);
         return !kept.equals(Worlds.NONE)
-                && keys.stream()
+                && ready.stream()
                         .map(key -> new String(shared.get(key), StandardCharsets.UTF_8))
                         .allMatch(kept::equals);
     }

@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -119,6 +120,39 @@ class HarnessTest {
     @Test
     void casesOfProcessesShareTheirWorld() throws Exception {
         assertThat(joins(HarnessTest::addUp, HarnessTest::addUp, HarnessTest::addUp)).isEqualTo(2);
+    }
+
+    /** Else it waits for them in its next case, and its time there is over before they come. */
+    @Test
+    void aRankOutsideAWorldWaitsForThoseInIt() throws Exception {
+        CountDownLatch outsideRuns = new CountDownLatch(1);
+        AtomicInteger done = new AtomicInteger();
+        Ranks.Body body =
+                rank -> {
+                    outsideRuns.await();
+                    addUp(rank);
+                    done.incrementAndGet();
+                };
+        try (Store store = HashStore.create(Ranks.TIMEOUT)) {
+            List<CompletableFuture<Void>> inside =
+                    IntStream.range(0, 2)
+                            .mapToObj(
+                                    rank ->
+                                            CompletableFuture.runAsync(
+                                                    () ->
+                                                            new ProcessRanks(
+                                                                            backend, rank, 3, store,
+                                                                            "case")
+                                                                    .run(2, body),
+                                                    task -> new Thread(task).start()))
+                            .toList();
+            outsideRuns.countDown();
+            new ProcessRanks(backend, 2, 3, store, "case").run(2, body);
+            assertThat(done).hasValue(2);
+            for (CompletableFuture<Void> rank : inside) {
+                rank.get(60, TimeUnit.SECONDS);
+            }
+        }
     }
 
     @Test

@@ -19,10 +19,29 @@ if not torch.cuda.is_available() or not dist.is_nccl_available():
     print(f"torch {torch.__version__}: no CUDA device or no NCCL")
     sys.exit(77)
 
+
+def loaded(name):
+    """The file that this process has of a library, or None."""
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            path = line.partition("/")[1:]
+            if path[0] and os.path.basename(path[1]).startswith(name):
+                return "".join(path).strip()
+    return None
+
+
+# Ranks of one communicator must have the same version of NCCL: PyTorch's own, wherever else Java would find another.
+environment = {**os.environ, "NCCL_HOSTID": "rank0"}
+for variable, name in (("JCCL_NCCL_LIBRARY", "libnccl.so"), ("JCCL_NCCL_CUDART", "libcudart.so")):
+    path = loaded(name)
+    print(f"{name}: {path or 'PyTorch has none of its own'}", flush=True)
+    if path:
+        environment[variable] = path
+
 # NCCL reads this at its first use; the Java rank has another.
 os.environ["NCCL_HOSTID"] = "rank1"
 store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=60))
-java = subprocess.Popen([*sys.argv[1:], str(store.port)], env={**os.environ, "NCCL_HOSTID": "rank0"})
+java = subprocess.Popen([*sys.argv[1:], str(store.port)], env=environment)
 torch.cuda.set_device(0)
 # As init_process_group prefixes the store for the world, then for a type of device.
 prefixed = dist.PrefixStore("cuda/", dist.PrefixStore("0/", store))

@@ -25,6 +25,10 @@ final class TorchJointTest {
         System.getProperties()
                 .forEach(
                         (name, value) -> {
+                            // The script hands on the NCCL and the runtime that Python has loaded.
+                            if (name.toString().matches("org.jccl.nccl.(library|cudart)")) {
+                                return;
+                            }
                             if (name.toString().startsWith("org.jccl.")
                                     || name.toString().startsWith("org.bytedeco.")) {
                                 command.add("-D" + name + "=" + value);

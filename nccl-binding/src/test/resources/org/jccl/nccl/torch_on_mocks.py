@@ -17,6 +17,9 @@ ID_BYTES = 128
 libraries, script = sys.argv[1:4], sys.argv[4]
 sys.argv = sys.argv[4:]
 loaded = []
+# As importing PyTorch does; the script looks for what is loaded. The driver comes at the first use.
+for path in libraries[1:]:
+    ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
 
 
 class UniqueId(ctypes.Structure):
@@ -28,7 +31,7 @@ def check(code):
 
 
 def cuda():
-    """The libraries are loaded at the first use, as NCCL reads its environment then."""
+    """The libraries are called from the first use on, as NCCL reads its environment then."""
     if not loaded:
         loaded.extend(ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in libraries)
         stream = ctypes.c_void_p()

@@ -75,9 +75,9 @@ engine_comm=(engine/comm/*.cc)
 compile_all "${engine_runtime[@]}" "${engine_comm[@]}"
 
 build_nccl() {
-    local runtime=("${engine_runtime[@]}" front/cuda/{device,memory,stream,graph}.cc) inputs
+    local runtime=("${engine_runtime[@]}" front/cuda/{device,memory,stream,graph,kernel,entry}.cc) inputs
     local communicators=("${engine_comm[@]}" front/nccl/{front,comm,collective}.cc)
-    compile_all front/cuda/{device,memory,stream,graph,driver}.cc front/nccl/{front,comm,collective}.cc
+    compile_all front/cuda/{device,memory,stream,graph,kernel,entry,driver}.cc front/nccl/{front,comm,collective}.cc
     link_library "$out/libcuda.so.1" libcuda.so.1 '{ local: *; };' "$(object_of front/cuda/driver.cc)"
     mapfile -t inputs < <(objects "${runtime[@]}")
     # The real runtime library's users ask for this version node.

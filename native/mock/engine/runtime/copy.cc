@@ -7,16 +7,18 @@
 #include <sys/mman.h>
 #include <vector>
 
+#include "shared.h"
+
 namespace mock {
 
 namespace {
 
-bool onDevice(const void* address) { return deviceOf(address) != nullptr; }
+bool onDevice(const void* address) { return deviceOf(address) != nullptr || isImported(address); }
 
 /** The range lies in one live block, as far as can be told at the time of the call. */
 bool isUsable(const void* address, size_t bytes) {
-    Device* owner = deviceOf(address);
-    return owner == nullptr ? address != nullptr : owner->memory.roomAt(address) >= bytes;
+    if (Device* owner = deviceOf(address)) return owner->memory.roomAt(address) >= bytes;
+    return isImported(address) ? importedView(address, bytes) != nullptr : address != nullptr;
 }
 
 Status check(const void* to, const void* from, size_t bytes, Direction direction) {
@@ -38,10 +40,16 @@ void move(void* to, const void* from, size_t bytes) {
     std::memmove(place(to, bytes, "copy to"), place(from, bytes, "copy from"), bytes);
 }
 
+struct Locked {
+    size_t bytes;
+    /** The caller's own memory, not the library's. */
+    bool registered;
+};
+
 /** Page-locked host memory by its first address. */
 std::mutex lockedMutex;
-std::map<uintptr_t, size_t>& locked() {
-    static auto* blocks = new std::map<uintptr_t, size_t>;
+std::map<uintptr_t, Locked>& locked() {
+    static auto* blocks = new std::map<uintptr_t, Locked>;
     return *blocks;
 }
 
@@ -53,7 +61,7 @@ bool isPageLocked(const void* address, size_t bytes) {
     auto block = locked().upper_bound(begin);
     if (block == locked().begin()) return false;
     --block;
-    return begin + bytes <= block->first + block->second;
+    return begin + bytes <= block->first + block->second.bytes;
 }
 
 Status allocateHost(void** address, size_t bytes) {
@@ -65,7 +73,7 @@ Status allocateHost(void** address, size_t bytes) {
     if (block == MAP_FAILED) return Status::OutOfMemory;
     std::memset(block, 0xff, bytes);
     std::lock_guard<std::mutex> lock(lockedMutex);
-    locked()[reinterpret_cast<uintptr_t>(block)] = bytes;
+    locked()[reinterpret_cast<uintptr_t>(block)] = {bytes, false};
     *address = block;
     return Status::Ok;
 }
@@ -75,17 +83,50 @@ Status releaseHost(void* address) {
     if (safe != Status::Ok || address == nullptr) return safe;
     std::lock_guard<std::mutex> lock(lockedMutex);
     auto block = locked().find(reinterpret_cast<uintptr_t>(address));
-    if (block == locked().end()) return Status::InvalidValue;
+    if (block == locked().end() || block->second.registered) return Status::InvalidValue;
     // The address is not given to anybody else: a stale pointer meets nothing.
-    mmap(address, block->second, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    mmap(address, block->second.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    locked().erase(block);
+    return Status::Ok;
+}
+
+Status registerHost(void* address, size_t bytes) {
+    if (address == nullptr || bytes == 0) return Status::InvalidValue;
+    Status safe = unsafeCall();
+    if (safe != Status::Ok) return safe;
+    auto begin = reinterpret_cast<uintptr_t>(address);
+    std::lock_guard<std::mutex> lock(lockedMutex);
+    auto next = locked().lower_bound(begin);
+    bool overlaps = next != locked().end() && next->first < begin + bytes;
+    if (next != locked().begin()) {
+        auto previous = std::prev(next);
+        overlaps |= begin < previous->first + previous->second.bytes;
+    }
+    if (overlaps) return Status::AlreadyRegistered;
+    locked()[begin] = {bytes, true};
+    return Status::Ok;
+}
+
+Status unregisterHost(void* address) {
+    Status safe = unsafeCall();
+    if (safe != Status::Ok) return safe;
+    std::lock_guard<std::mutex> lock(lockedMutex);
+    auto block = locked().find(reinterpret_cast<uintptr_t>(address));
+    if (block == locked().end() || !block->second.registered) return Status::NotRegistered;
     locked().erase(block);
     return Status::Ok;
 }
 
 char* workerView(const void* address, size_t bytes, const char* user) {
-    Device* owner = deviceOf(address);
-    if (owner == nullptr) fatal("%s: %zu bytes at %p are not device memory", user, bytes, address);
-    return owner->memory.alias(address, bytes, user);
+    if (Device* owner = deviceOf(address)) return owner->memory.alias(address, bytes, user);
+    char* view = importedView(address, bytes);
+    if (view == nullptr) fatal("%s: %zu bytes at %p are not device memory", user, bytes, address);
+    return view;
+}
+
+char* kernelView(const void* address, size_t bytes, const char* user) {
+    bool inHostMemory = !onDevice(address) && isPageLocked(address, bytes);
+    return inHostMemory ? static_cast<char*>(const_cast<void*>(address)) : workerView(address, bytes, user);
 }
 
 Status copy(void* to, const void* from, size_t bytes, Direction direction, Stream& stream, bool synchronous) {
@@ -141,6 +182,20 @@ Status release(void* address) {
 Status releaseNow(void* address) {
     Device* owner = deviceOf(address);
     return owner != nullptr && owner->memory.release(address) ? Status::Ok : Status::InvalidValue;
+}
+
+Status releaseInOrder(void* address, Stream& stream) {
+    Device* owner = deviceOf(address);
+    if (owner == nullptr || !owner->memory.isBlock(address)) return Status::InvalidValue;
+    // Nodes that free memory are not mocked.
+    if (stream.capture.load() != nullptr) return Status::CaptureUnsupported;
+    return submit(stream, [address] { releaseNow(address); });
+}
+
+Status fill(void* address, int value, size_t bytes, Stream& stream) {
+    if (bytes == 0) return Status::Ok;
+    if (!onDevice(address) || !isUsable(address, bytes)) return Status::InvalidValue;
+    return submit(stream, [=] { std::memset(workerView(address, bytes, "memset"), value, bytes); });
 }
 
 }  // namespace mock

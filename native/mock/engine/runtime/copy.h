@@ -20,13 +20,22 @@ Status allocateHost(void** address, size_t bytes);
 /** What still copies from or to it ends the process. */
 Status releaseHost(void* address);
 bool isPageLocked(const void* address, size_t bytes);
+/** Makes memory of the caller page-locked, and ordinary again. */
+Status registerHost(void* address, size_t bytes);
+Status unregisterHost(void* address);
 
 Status allocate(void** address, size_t bytes);
 /** Waits for the device first. */
 Status release(void* address);
 Status releaseNow(void* address);
+/** Frees when the stream comes to it. */
+Status releaseInOrder(void* address, Stream& stream);
+/** Sets all bytes to one value when the stream comes to it. */
+Status fill(void* address, int value, size_t bytes, Stream& stream);
 
 /** Where a worker finds memory of a device; ends the process for any other. */
 char* workerView(const void* address, size_t bytes, const char* user);
+/** The same for a kernel, which also reaches page-locked host memory. */
+char* kernelView(const void* address, size_t bytes, const char* user);
 
 }  // namespace mock

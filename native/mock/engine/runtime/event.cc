@@ -119,6 +119,15 @@ Status Event::makeWait(Stream& stream) {
     return Status::Ok;
 }
 
+Status Event::makeWaitOutside(Stream& stream) {
+    std::lock_guard<std::mutex> captures(captureLock());
+    Capture* capture = stream.capture;
+    if (capture == nullptr) return Status::InvalidValue;
+    if (!capture->valid) return Status::CaptureInvalidated;
+    capture->waitOutside(stream, this);
+    return Status::Ok;
+}
+
 Status Event::elapsed(Event& start, Event& end, float* milliseconds) {
     if (!start.timing || !end.timing) return Status::InvalidHandle;
     for (Event* event : {&start, &end}) {

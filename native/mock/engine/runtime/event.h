@@ -15,6 +15,8 @@ public:
     Status synchronize();
     /** What the stream gets after this call runs after what the event stood for at this call. */
     Status makeWait(Stream& stream);
+    /** In a capture: what the stream gets at a replay waits for what the event stands for then. */
+    Status makeWaitOutside(Stream& stream);
     static Status elapsed(Event& start, Event& end, float* milliseconds);
 
     bool isRecorded();

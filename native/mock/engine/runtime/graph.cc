@@ -1,8 +1,10 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "device.h"
+#include "event.h"
 #include "handles.h"
 #include "runtime.h"
 
@@ -20,6 +22,11 @@ Handles<Executable>& executables() {
     return *all;
 }
 
+Handles<UserObject>& userObjects() {
+    static auto* all = new Handles<UserObject>(size_t(1) << 16, true);
+    return *all;
+}
+
 std::atomic<uint64_t> captures{0};
 std::atomic<int> activeCount{0};
 thread_local CaptureMode threadMode = CaptureMode::Global;
@@ -29,6 +36,26 @@ std::vector<Capture*>& active() {
     return *all;
 }
 
+Graph* createGraph() {
+    Graph* graph = graphs().create();
+    graph->recording = std::make_shared<Recording>();
+    return graph;
+}
+
+void include(std::vector<Node*>& set, Node* const* nodes, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (std::find(set.begin(), set.end(), nodes[i]) == set.end()) set.push_back(nodes[i]);
+    }
+}
+
+/** Whether all are nodes of this recording. */
+bool has(const Recording& recording, Node* const* nodes, size_t count) {
+    return std::all_of(nodes, nodes + count, [&](Node* node) {
+        return std::any_of(recording.nodes.rbegin(), recording.nodes.rend(),
+                           [&](const Node& candidate) { return &candidate == node; });
+    });
+}
+
 }  // namespace
 
 std::mutex& captureLock() {
@@ -36,64 +63,92 @@ std::mutex& captureLock() {
     return *lock;
 }
 
+Node* Recording::add(std::vector<Node*> after) {
+    nodes.emplace_back();
+    Node* node = &nodes.back();
+    node->index = nodes.size() - 1;
+    node->after = std::move(after);
+    return node;
+}
+
+void Recording::assignLanes() {
+    std::vector<const Node*> last;
+    for (Node& node : nodes) {
+        auto free = std::find_if(node.after.begin(), node.after.end(), [&](const Node* before) {
+            return last[static_cast<size_t>(before->lane)] == before;
+        });
+        node.lane = free != node.after.end() ? (*free)->lane : static_cast<int>(last.size());
+        if (free == node.after.end()) last.push_back(nullptr);
+        last[static_cast<size_t>(node.lane)] = &node;
+    }
+    lanes = static_cast<int>(last.size());
+}
+
 Capture::Capture(Stream& first, CaptureMode m)
-    : id(++captures), mode(m), owner(std::this_thread::get_id()), origin(first) {
+    : id(++captures), mode(m), owner(std::this_thread::get_id()), origin(first), graph(createGraph()) {
     join(first);
 }
 
-int Capture::join(Stream& stream) {
-    Lane lane;
-    lane.stream = &stream;
-    lane.after.resize(lanes_.size() + 1);
-    for (Lane& other : lanes_) other.after.push_back(0);
-    stream.lane = static_cast<int>(lanes_.size());
+Capture::Member& Capture::member(const Stream& stream) { return members_[static_cast<size_t>(stream.member)]; }
+
+const std::vector<Node*>& Capture::next(const Stream& stream) const {
+    return members_[static_cast<size_t>(stream.member)].next;
+}
+
+void Capture::join(Stream& stream) {
+    stream.member = static_cast<int>(members_.size());
     stream.capture = this;
-    lanes_.push_back(lane);
-    return stream.lane;
+    members_.push_back({&stream, {}});
+}
+
+Node* Capture::append(Stream& stream) {
+    std::vector<Node*>& next = member(stream).next;
+    Node* node = graph->recording->add(std::move(next));
+    next = {node};
+    return node;
 }
 
 void Capture::add(Stream& stream, Task task, std::shared_ptr<Order> order) {
-    Lane& lane = lanes_[static_cast<size_t>(stream.lane)];
-    Node node;
-    node.task = std::move(task);
-    node.order = std::move(order);
-    node.lane = stream.lane;
-    node.waits.swap(lane.waits);
-    recording_->nodes.push_back(std::move(node));
-    lane.after[static_cast<size_t>(stream.lane)] = ++lane.count;
+    Node* node = append(stream);
+    node->task = std::move(task);
+    node->order = std::move(order);
 }
 
-Mark Capture::mark(const Stream& stream) const {
-    return {id, stream.lane, lanes_[static_cast<size_t>(stream.lane)].count};
-}
+void Capture::waitOutside(Stream& stream, const void* event) { append(stream)->event = event; }
+
+Mark Capture::mark(const Stream& stream) const { return {id, next(stream)}; }
 
 void Capture::wait(Stream& stream, const Mark& mark) {
     if (stream.capture != this) join(stream);
-    if (mark.lane == stream.lane) return;
-    Lane& lane = lanes_[static_cast<size_t>(stream.lane)];
-    lane.waits.push_back(mark);
-    // Marks carry no history of their own; what the other lane had waited for by now is a safe stand-in only for
-    // the check that all lanes are joined, never for the waits a replay makes.
-    const Lane& other = lanes_[static_cast<size_t>(mark.lane)];
-    for (size_t i = 0; i < lane.after.size(); ++i) {
-        size_t seen = static_cast<int>(i) == mark.lane ? mark.count : other.after[i];
-        lane.after[i] = std::max(lane.after[i], seen);
-    }
+    include(member(stream).next, mark.after.data(), mark.after.size());
+}
+
+void Capture::setNext(Stream& stream, std::vector<Node*> nodes) {
+    for (Node* node : next(stream)) node->joins = false;
+    member(stream).next = std::move(nodes);
 }
 
 bool Capture::joined() const {
-    const Lane& first = lanes_[0];
-    for (size_t i = 1; i < lanes_.size(); ++i) {
-        if (first.after[i] < lanes_[i].count) return false;
+    std::set<const Node*> reached;
+    std::vector<const Node*> open(members_[0].next.begin(), members_[0].next.end());
+    while (!open.empty()) {
+        const Node* node = open.back();
+        open.pop_back();
+        if (reached.insert(node).second) open.insert(open.end(), node->after.begin(), node->after.end());
     }
-    // A stream that joined and did nothing must still have been waited for.
+    // A stream that joined and did nothing waits for nodes of others, which are looked at there.
+    for (const Member& member : members_) {
+        for (const Node* node : member.next) {
+            if (node->joins && reached.count(node) == 0) return false;
+        }
+    }
     return true;
 }
 
-std::shared_ptr<Recording> Capture::finish() {
-    for (Lane& lane : lanes_) lane.stream->capture = nullptr;
-    recording_->lanes = static_cast<int>(lanes_.size());
-    return std::move(recording_);
+void Capture::finish() {
+    for (Member& member : members_) member.stream->capture = nullptr;
+    graph->recording->assignLanes();
+    graph->recording->complete = true;
 }
 
 Status unsafeCall() {
@@ -128,6 +183,13 @@ Capture* findCapture(uint64_t id) {
     return nullptr;
 }
 
+Capture* findCapture(const Graph& graph) {
+    for (Capture* capture : active()) {
+        if (capture->graph == &graph) return capture;
+    }
+    return nullptr;
+}
+
 Status beginCapture(Stream& stream, CaptureMode mode) {
     if (stream.legacy) return Status::CaptureUnsupported;
     std::lock_guard<std::mutex> lock(captureLock());
@@ -139,7 +201,8 @@ Status beginCapture(Stream& stream, CaptureMode mode) {
 
 Status endCapture(Stream& stream, Graph** graph) {
     *graph = nullptr;
-    std::shared_ptr<const Recording> recording;
+    Graph* made;
+    Status result;
     {
         std::lock_guard<std::mutex> lock(captureLock());
         Capture* capture = stream.capture;
@@ -148,17 +211,21 @@ Status endCapture(Stream& stream, Graph** graph) {
         if (capture->mode != CaptureMode::Relaxed && capture->owner != std::this_thread::get_id()) {
             return Status::CaptureWrongThread;
         }
-        Status result = !capture->valid      ? Status::CaptureInvalidated
-                        : !capture->joined() ? Status::CaptureUnjoined
-                                             : Status::Ok;
-        recording = capture->finish();
+        result = !capture->valid      ? Status::CaptureInvalidated
+                 : !capture->joined() ? Status::CaptureUnjoined
+                                      : Status::Ok;
+        capture->finish();
+        made = capture->graph;
         active().erase(std::remove(active().begin(), active().end(), capture), active().end());
         --activeCount;
         delete capture;
-        if (result != Status::Ok) return result;
     }
-    *graph = createGraph(std::move(recording));
-    return Status::Ok;
+    if (result == Status::Ok) {
+        *graph = made;
+    } else {
+        destroyGraph(made);
+    }
+    return result;
 }
 
 int captureState(const Stream& stream) {
@@ -169,15 +236,80 @@ int captureState(const Stream& stream) {
     return capture->valid ? 1 : 2;
 }
 
+CaptureInfo captureInfo(const Stream& stream) {
+    CaptureInfo info;
+    if (stream.capture.load() == nullptr) return info;
+    std::lock_guard<std::mutex> lock(captureLock());
+    Capture* capture = stream.capture;
+    if (capture == nullptr) return info;
+    info.state = capture->valid ? 1 : 2;
+    if (!capture->valid) return info;
+    info.id = capture->id;
+    info.graph = capture->graph;
+    info.next = capture->next(stream).data();
+    info.count = capture->next(stream).size();
+    return info;
+}
+
+Status updateCapture(Stream& stream, Node* const* nodes, size_t count, bool replace) {
+    std::lock_guard<std::mutex> lock(captureLock());
+    Capture* capture = stream.capture;
+    if (capture == nullptr) return Status::InvalidValue;
+    if (!capture->valid) return Status::CaptureInvalidated;
+    if (!has(*capture->graph->recording, nodes, count)) return Status::InvalidValue;
+    if (replace) {
+        capture->setNext(stream, std::vector<Node*>(nodes, nodes + count));
+    } else {
+        capture->wait(stream, {capture->id, std::vector<Node*>(nodes, nodes + count)});
+    }
+    return Status::Ok;
+}
+
+Status addEventRecord(Graph& graph, Node* const* after, size_t count, const void* event, Node** made) {
+    std::lock_guard<std::mutex> lock(captureLock());
+    if (findCapture(graph) == nullptr) fatal("a node was added to a graph that is not being captured: not mocked");
+    if (!has(*graph.recording, after, count)) return Status::InvalidValue;
+    Node* node = graph.recording->add(std::vector<Node*>(after, after + count));
+    node->event = event;
+    node->records = true;
+    node->joins = false;
+    *made = node;
+    return Status::Ok;
+}
+
+Status addDependencies(Graph& graph, Node* const* from, Node* const* to, size_t count) {
+    std::lock_guard<std::mutex> lock(captureLock());
+    if (!has(*graph.recording, from, count) || !has(*graph.recording, to, count)) return Status::InvalidValue;
+    if (findCapture(graph) == nullptr) fatal("a complete graph was changed: not mocked");
+    for (size_t i = 0; i < count; ++i) {
+        if (from[i]->index >= to[i]->index) fatal("a node was made to wait for a later one: not mocked");
+        include(to[i]->after, from + i, 1);
+    }
+    return Status::Ok;
+}
+
+UserObject* createUserObject(void* argument, void (*destroy)(void*)) {
+    UserObject* object = userObjects().create();
+    object->object = std::shared_ptr<void>(argument, [destroy](void* last) {
+        // As a host function, it must not call the runtime.
+        bool before = std::exchange(inHostFunction, true);
+        destroy(last);
+        inHostFunction = before;
+    });
+    return object;
+}
+
+UserObject* findUserObject(const void* handle) { return userObjects().find(handle); }
+
+void moveUserObject(Graph& graph, UserObject* object) {
+    std::lock_guard<std::mutex> lock(captureLock());
+    graph.recording->objects.push_back(std::move(object->object));
+    userObjects().destroy(object);
+}
+
 Graph* findGraph(const void* handle) { return graphs().find(handle); }
 
 Executable* findExecutable(const void* handle) { return executables().find(handle); }
-
-Graph* createGraph(std::shared_ptr<const Recording> recording) {
-    Graph* graph = graphs().create();
-    graph->recording = std::move(recording);
-    return graph;
-}
 
 void destroyGraph(Graph* graph) {
     graph->recording.reset();
@@ -197,6 +329,25 @@ void destroyExecutable(Executable* executable) {
     executables().destroy(executable);
 }
 
+namespace {
+
+/** Holding the recording keeps the operations alive when the graph is destroyed while it runs. */
+Position issue(const std::shared_ptr<const Recording>& recording, const Node& node, Stream& lane) {
+    if (node.event == nullptr) {
+        return issueOrdered(lane, [recording, &node] { node.task(); }, node.order.get());
+    }
+    Event* event = findEvent(node.event);
+    if (event == nullptr) fatal("a graph was launched after an event of it was destroyed");
+    if (!node.records) {
+        lane.pushWait(event->place());
+    } else if (event->record(lane) != Status::Ok) {
+        fatal("a graph can not record its event on device %d", lane.device);
+    }
+    return lane.tail();
+}
+
+}  // namespace
+
 void launch(Executable& executable, Stream& stream) {
     std::shared_ptr<const Recording> recording = executable.recording;
     Device& home = device(stream.device);
@@ -204,17 +355,12 @@ void launch(Executable& executable, Stream& stream) {
         executable.lanes.push_back(home.createStream(false, 0));
     }
     Position start = home.issue(stream, [] {});
-    std::vector<std::vector<Position>> issued(executable.lanes.size());
+    std::vector<Position> issued(recording->nodes.size());
     for (Stream* lane : executable.lanes) lane->pushWait(start);
-    for (size_t i = 0; i < recording->nodes.size(); ++i) {
-        const Node& node = recording->nodes[i];
-        auto index = static_cast<size_t>(node.lane);
-        Stream& lane = *executable.lanes[index];
-        for (const Mark& mark : node.waits) {
-            if (mark.count > 0) lane.pushWait(issued[static_cast<size_t>(mark.lane)][mark.count - 1]);
-        }
-        // Holding the recording keeps the operations alive when the graph is destroyed while it runs.
-        issued[index].push_back(issueOrdered(lane, [recording, i] { recording->nodes[i].task(); }, node.order.get()));
+    for (const Node& node : recording->nodes) {
+        Stream& lane = *executable.lanes[static_cast<size_t>(node.lane)];
+        for (const Node* before : node.after) lane.pushWait(issued[before->index]);
+        issued[node.index] = issue(recording, node, lane);
     }
     for (Stream* lane : executable.lanes) stream.pushWait(lane->tail());
 }

@@ -74,7 +74,7 @@ void* DeviceMemory::place(size_t bytes, size_t room) {
         size_t rest = span->second - room;
         free_.erase(span);
         if (rest > 0) free_[offset + room] = rest;
-        blocks_[offset] = Block{bytes, room};
+        blocks_[offset] = Extent{bytes, room};
         return window_ + offset;
     }
     return nullptr;
@@ -130,15 +130,21 @@ void DeviceMemory::recycle(Span span) {
     free_[span.offset] = span.room;
 }
 
-size_t DeviceMemory::roomAt(const void* address) {
-    if (!contains(address)) return 0;
+DeviceMemory::Block DeviceMemory::blockAt(const void* address) {
+    if (!contains(address)) return {};
     uintptr_t offset = static_cast<size_t>(static_cast<const char*>(address) - window_);
     std::lock_guard<std::mutex> lock(mutex_);
     auto block = blocks_.upper_bound(offset);
-    if (block == blocks_.begin()) return 0;
+    if (block == blocks_.begin()) return {};
     --block;
-    uintptr_t end = block->first + block->second.bytes;
-    return offset < end ? end - offset : 0;
+    if (offset >= block->first + block->second.bytes) return {};
+    return {window_ + block->first, block->first, block->second.bytes};
+}
+
+size_t DeviceMemory::roomAt(const void* address) {
+    Block block = blockAt(address);
+    if (block.address == nullptr) return 0;
+    return static_cast<size_t>(block.address + block.bytes - static_cast<const char*>(address));
 }
 
 char* DeviceMemory::alias(const void* address, size_t bytes, const char* user) {

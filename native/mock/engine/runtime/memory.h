@@ -11,6 +11,13 @@ namespace mock {
 
 class DeviceMemory {
 public:
+    /** A live block: where it begins in the window and in the file, and how long it is. */
+    struct Block {
+        char* address = nullptr;
+        size_t offset = 0;
+        size_t bytes = 0;
+    };
+
     DeviceMemory(int device, size_t capacity);
 
     /** Null when the device is full. */
@@ -28,12 +35,16 @@ public:
     bool contains(const void* address) const;
     /** How many bytes there are from an address to the end of its live block; 0 when it is in none. */
     size_t roomAt(const void* address);
+    /** The live block that an address lies in; empty when there is none. */
+    Block blockAt(const void* address);
+    /** What the bytes of the window are in. */
+    int file() const { return file_; }
 
     /** Where a worker finds bytes of the window; ends the process for an access outside one live block. */
     char* alias(const void* address, size_t bytes, const char* user);
 
 private:
-    struct Block {
+    struct Extent {
         size_t bytes;
         size_t room;
     };
@@ -52,7 +63,7 @@ private:
     char* alias_;
     int file_;
     std::mutex mutex_;
-    std::map<uintptr_t, Block> blocks_;
+    std::map<uintptr_t, Extent> blocks_;
     std::map<uintptr_t, size_t> free_;
     std::deque<Span> quarantine_;
     size_t quarantined_ = 0;

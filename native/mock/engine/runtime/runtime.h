@@ -30,8 +30,16 @@ Status synchronizeDevice();
 
 Status launchHostFunction(Stream& stream, void (*function)(void*), void* argument);
 
-/** Starts one of the kernels of kernel.cc; `arguments` as for a launch of the vendor: pointers to each value. */
+/** Starts a kernel of kernel.cc or a registered one; `arguments` as for a launch of the vendor: pointers to each value. */
 Status launchKernel(const void* kernel, void** arguments, Stream& stream);
+
+/** What a library has in a kernel's place: it runs on the stream's thread with a copy of the kernel's one argument. */
+using KernelBody = void (*)(const void* argument, size_t bytes);
+/** Names the body of a kernel that the library knows by an address; the argument has at most so many bytes. */
+void registerKernel(const void* kernel, KernelBody body, size_t most);
+bool isKernel(const void* kernel);
+/** Starts a registered kernel. */
+Status launchRegistered(const void* kernel, const void* argument, size_t bytes, Stream& stream);
 
 Status launchGraph(Executable& executable, Stream& stream);
 

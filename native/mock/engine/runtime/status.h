@@ -21,6 +21,8 @@ enum class Status : int {
     CaptureImplicit,
     CapturedEvent,
     CaptureWrongThread,
+    AlreadyRegistered,
+    NotRegistered,
     Injected,
     Broken,
 };

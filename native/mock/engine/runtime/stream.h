@@ -54,9 +54,9 @@ public:
     std::atomic<int> failedWith{0};
     /** After an error the rest does not run. */
     std::atomic<bool> stopsOnError{false};
-    /** The capture this stream takes part in, and its lane there; guarded by the capture lock. */
+    /** The capture this stream takes part in, and its number there; guarded by the capture lock. */
     std::atomic<Capture*> capture{nullptr};
-    int lane = 0;
+    int member = 0;
     /** For the implicit order with the legacy stream; guarded by the device's lock. */
     uint64_t seenByLegacy = 0;
     /** Keeps the turns of collectives on this stream in its order. */

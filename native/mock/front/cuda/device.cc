@@ -1,7 +1,12 @@
 // Devices and errors.
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "../../engine/runtime/traits.h"
+#include "bus.h"
 #include "guard.h"
 #include "link.h"
 
@@ -38,6 +43,8 @@ cudaError_t translate(Status status) {
         case Status::CaptureImplicit: return cudaErrorStreamCaptureImplicit;
         case Status::CapturedEvent: return cudaErrorCapturedEvent;
         case Status::CaptureWrongThread: return cudaErrorStreamCaptureWrongThread;
+        case Status::AlreadyRegistered: return cudaErrorHostMemoryAlreadyRegistered;
+        case Status::NotRegistered: return cudaErrorHostMemoryNotRegistered;
         case Status::Injected: return static_cast<cudaError_t>(injectedCode());
         case Status::Broken: return static_cast<cudaError_t>(device(currentDevice()).broken.load());
     }
@@ -61,6 +68,11 @@ constexpr Text texts[] = {
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
     {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
@@ -87,6 +99,18 @@ const Text& textOf(cudaError_t error) {
 }
 
 bool isDevice(int index) { return index >= 0 && index < deviceCount(); }
+
+constexpr int version = 13000;
+
+int sharedMemory() { return (capability() >= 90 ? 227 : 163) << 10; }
+
+/** Whether this was the first time that one device was given access to another. */
+bool enablePeer(int from, int to) {
+    static std::mutex mutex;
+    static auto* enabled = new std::set<std::pair<int, int>>;
+    std::lock_guard<std::mutex> lock(mutex);
+    return enabled->insert({from, to}).second;
+}
 
 }  // namespace
 
@@ -121,6 +145,8 @@ MOCK_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute
         switch (attribute) {
             case cudaDevAttrComputeCapabilityMajor: *value = capability() / 10; break;
             case cudaDevAttrComputeCapabilityMinor: *value = capability() % 10; break;
+            case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = sharedMemory(); break;
+            case cudaDevAttrGPUDirectRDMASupported: *value = 0; break;
             default: return Status::InvalidValue;
         }
         return Status::Ok;
@@ -133,4 +159,74 @@ MOCK_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest)
         if (greatest != nullptr) *greatest = -5;
         return Status::Ok;
     });
+}
+
+MOCK_API cudaError_t cudaGetDevice(int* index) {
+    return guarded([&] {
+        if (index == nullptr) return Status::InvalidValue;
+        *index = currentDevice();
+        return Status::Ok;
+    });
+}
+
+namespace {
+
+cudaError_t answerVersion(int* value) {
+    if (value == nullptr) return remember(cudaErrorInvalidValue);
+    *value = version;
+    return cudaSuccess;
+}
+
+}  // namespace
+
+MOCK_API cudaError_t cudaDriverGetVersion(int* value) { return answerVersion(value); }
+MOCK_API cudaError_t cudaRuntimeGetVersion(int* value) { return answerVersion(value); }
+
+MOCK_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
+    return guarded([&] {
+        if (properties == nullptr) return Status::InvalidValue;
+        if (!isDevice(index)) return Status::InvalidDevice;
+        *properties = {};
+        std::snprintf(properties->name, sizeof properties->name, "Mock GPU");
+        std::snprintf(properties->uuid, sizeof properties->uuid, "mock-%d", index);
+        properties->totalGlobalMem = static_cast<size_t>(setting("MOCK_MEMORY_MB", 8192)) << 20;
+        properties->major = capability() / 10;
+        properties->minor = capability() % 10;
+        properties->multiProcessorCount = 132;
+        properties->pciBusID = busOf(index);
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceGetPCIBusId(char* text, int room, int index) {
+    return guarded([&] {
+        if (text == nullptr || room <= 0) return Status::InvalidValue;
+        if (!isDevice(index)) return Status::InvalidDevice;
+        return std::snprintf(text, static_cast<size_t>(room), busFormat, busOf(index)) < room ? Status::Ok
+                                                                                              : Status::InvalidValue;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceCanAccessPeer(int* can, int from, int to) {
+    return guarded([&] {
+        if (can == nullptr) return Status::InvalidValue;
+        if (!isDevice(from) || !isDevice(to)) return Status::InvalidDevice;
+        *can = from != to;
+        return Status::Ok;
+    });
+}
+
+MOCK_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+    bool known = false;
+    cudaError_t result = guarded([&] {
+        if (flags != 0) return Status::InvalidValue;
+        if (!isDevice(peer) || peer == currentDevice()) return Status::InvalidDevice;
+        known = !enablePeer(currentDevice(), peer);
+        return Status::Ok;
+    });
+    return result == cudaSuccess && known ? remember(cudaErrorPeerAccessAlreadyEnabled) : result;
+}
+
+MOCK_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t) {
+    return guarded([&] { return limit == cudaLimitStackSize ? Status::Ok : Status::InvalidValue; });
 }

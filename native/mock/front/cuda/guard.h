@@ -21,11 +21,14 @@ cudaError_t guarded(Body body) {
     return status == Status::Ok ? cudaSuccess : remember(translate(status));
 }
 
+/** The live stream behind a handle, of which two mean the device's own; null for anything else. */
+inline Stream* streamOf(cudaStream_t handle) { return findStream(handle == cudaStreamLegacy ? nullptr : handle); }
+
 /** For calls on a stream given by handle. */
 template <class Body>
 cudaError_t onStream(cudaStream_t handle, Body body) {
     return guarded([&] {
-        Stream* stream = findStream(handle);
+        Stream* stream = streamOf(handle);
         return stream == nullptr ? Status::InvalidHandle : body(*stream);
     });
 }

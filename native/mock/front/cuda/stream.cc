@@ -1,4 +1,4 @@
-// Streams, launches and events.
+// Streams and events.
 #include "../../engine/runtime/event.h"
 #include "guard.h"
 
@@ -56,22 +56,23 @@ MOCK_API cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags
     });
 }
 
-MOCK_API cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* argument) {
-    return onStream(handle, [&](Stream& stream) { return launchHostFunction(stream, function, argument); });
+MOCK_API cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+    return onStream(handle, [&](Stream& stream) {
+        if (id == nullptr) return Status::InvalidValue;
+        *id = reinterpret_cast<unsigned long long>(&stream);
+        return Status::Ok;
+    });
 }
 
-MOCK_API cudaError_t cudaLaunchKernel(const void* kernel, dim3, dim3, void** arguments, size_t, cudaStream_t handle) {
-    return onStream(handle, [&](Stream& stream) {
-        // A kernel runs where its stream is, and the thread must be there too.
-        if (stream.device != currentDevice()) return Status::InvalidHandle;
-        return launchKernel(kernel, arguments, stream);
-    });
+MOCK_API cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* argument) {
+    return onStream(handle, [&](Stream& stream) { return launchHostFunction(stream, function, argument); });
 }
 
 MOCK_API cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t eventHandle, unsigned int flags) {
     return onStream(handle, [&](Stream& stream) {
         Event* event = findEvent(eventHandle);
         if (event == nullptr) return Status::InvalidHandle;
+        if (flags == cudaEventWaitExternal) return event->makeWaitOutside(stream);
         return flags > 1 ? Status::InvalidValue : event->makeWait(stream);
     });
 }
@@ -83,6 +84,8 @@ MOCK_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int f
         return Status::Ok;
     });
 }
+
+MOCK_API cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 
 MOCK_API cudaError_t cudaEventRecord(cudaEvent_t eventHandle, cudaStream_t handle) {
     return onStream(handle, [&](Stream& stream) {

@@ -98,6 +98,11 @@ start theirs "$out/generated/kernels.cc" kernels
 for file in "$here"/emulator/*.cc; do start ours "$file" "emulator/$(basename "$file" .cc)"; done
 for job in "${jobs[@]}"; do wait "$job"; done
 
+for object in "${objects[@]}" "$here/nvml.cc"; do
+    [[ $out/libnccl.so.2 -nt $object ]] || stale=1
+done
+[[ -n ${stale-} ]] || exit 0
+
 # Any libcudart.so.13 can be behind it; this one only names it.
 names() { "${CXX:-g++}" -shared -nostdlib -o "$out/objects/$1" -Wl,-soname,"$1" -x c++ /dev/null; }
 link=(-shared -pthread -static-libstdc++ -static-libgcc -Wl,-z,nodelete ${SANITIZE:+-fsanitize=$SANITIZE})
@@ -106,6 +111,6 @@ names libcudart.so.13
     "$here/nvml.cc" -o "$out/libnvidia-ml.so.1.new" "${link[@]}"
 # NCCL opens the other library by its name.
 "${CXX:-g++}" -Wl,-soname,libnccl.so.2 -Wl,--version-script="$source/src/libnccl.map" -Wl,-rpath,'$ORIGIN' \
-    -o "$out/libnccl.so.2.new" "${objects[@]}" -Wl,--no-as-needed "$out/objects/libcudart.so.13" -ldl -lrt "${link[@]}"
+    -Wl,--wrap=recv,--wrap=accept -o "$out/libnccl.so.2.new" "${objects[@]}" -Wl,--no-as-needed "$out/objects/libcudart.so.13" -ldl -lrt "${link[@]}"
 mv "$out/libnvidia-ml.so.1.new" "$out/libnvidia-ml.so.1"
 mv "$out/libnccl.so.2.new" "$out/libnccl.so.2"

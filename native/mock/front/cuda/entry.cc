@@ -54,6 +54,14 @@ CUresult memGetAddressRange(uintptr_t* base, size_t* bytes, uintptr_t address) {
     return cudaSuccess;
 }
 
+CUresult pointerGetAttribute(void* value, int attribute, uintptr_t address) {
+    constexpr int ordinal = 9;
+    Device* owner = deviceOf(reinterpret_cast<void*>(address));
+    if (attribute != ordinal || owner == nullptr) return invalidValue;
+    *static_cast<int*>(value) = owner->index;
+    return cudaSuccess;
+}
+
 CUresult ctxGetCurrent(CUcontext* context) {
     *context = contextOf(currentDevice());
     return cudaSuccess;
@@ -137,6 +145,7 @@ MOCK_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** f
         entry("cuDeviceGet", deviceGet),
         entry("cuDeviceGetAttribute", deviceGetAttribute),
         entry("cuMemGetAddressRange", memGetAddressRange),
+        entry("cuPointerGetAttribute", pointerGetAttribute),
         entry("cuCtxGetCurrent", ctxGetCurrent),
         entry("cuCtxSetCurrent", ctxSetCurrent),
         entry("cuCtxGetDevice", ctxGetDevice),

@@ -9,6 +9,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.testing.Attempts;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -16,7 +17,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Failures of the vendor's libraries. */
+/** Failures of the vendor's libraries, which the mocks make at a given call. */
+@Tag("mocked-nccl")
 @Execution(ExecutionMode.CONCURRENT)
 final class FaultTest {
 

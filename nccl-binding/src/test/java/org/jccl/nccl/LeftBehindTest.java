@@ -15,6 +15,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -62,6 +63,7 @@ final class LeftBehindTest {
         }
     }
 
+    @Tag("mocked-nccl")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void groupThatIsClosedBeforeItsGraphsIsNotAborted(boolean blocking) throws Exception {
@@ -93,6 +95,7 @@ final class LeftBehindTest {
         }
     }
 
+    @Tag("mocked-nccl")
     @Test
     void communicatorIsNotFreedUnderAThreadThatStaysInside() throws Exception {
         assertThat(ChildJvm.outputOf(SlowSplit.class, Map.of("MOCK_INIT_MS", "5000")))
@@ -190,6 +193,7 @@ final class LeftBehindTest {
                 .doesNotContain("left behind");
     }
 
+    @Tag("mocked-nccl")
     @Test
     void revokeThatHangsIsLeftBehind() throws Exception {
         assertThat(ChildJvm.outputOf(LostPeer.class, Map.of("MOCK_NCCL_REVOKE_HANG", "1")))

@@ -12,6 +12,7 @@ import org.jccl.DataType;
 import org.jccl.spi.NativeLibraries;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.Questions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -77,6 +78,7 @@ final class NoCudaTest {
         assertThat(ask(Map.of("MOCK_DEVICES", "0"))).contains("device");
     }
 
+    @Tag("mocked-nccl")
     @Test
     void ncclThatIsTooOldIsUnavailable() throws Exception {
         assertThat(ask(Map.of("MOCK_NCCL_VERSION", "21901")))

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <dlfcn.h>
 
+#include "../front/cuda/kernel.h"
 #include "../front/cuda/types.h"
 #include "../front/nccl/types.h"
 #include "runner.h"
@@ -40,6 +41,20 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long lo
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*);
+cudaError_t cudaHostRegister(void*, size_t, unsigned);
+cudaError_t cudaHostUnregister(void*);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*);
+cudaError_t cudaIpcOpenMemHandle(void**, cudaIpcMemHandle_t, unsigned);
+cudaError_t cudaFreeAsync(void*, cudaStream_t);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus*, unsigned long long*, cudaGraph_t*,
+                                     const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*);
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t, cudaGraphNode_t*, const cudaGraphEdgeData*, size_t,
+                                                unsigned);
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, cudaEvent_t);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
+cudaError_t cudaUserObjectCreate(cudaUserObject_t*, void*, cudaHostFn_t, unsigned, unsigned);
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned);
 extern const char mockKernelFill[8];
 extern const char mockKernelBusy[8];
 
@@ -137,6 +152,64 @@ void runtimeArguments(const Context&) {
     EXPECT(cudaErrorInvalidValue, cudaMemcpy(memory, host, 10, cudaMemcpyHostToDevice));
     void* huge = nullptr;
     EXPECT(cudaErrorMemoryAllocation, cudaMalloc(&huge, size_t(1) << 60));
+}
+
+struct Touch {
+    const void* address;
+    size_t bytes;
+};
+
+const char touchKernel = 0;
+
+void touch(const void* argument, size_t) {
+    auto& what = *static_cast<const Touch*>(argument);
+    static_cast<char*>(mockCudaView(what.address, what.bytes, "touch"))[what.bytes - 1] = 1;
+}
+
+cudaError_t launchTouch(const void* address, size_t bytes) {
+    mockCudaRegisterKernel(&touchKernel, touch, sizeof(Touch));
+    Touch what{address, bytes};
+    void* arguments[] = {&what};
+    cudaStream_t stream = newStream();
+    cudaError_t launched = cudaLaunchKernel(&touchKernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, stream);
+    return launched == cudaSuccess ? cudaStreamSynchronize(stream) : launched;
+}
+
+/** A kernel reaches memory of the device, and what is page-locked of the host. */
+void kernelMemory(const Context&) {
+    OK(launchTouch(onDevice(n), n * sizeof(float)));
+    char host[200] = {};
+    EXPECT(cudaErrorHostMemoryNotRegistered, cudaHostUnregister(host));
+    OK(cudaHostRegister(host, sizeof host, cudaHostRegisterMapped));
+    EXPECT(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(host + 100, 200, cudaHostRegisterMapped));
+    OK(launchTouch(host, sizeof host));
+    CHECK(host[199] == 1);
+    OK(cudaHostUnregister(host));
+}
+
+void kernelOutOfRange(const Context&) { launchTouch(onDevice(n), n * sizeof(float) + 1); }
+
+void kernelOnPageableMemory(const Context&) {
+    char host[200] = {};
+    launchTouch(host, sizeof host);
+}
+
+void memoryOfAStream(const Context&) {
+    cudaStream_t stream = newStream();
+    float* memory = onDevice(1);
+    keepBusy(50000, stream);
+    OK(cudaFreeAsync(memory, stream));
+    cudaPointerAttributes attributes;
+    OK(cudaPointerGetAttributes(&attributes, memory));
+    CHECK(attributes.type == cudaMemoryTypeDevice);
+    OK(cudaStreamSynchronize(stream));
+    EXPECT(cudaErrorInvalidValue, cudaPointerGetAttributes(&attributes, memory));
+    cudaIpcMemHandle_t handle{};
+    EXPECT(cudaErrorInvalidValue, cudaIpcGetMemHandle(&handle, memory));
+    // A process can not open what it has itself.
+    OK(cudaIpcGetMemHandle(&handle, onDevice(1)));
+    void* opened = nullptr;
+    EXPECT(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess));
 }
 
 void newMemoryIsPoisoned(const Context&) {
@@ -237,6 +310,59 @@ void unjoined(const Context&) {
     CHECK(graph == nullptr);
     EXPECT(cudaErrorCapturedEvent, cudaEventQuery(fork));
     EXPECT(cudaErrorInvalidValue, cudaStreamEndCapture(a, &graph));
+}
+
+/** What a stream was made to leave behind need not be joined; what it still has must be. */
+void capturedByHand(const Context&) {
+    cudaStream_t stream = newStream(), other = newStream();
+    cudaEvent_t fork = newEvent(), outside = newEvent();
+    float* x = onDevice(1);
+    for (bool leave : {true, false}) {
+        OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        OK(cudaEventRecord(fork, stream));
+        OK(cudaStreamWaitEvent(other, fork, 0));
+        OK(fill(x, 2, 1, other));
+        cudaStreamCaptureStatus status;
+        cudaGraph_t graph, ended;
+        const cudaGraphNode_t* nodes;
+        size_t count;
+        OK(cudaStreamGetCaptureInfo(other, &status, nullptr, &graph, &nodes, nullptr, &count));
+        CHECK(status == cudaStreamCaptureStatusActive && count == 1);
+        cudaGraphNode_t record;
+        OK(cudaGraphAddEventRecordNode(&record, graph, nodes, count, outside));
+        if (leave) OK(cudaStreamUpdateCaptureDependencies(other, &record, nullptr, 1, cudaStreamSetCaptureDependencies));
+        EXPECT(leave ? cudaSuccess : cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(stream, &ended));
+        CHECK(leave ? ended == graph : ended == nullptr);
+        if (leave) OK(cudaGraphDestroy(graph));
+    }
+}
+
+std::atomic<int> destroyed{0};
+
+/** An object lives as long as the last graph or run that has it. */
+void objectOfAGraph(const Context&) {
+    cudaStream_t stream = newStream();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    keepBusy(100000, stream);
+    cudaStreamCaptureStatus status;
+    cudaGraph_t graph;
+    OK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+    cudaUserObject_t object;
+    auto destroy = [](void*) { ++destroyed; };
+    EXPECT(cudaErrorInvalidValue, cudaUserObjectCreate(&object, nullptr, destroy, 2, cudaUserObjectNoDestructorSync));
+    OK(cudaUserObjectCreate(&object, nullptr, destroy, 1, cudaUserObjectNoDestructorSync));
+    OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    EXPECT(cudaErrorInvalidValue, cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    OK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t executable;
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphLaunch(executable, stream));
+    OK(cudaGraphExecDestroy(executable));
+    CHECK(destroyed == 0);
+    OK(cudaStreamSynchronize(stream));
+    for (int i = 0; i < 1000 && destroyed == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(destroyed == 1);
 }
 
 void isolation(const Context&) {
@@ -622,6 +748,10 @@ void olderLibrary(const Context&) {
 
 const std::vector<Case> cases{
     {"runtime arguments", 1, {}, runtimeArguments},
+    {"kernel memory", 1, {}, kernelMemory},
+    {"kernel out of range", 1, {}, kernelOutOfRange, SIGABRT},
+    {"kernel on pageable memory", 1, {}, kernelOnPageableMemory, SIGABRT},
+    {"memory of a stream", 1, {}, memoryOfAStream},
     {"new memory is poisoned", 1, {}, newMemoryIsPoisoned},
     {"staged copy", 1, {}, stagedCopy},
     {"page-locked copy", 1, {}, pageLockedCopy},
@@ -632,6 +762,8 @@ const std::vector<Case> cases{
     {"host function", 1, {}, hostFunction},
     {"injected runtime error", 1, {"MOCK_RUNTIME_FAIL_AT=2:719"}, injected},
     {"capture unjoined", 1, {}, unjoined},
+    {"captured by hand", 1, {}, capturedByHand},
+    {"object of a graph", 1, {}, objectOfAGraph},
     {"capture isolation", 1, {}, isolation},
     {"capture disturbed", 1, {}, disturbed},
     {"collective arguments", 1, {"MOCK_COMPUTE_CAPABILITY=80"}, collectiveArguments},

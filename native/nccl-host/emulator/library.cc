@@ -56,6 +56,9 @@ void setEnvironment() {
     prefer("NCCL_CUMEM_ENABLE", "0");
     prefer("NCCL_CUMEM_HOST_ENABLE", "0");
     prefer("NCCL_NVLS_ENABLE", "0");
+    // Without cuMem a rank that closes its communicator frees device memory that a peer's kernel may still return credits
+    // to. Memory of the host stays as long as either of them has it.
+    prefer("NCCL_P2P_DISABLE", "1");
     // Hundreds of communicators share a few hundred megabytes. A world of one rank alone would take 512 for messages.
     prefer("NCCL_BUFFSIZE", "1048576");
     prefer("NCCL_LL_BUFFSIZE", "65536");

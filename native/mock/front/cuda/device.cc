@@ -7,6 +7,7 @@
 
 #include "../../engine/runtime/traits.h"
 #include "bus.h"
+#include "peers.h"
 #include "guard.h"
 #include "link.h"
 
@@ -104,15 +105,23 @@ constexpr int version = 13000;
 
 int sharedMemory() { return (capability() >= 90 ? 227 : 163) << 10; }
 
-/** Whether this was the first time that one device was given access to another. */
-bool enablePeer(int from, int to) {
-    static std::mutex mutex;
-    static auto* enabled = new std::set<std::pair<int, int>>;
-    std::lock_guard<std::mutex> lock(mutex);
-    return enabled->insert({from, to}).second;
+std::mutex peersMutex;
+/** Pairs of a device and one whose memory it may reach. */
+std::set<std::pair<int, int>>& peers() {
+    static auto* all = new std::set<std::pair<int, int>>;
+    return *all;
 }
 
 }  // namespace
+
+std::vector<int> devicesThatReach(int owner) {
+    std::vector<int> result;
+    std::lock_guard<std::mutex> lock(peersMutex);
+    for (const auto& [device, reached] : peers()) {
+        if (reached == owner) result.push_back(device);
+    }
+    return result;
+}
 
 }  // namespace mock::cuda
 
@@ -221,7 +230,8 @@ MOCK_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
     cudaError_t result = guarded([&] {
         if (flags != 0) return Status::InvalidValue;
         if (!isDevice(peer) || peer == currentDevice()) return Status::InvalidDevice;
-        known = !enablePeer(currentDevice(), peer);
+        std::lock_guard<std::mutex> lock(peersMutex);
+        known = !peers().insert({currentDevice(), peer}).second;
         return Status::Ok;
     });
     return result == cudaSuccess && known ? remember(cudaErrorPeerAccessAlreadyEnabled) : result;

@@ -5,6 +5,7 @@
 #include "../../engine/runtime/handles.h"
 #include "../../engine/runtime/shared.h"
 #include "guard.h"
+#include "peers.h"
 
 using namespace mock;
 using namespace mock::cuda;
@@ -39,7 +40,17 @@ MOCK_API cudaError_t cudaMalloc(void** address, size_t bytes) {
 }
 
 MOCK_API cudaError_t cudaFree(void* address) {
-    return guarded([&] { return release(address); });
+    return guarded([&] {
+        Status safe = unsafeCall();
+        if (safe != Status::Ok) return safe;
+        // Memory is taken away from all devices that reach it, so from none while it runs.
+        if (Device* owner = deviceOf(address)) {
+            for (int peer : devicesThatReach(owner->index)) {
+                for (const Position& position : device(peer).tails()) position.await();
+            }
+        }
+        return release(address);
+    });
 }
 
 MOCK_API cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned flags) {

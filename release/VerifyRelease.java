@@ -39,7 +39,9 @@ final class VerifyRelease {
                     List.of(
                             "org/jccl/mpi/%s/libjnijcclmpi_openmpi.so",
                             "org/jccl/mpi/%s/libjnijcclmpi_mpich.so",
-                            "org/jccl/mpi/%s/libjnijcclmpi_abi.so"));
+                            "org/jccl/mpi/%s/libjnijcclmpi_abi.so"),
+                    "jccl-nccl",
+                    List.of("org/jccl/nccl/%s/libjnijcclnccl.so"));
 
     private final Path root;
     private final String group;

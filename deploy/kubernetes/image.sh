@@ -11,10 +11,9 @@ fi
 
 mkdir -p "$target/bin" "$target/lib" "$target/app"
 cp "$source/bin/jccl" "$target/bin/"
-# Without NCCL, whose presets have all of CUDA's stubs.
 for jar in "$source"/cli/target/jccl-cli-*.jar "$source"/cli/target/lib/*.jar; do
     case ${jar##*/} in
-        *-sources.jar | *-javadoc.jar | *-tests.jar | cuda-* | jccl-nccl-*) ;;
+        *-sources.jar | *-javadoc.jar | *-tests.jar) ;;
         *) cp "$jar" "$target/lib/" ;;
     esac
 done

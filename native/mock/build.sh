@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the mock vendor libraries with g++ alone:  build.sh OUT_DIR [nccl] [hccl] [sccl]     (all of them when none is named)
-#   nccl: OUT_DIR/{libcuda.so.1,libcudart.so.13,libnccl.so.2}, OUT_DIR/nccl-VERSION/libnccl.so.2
+#   nccl: OUT_DIR/{libcuda.so.1,libcudart.so.13,libnccl.so.2}, OUT_DIR/nccl-VERSION/libnccl.so.2,
+#         OUT_DIR/cuda12/{libcudart.so.12,libnccl.so.2}
 #   hccl: OUT_DIR/{libascend_trace.so,libacl_rt.so,libascendcl.so,libhcomm.so,libhccl.so,libopapi.so,abi-hccl}, OUT_DIR/cann-VERSION/
 #   sccl: OUT_DIR/{libtpudnn.so,libtpurt.so,libsccl.so,abi-sccl}, OUT_DIR/torch_tpu/, OUT_DIR/sccl-2024-11/
 # The directories with a version hold older libraries, without the functions that came later.
@@ -80,20 +81,28 @@ build_nccl() {
     compile_all front/cuda/{device,memory,stream,graph,kernel,entry,driver}.cc front/nccl/{front,comm,collective}.cc
     link_library "$out/libcuda.so.1" libcuda.so.1 '{ local: *; };' "$(object_of front/cuda/driver.cc)"
     mapfile -t inputs < <(objects "${runtime[@]}")
-    # The real runtime library's users ask for this version node.
-    link_library "$out/libcudart.so.13" libcudart.so.13 'libcudart.so.13 { global: cuda*; mockCuda*; mockKernel*; local: *; };' "${inputs[@]}"
+    cudart "$out" 13 13000
+    cudart "$out/cuda12" 12 12090
     mapfile -t inputs < <(objects "${communicators[@]}")
-    nccl "$out" 23007
-    nccl "$out/nccl-2.27.7" 22707 ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
+    nccl "$out" "$out/libcudart.so.13" 23007
+    nccl "$out/nccl-2.27.7" "$out/libcudart.so.13" 22707 ncclCommRevoke ncclAlltoAll ncclGather ncclScatter
+    nccl "$out/cuda12" "$out/cuda12/libcudart.so.12" 23007
 }
 
-nccl() { # DIRECTORY VERSION_CODE FUNCTION_THAT_CAME_LATER...
-    local directory=$1 version=$2
-    shift 2
+cudart() { # DIRECTORY MAJOR_VERSION VERSION_CODE
+    local object=$out/objects/cudart-$3.o name=libcudart.so.$2
+    compile front/cuda/version.cc "$object" "-DMOCK_CUDART_VERSION=$3"
+    # The real runtime library's users ask for this version node.
+    link_library "$1/$name" "$name" "$name { global: cuda*; mockCuda*; mockKernel*; local: *; };" "$object" "${inputs[@]}"
+}
+
+nccl() { # DIRECTORY CUDART VERSION_CODE FUNCTION_THAT_CAME_LATER...
+    local directory=$1 cudart=$2 version=$3
+    shift 3
     local object="$out/objects/version-$version.o"
     compile front/nccl/version.cc "$object" "-DMOCK_NCCL_BUILT_VERSION=$version"
     link_library "$directory/libnccl.so.2" libnccl.so.2 "{ global: nccl*; local:$(names "$@") *; };" \
-        "$object" "${inputs[@]}" "$out/libcudart.so.13"
+        "$object" "${inputs[@]}" "$cudart"
 }
 
 # What each release of CANN does not have yet; each list adds to the one before.

@@ -8,7 +8,10 @@ NATIVE=yes
 PAUSE=0
 CAN_SHARE=yes # by sockets, as if the ranks were on different hosts
 
-# PyTorch brings both libraries, where neither the dynamic linker nor CUDA_HOME knows of them.
+# The binding finds its libraries on its own.
+find_libraries() { :; }
+
+# The program in C has no search of its own: PyTorch brings both libraries, where the dynamic linker does not know of them.
 pip_library() {
     [[ -n $python ]] && "$python" - "$@" <<'PYTHON'
 import glob, sys
@@ -20,17 +23,12 @@ for folder in sys.path:
 PYTHON
 }
 
-find_libraries() {
-    local found
-    if [[ -z ${JCCL_NCCL_LIBRARY-} ]]; then
-        found=$(pip_library 'nccl/lib/libnccl.so.2')
-        [[ -n $found ]] && export JCCL_NCCL_LIBRARY=$found
-    fi
-    if [[ -z ${JCCL_NCCL_CUDART-} ]]; then
-        found=$(pip_library 'cu13/lib/libcudart.so.13' 'cuda_runtime/lib/libcudart.so.13')
-        [[ -n $found ]] && export JCCL_NCCL_CUDART=$found
-    fi
-    return 0
+device_time_in_c() {
+    local nccl=${JCCL_NCCL_LIBRARY-} cudart=${JCCL_NCCL_CUDART-}
+    [[ -n $nccl ]] || nccl=$(pip_library 'nccl/lib/libnccl.so.2')
+    [[ -n $cudart ]] || cudart=$(pip_library 'cu13/lib/libcudart.so.13' 'cuda_runtime/lib/libcudart.so.12')
+    step device-time-c 90 env ${nccl:+"JCCL_NCCL_LIBRARY=$nccl"} ${cudart:+"JCCL_NCCL_CUDART=$cudart"} \
+        "$here/device/device_time"
 }
 
 smi() { command -v nvidia-smi >/dev/null && timeout --kill-after=5 60 nvidia-smi "$@" 2>/dev/null; }
@@ -87,7 +85,7 @@ describe_devices() {
 
 more_steps() {
     step device-time 90 "${java[@]}" org.jccl.nccl.DeviceTime
-    step device-time-c 90 "$here/device/device_time"
+    device_time_in_c
     if ((ranks > 1)); then
         [[ $shared == yes ]] && export JCCL_EXAMPLE_DEVICE=0
         step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \

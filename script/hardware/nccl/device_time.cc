@@ -19,9 +19,10 @@ constexpr int warmUps = 10, rounds = 5;
 // Enough to hide the ends of a round, and not too many of the long ones.
 int callsOf(size_t bytes) { return bytes > (1 << 20) ? 10 : 100; }
 
-void* load(const char* variable, const char* name) {
+void* load(const char* variable, const char* name, const char* older = nullptr) {
     const char* given = getenv(variable);
     void* library = dlopen(given != nullptr ? given : name, RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr && given == nullptr && older != nullptr) library = dlopen(older, RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
@@ -53,7 +54,7 @@ void check(int code, const char* call) {
 
 int main() {
     load("JCCL_NCCL_DRIVER", "libcuda.so.1");
-    void* cuda = load("JCCL_NCCL_CUDART", "libcudart.so.13");
+    void* cuda = load("JCCL_NCCL_CUDART", "libcudart.so.13", "libcudart.so.12");
     void* nccl = load("JCCL_NCCL_LIBRARY", "libnccl.so.2");
     USE(cuda, cudaSetDevice, int);
     USE(cuda, cudaMalloc, void**, size_t);

@@ -64,6 +64,8 @@ constexpr Text texts[] = {
     {cudaSuccess, "cudaSuccess", "no error"},
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
@@ -101,7 +103,6 @@ const Text& textOf(cudaError_t error) {
 
 bool isDevice(int index) { return index >= 0 && index < deviceCount(); }
 
-constexpr int version = 13000;
 
 int sharedMemory() { return (capability() >= 90 ? 227 : 163) << 10; }
 
@@ -133,6 +134,18 @@ MOCK_API const char* cudaGetErrorName(cudaError_t error) { return textOf(error).
 
 MOCK_API cudaError_t cudaGetLastError() {
     return std::exchange(lastError, cudaSuccess);
+}
+
+MOCK_API cudaError_t cudaDriverGetVersion(int* version) {
+    if (version == nullptr) return remember(cudaErrorInvalidValue);
+    *version = driverVersion();
+    return cudaSuccess;
+}
+
+MOCK_API cudaError_t cudaRuntimeGetVersion(int* version) {
+    if (version == nullptr) return remember(cudaErrorInvalidValue);
+    *version = runtimeVersion;
+    return cudaSuccess;
 }
 
 MOCK_API cudaError_t cudaGetDeviceCount(int* count) {
@@ -178,18 +191,6 @@ MOCK_API cudaError_t cudaGetDevice(int* index) {
     });
 }
 
-namespace {
-
-cudaError_t answerVersion(int* value) {
-    if (value == nullptr) return remember(cudaErrorInvalidValue);
-    *value = version;
-    return cudaSuccess;
-}
-
-}  // namespace
-
-MOCK_API cudaError_t cudaDriverGetVersion(int* value) { return answerVersion(value); }
-MOCK_API cudaError_t cudaRuntimeGetVersion(int* value) { return answerVersion(value); }
 
 MOCK_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
     return guarded([&] {

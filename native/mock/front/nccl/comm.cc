@@ -86,6 +86,10 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, in
                         const ncclConfig_t* config, const char* call) {
     if (handle == nullptr) return fail(ncclInvalidArgument, "CommInitRank : comm argument is NULL");
     *handle = nullptr;
+    // NCCL carries a runtime of its own.
+    if (setting("MOCK_CUDA_DRIVER", 13000) / 1000 < setting("MOCK_NCCL_CUDA", 0) / 1000)
+        return fail(ncclUnhandledCudaError,
+                    "Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'");
     if (vendorRuntime().deviceCount() == 0)
         return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     if (size < 1 || rank < 0 || rank >= size) return fail(ncclInvalidArgument, "Invalid rank requested");
@@ -225,6 +229,10 @@ MOCK_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error
 
 MOCK_API ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
     if (address == nullptr || bytes == 0) return fail(ncclInvalidArgument, "ncclMemAlloc : invalid argument");
+    // NCCL carries a runtime of its own.
+    if (setting("MOCK_CUDA_DRIVER", 13000) / 1000 < setting("MOCK_NCCL_CUDA", 0) / 1000)
+        return fail(ncclUnhandledCudaError,
+                    "Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'");
     if (vendorRuntime().deviceCount() == 0)
         return fail(ncclUnhandledCudaError, "Cuda failure 'no CUDA-capable device is detected'");
     Status status = vendorRuntime().allocate(address, bytes);

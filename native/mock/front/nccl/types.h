@@ -1,5 +1,5 @@
-// The part of the NCCL ABI the mock speaks, written from its documentation. The glue of JavaCPP's presets, which is
-// compiled with the vendor's header, is what it is tried with.
+// The part of the NCCL ABI the mock speaks, written from its documentation. ../../../nccl/test/signatures.cc compares what
+// the binding calls with the vendor's header.
 #pragma once
 #include <cstddef>
 

@@ -4,7 +4,6 @@
  * @provides org.jccl.spi.BackendProvider NCCL
  */
 module org.jccl.nccl {
-    requires org.bytedeco.cuda;
     requires org.bytedeco.javacpp;
     requires transitive org.jccl.api;
 

@@ -1,5 +1,8 @@
 package org.jccl.benchmarks;
 
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.bytedeco.cuda.cudart.CUevent_st;
 import org.bytedeco.cuda.cudart.CUstream_st;
@@ -8,6 +11,7 @@ import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.nccl.ncclComm;
 import org.bytedeco.cuda.nccl.ncclUniqueId;
 import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.Loader;
 import org.jccl.nccl.NcclProvider;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -20,7 +24,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** The library's own part of {@link HostCost}: the same native calls by the presets and no more. */
+/**
+ * The library's own part of {@link HostCost}: the same native calls and no more, by JavaCPP's
+ * presets, which the binding does without.
+ */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -42,10 +49,25 @@ public class PresetsCost {
         }
     }
 
+    /** JavaCPP takes what it has loaded under a name, and else whatever it meets first. */
+    private static void load(String name, String variable) {
+        String file = System.getenv(variable);
+        if (file != null) {
+            try {
+                URL[] address = {Path.of(file).toUri().toURL()};
+                Loader.loadLibrary(Loader.class, address, name);
+            } catch (MalformedURLException e) {
+                throw new IllegalArgumentException(variable, e);
+            }
+        }
+    }
+
     /** Makes a communicator of one rank; it ends with the process. */
     @Setup
     public void connect() {
-        String library = new NcclProvider().availability().toString();
+        load("cuda@.1", "JCCL_NCCL_DRIVER");
+        load("cudart@.13", "JCCL_NCCL_CUDART");
+        load("nccl@.2", "JCCL_NCCL_LIBRARY");
         memory = new FloatPointer();
         check(cudart.cudaSetDevice(0));
         check(cudart.cudaMalloc(memory, Float.BYTES));
@@ -57,7 +79,7 @@ public class PresetsCost {
             check(nccl.ncclGetUniqueId(id));
             check(nccl.ncclCommInitRank(communicator, 1, id, 0));
         }
-        System.out.println("# " + library);
+        System.out.println("# " + new NcclProvider().availability());
     }
 
     /** Device, both events, both waits, reduction. */

@@ -17,12 +17,19 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.testing.JavaCppLibraries;
 
 /** One rank of a job on CUDA devices; the argument says what it does. */
 final class CudaMain {
 
     private static final int COUNT = 10_000;
     private static final long BUSY_MICROS = 300_000;
+
+    /** The presets are a user's own CUDA code here, on the libraries of the binding. */
+    static {
+        JavaCppLibraries.load("cuda@.1", "org.jccl.nccl.driver");
+        JavaCppLibraries.load("cudart@.13", "org.jccl.nccl.cudart");
+    }
 
     private CudaMain() {}
 

@@ -1,29 +1,43 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.javacpp.BytePointer;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
 /** What the CUDA runtime's error codes mean to a caller. */
 final class CudaErrors {
 
+    /** Codes that mean something other than a failure, as CUDA's header numbers them. */
+    static final int SUCCESS = 0;
+
+    static final int MEMORY_ALLOCATION = 2;
+    static final int INSUFFICIENT_DRIVER = 35;
+    static final int NEWER_DRIVER_NEEDED = 36;
+    static final int NO_DEVICE = 100;
+    static final int NOT_READY = 600;
+
     private CudaErrors() {}
 
     /** Throws for any code but success, which no other code of this thread then meets. */
     static void check(int code, String call) {
-        if (code != cudart.cudaSuccess) {
-            cudart.cudaGetLastError();
+        if (code != SUCCESS) {
+            NcclNative.cudaGetLastError();
             throw new NativeException(
                     FailureContext.NONE, "libcudart", code, call + ": " + text(code));
         }
     }
 
+    /** The number or address that a call gave, or throws what its negative code means. */
+    static long value(long result, String call) {
+        if (result < 0) {
+            check((int) -result, call);
+        }
+        return result;
+    }
+
     /** A code's name and meaning. */
     static String text(int code) {
-        BytePointer name = cudart.cudaGetErrorName(code);
-        BytePointer text = cudart.cudaGetErrorString(code);
-        return (name == null ? "" : name.getString() + ", ")
-                + (text == null ? "" : text.getString());
+        String name = NcclNative.cudaErrorName(code);
+        String text = NcclNative.cudaErrorString(code);
+        return (name == null ? "" : name + ", ") + (text == null ? "" : text);
     }
 }

@@ -1,25 +1,16 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.javacpp.IntPointer;
-import org.jccl.nccl.NativeHandles.Address;
-import org.jccl.nccl.NativeHandles.EventHandle;
-import org.jccl.nccl.NativeHandles.StreamHandle;
 import org.jccl.spi.DeviceRuntime;
 
 /** Streams, events and memory of CUDA devices, by the CUDA runtime. Safe for use by any thread. */
 final class CudaRuntime implements DeviceRuntime {
 
-    /** What a thread's calls pass their arguments in. */
-    private static final class Scratch {
-        final StreamHandle stream = new StreamHandle();
-        final EventHandle event = new EventHandle();
-        final Address to = new Address();
-        final Address from = new Address();
-        final IntPointer value = new IntPointer(1);
-    }
+    /** Values of cudaMemcpyKind. */
+    private static final int HOST_TO_DEVICE = 1;
 
-    private final ThreadLocal<Scratch> scratch = ThreadLocal.withInitial(Scratch::new);
+    private static final int DEVICE_TO_HOST = 2;
+    private static final int DEVICE_TO_DEVICE = 3;
+
     private final int deviceCount;
 
     CudaRuntime(int deviceCount) {
@@ -38,111 +29,76 @@ final class CudaRuntime implements DeviceRuntime {
 
     /** Makes a device current on the calling thread. */
     static void enter(int device) {
-        CudaErrors.check(cudart.cudaSetDevice(device), "cudaSetDevice");
+        CudaErrors.check(NcclNative.cudaSetDevice(device), "cudaSetDevice");
     }
 
     @Override
     public long createStream(boolean highPriority) {
-        StreamHandle stream = new StreamHandle();
-        int priority = 0;
-        if (highPriority) {
-            int[] least = new int[1];
-            int[] greatest = new int[1];
-            CudaErrors.check(
-                    cudart.cudaDeviceGetStreamPriorityRange(least, greatest),
-                    "cudaDeviceGetStreamPriorityRange");
-            priority = greatest[0];
-        }
-        CudaErrors.check(
-                cudart.cudaStreamCreateWithPriority(stream, cudart.cudaStreamNonBlocking, priority),
-                "cudaStreamCreateWithPriority");
-        return stream.address();
+        return CudaErrors.value(
+                NcclNative.cudaStreamCreate(highPriority), "cudaStreamCreateWithPriority");
     }
 
     @Override
     public void destroyStream(long stream) {
-        CudaErrors.check(
-                cudart.cudaStreamDestroy(scratch.get().stream.at(stream)), "cudaStreamDestroy");
+        CudaErrors.check(NcclNative.cudaStreamDestroy(stream), "cudaStreamDestroy");
     }
 
     @Override
     public boolean queryStream(long stream) {
-        return isDone(cudart.cudaStreamQuery(scratch.get().stream.at(stream)), "cudaStreamQuery");
+        return isDone(NcclNative.cudaStreamQuery(stream), "cudaStreamQuery");
     }
 
     @Override
     public void synchronizeStream(long stream) {
-        CudaErrors.check(
-                cudart.cudaStreamSynchronize(scratch.get().stream.at(stream)),
-                "cudaStreamSynchronize");
+        CudaErrors.check(NcclNative.cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     }
 
     @Override
     public boolean isCapturing(long stream) {
-        Scratch mine = scratch.get();
-        CudaErrors.check(
-                cudart.cudaStreamIsCapturing(mine.stream.at(stream), mine.value),
-                "cudaStreamIsCapturing");
-        return mine.value.get() != cudart.cudaStreamCaptureStatusNone;
+        return CudaErrors.value(NcclNative.cudaStreamIsCapturing(stream), "cudaStreamIsCapturing")
+                != 0;
     }
 
     @Override
     public boolean isOrderedWithDefault(long stream) {
-        Scratch mine = scratch.get();
-        CudaErrors.check(
-                cudart.cudaStreamGetFlags(mine.stream.at(stream), mine.value),
-                "cudaStreamGetFlags");
-        return (mine.value.get() & cudart.cudaStreamNonBlocking) == 0;
+        return CudaErrors.value(NcclNative.cudaStreamWaitsForDefault(stream), "cudaStreamGetFlags")
+                != 0;
     }
 
     @Override
     public long createEvent(boolean timing) {
-        EventHandle event = new EventHandle();
-        int flags = timing ? cudart.cudaEventDefault : cudart.cudaEventDisableTiming;
-        CudaErrors.check(cudart.cudaEventCreateWithFlags(event, flags), "cudaEventCreateWithFlags");
-        return event.address();
+        return CudaErrors.value(NcclNative.cudaEventCreate(timing), "cudaEventCreateWithFlags");
     }
 
     @Override
     public void destroyEvent(long event) {
-        CudaErrors.check(
-                cudart.cudaEventDestroy(scratch.get().event.at(event)), "cudaEventDestroy");
+        CudaErrors.check(NcclNative.cudaEventDestroy(event), "cudaEventDestroy");
     }
 
     @Override
     public void recordEvent(long event, long stream) {
-        Scratch mine = scratch.get();
-        CudaErrors.check(
-                cudart.cudaEventRecord(mine.event.at(event), mine.stream.at(stream)),
-                "cudaEventRecord");
+        CudaErrors.check(NcclNative.cudaEventRecord(event, stream), "cudaEventRecord");
     }
 
     @Override
     public void waitEvent(long stream, long event) {
-        Scratch mine = scratch.get();
-        CudaErrors.check(
-                cudart.cudaStreamWaitEvent(mine.stream.at(stream), mine.event.at(event), 0),
-                "cudaStreamWaitEvent");
+        CudaErrors.check(NcclNative.cudaStreamWaitEvent(stream, event), "cudaStreamWaitEvent");
     }
 
     @Override
     public boolean queryEvent(long event) {
-        return isDone(cudart.cudaEventQuery(scratch.get().event.at(event)), "cudaEventQuery");
+        return isDone(NcclNative.cudaEventQuery(event), "cudaEventQuery");
     }
 
     @Override
     public void synchronizeEvent(long event) {
-        CudaErrors.check(
-                cudart.cudaEventSynchronize(scratch.get().event.at(event)), "cudaEventSynchronize");
+        CudaErrors.check(NcclNative.cudaEventSynchronize(event), "cudaEventSynchronize");
     }
 
     @Override
     public double elapsedMillis(long start, long end) {
         float[] millis = new float[1];
-        CudaErrors.check(
-                cudart.cudaEventElapsedTime(
-                        millis, scratch.get().event.at(start), new EventHandle().at(end)),
-                "cudaEventElapsedTime");
+        CudaErrors.check(NcclNative.cudaEventElapsed(millis, start, end), "cudaEventElapsedTime");
         return millis[0];
     }
 
@@ -153,20 +109,18 @@ final class CudaRuntime implements DeviceRuntime {
      */
     @Override
     public long allocate(long bytes) {
-        Address memory = new Address();
-        int code = cudart.cudaMalloc(memory, bytes);
-        if (code == cudart.cudaErrorMemoryAllocation) {
-            cudart.cudaGetLastError();
+        long memory = NcclNative.cudaMalloc(bytes);
+        if (memory == -CudaErrors.MEMORY_ALLOCATION) {
+            NcclNative.cudaGetLastError();
             throw new OutOfMemoryError(
                     "cudaMalloc: the device has no " + bytes + " bytes of memory left");
         }
-        CudaErrors.check(code, "cudaMalloc");
-        return memory.address();
+        return CudaErrors.value(memory, "cudaMalloc");
     }
 
     @Override
     public void free(long address) {
-        CudaErrors.check(cudart.cudaFree(scratch.get().to.at(address)), "cudaFree");
+        CudaErrors.check(NcclNative.cudaFree(address), "cudaFree");
     }
 
     @Override
@@ -177,34 +131,29 @@ final class CudaRuntime implements DeviceRuntime {
     /** {@inheritDoc} It serves all devices of the process. */
     @Override
     public long allocateHost(long bytes) {
-        Address memory = new Address();
-        int code = cudart.cudaHostAlloc(memory, bytes, cudart.cudaHostAllocPortable);
-        if (code == cudart.cudaErrorMemoryAllocation) {
-            cudart.cudaGetLastError();
+        long memory = NcclNative.cudaHostAlloc(bytes);
+        if (memory == -CudaErrors.MEMORY_ALLOCATION) {
+            NcclNative.cudaGetLastError();
             return 0;
         }
-        CudaErrors.check(code, "cudaHostAlloc");
-        return memory.address();
+        return CudaErrors.value(memory, "cudaHostAlloc");
     }
 
     @Override
     public void freeHost(long address) {
-        CudaErrors.check(cudart.cudaFreeHost(scratch.get().to.at(address)), "cudaFreeHost");
+        CudaErrors.check(NcclNative.cudaFreeHost(address), "cudaFreeHost");
     }
 
     @Override
     public void copy(long to, long from, long bytes, Copy direction, long stream) {
-        Scratch mine = scratch.get();
         int kind =
                 switch (direction) {
-                    case HOST_TO_DEVICE -> cudart.cudaMemcpyHostToDevice;
-                    case DEVICE_TO_HOST -> cudart.cudaMemcpyDeviceToHost;
-                    case DEVICE_TO_DEVICE -> cudart.cudaMemcpyDeviceToDevice;
+                    case HOST_TO_DEVICE -> HOST_TO_DEVICE;
+                    case DEVICE_TO_HOST -> DEVICE_TO_HOST;
+                    case DEVICE_TO_DEVICE -> DEVICE_TO_DEVICE;
                 };
         CudaErrors.check(
-                cudart.cudaMemcpyAsync(
-                        mine.to.at(to), mine.from.at(from), bytes, kind, mine.stream.at(stream)),
-                "cudaMemcpyAsync");
+                NcclNative.cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync");
     }
 
     /**
@@ -216,17 +165,15 @@ final class CudaRuntime implements DeviceRuntime {
     @Override
     public void preparePollingThread(int device) {
         setDevice(device);
-        IntPointer mode = scratch.get().value;
-        mode.put(cudart.cudaStreamCaptureModeThreadLocal);
         CudaErrors.check(
-                cudart.cudaThreadExchangeStreamCaptureMode(mode),
+                NcclNative.cudaIgnoreCapturesOfOtherThreads(),
                 "cudaThreadExchangeStreamCaptureMode");
     }
 
     private static boolean isDone(int code, String call) {
-        if (code == cudart.cudaErrorNotReady) {
+        if (code == CudaErrors.NOT_READY) {
             // Else another library in this thread meets it as the last error.
-            cudart.cudaGetLastError();
+            NcclNative.cudaGetLastError();
             return false;
         }
         CudaErrors.check(code, call);

@@ -1,17 +1,8 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.cuda.global.nccl;
-import org.bytedeco.cuda.nccl.ncclComm;
-import org.bytedeco.cuda.nccl.ncclConfig_t;
-import org.bytedeco.javacpp.IntPointer;
-import org.bytedeco.javacpp.LongPointer;
-import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.DataType;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
-import org.jccl.nccl.NativeHandles.Address;
-import org.jccl.nccl.NativeHandles.StreamHandle;
 
 /**
  * NCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
@@ -20,17 +11,15 @@ import org.jccl.nccl.NativeHandles.StreamHandle;
 final class NcclCalls implements AutoCloseable {
 
     private final NcclHandle handle;
-    private final ncclComm communicator;
-    private final Address send = new Address();
-    private final Address receive = new Address();
-    private final StreamHandle stream = new StreamHandle();
-    private final IntPointer number = new IntPointer(1);
-    private final LongPointer factor = new LongPointer(1);
+    private final long communicator;
+
+    /** Receives the operation of PREMUL_SUM. */
+    private final Cell premul = new Cell();
 
     /** Open groups; only the end of the outermost one enqueues anything. */
     private int groups;
 
-    NcclCalls(NcclHandle handle, ncclComm communicator) {
+    NcclCalls(NcclHandle handle, long communicator) {
         this.handle = handle;
         this.communicator = communicator;
     }
@@ -41,35 +30,32 @@ final class NcclCalls implements AutoCloseable {
         handle.leave();
     }
 
-    /** Frees what calls pass their arguments in. */
+    /** Frees what a call writes to. */
     void free() {
-        number.close();
-        factor.close();
+        premul.close();
     }
 
     /** Whether a stream captures a CUDA graph. */
     boolean isCapturing(long on) {
-        CudaErrors.check(
-                cudart.cudaStreamIsCapturing(stream.at(on), number), "cudaStreamIsCapturing");
-        return number.get() != cudart.cudaStreamCaptureStatusNone;
+        return CudaErrors.value(NcclNative.cudaStreamIsCapturing(on), "cudaStreamIsCapturing") != 0;
     }
 
     private void check(int code, String call) {
-        if (code != nccl.ncclSuccess && !(code == nccl.ncclInProgress && groups > 0)) {
+        if (code != NcclNative.SUCCESS && !(code == NcclNative.IN_PROGRESS && groups > 0)) {
             handle.settle(code, call);
         }
     }
 
     void broadcast(long input, long output, long count, DataType type, int root, long on) {
         check(
-                nccl.ncclBroadcast(
-                        send.at(input),
-                        receive.at(output),
+                NcclNative.broadcast(
+                        input,
+                        output,
                         NcclTypes.count(type, count),
                         NcclTypes.type(type),
                         root,
                         communicator,
-                        stream.at(on)),
+                        on),
                 "ncclBroadcast");
     }
 
@@ -78,145 +64,131 @@ final class NcclCalls implements AutoCloseable {
         if (op.kind() != ReduceOp.Kind.PREMUL_SUM) {
             return NcclTypes.op(op, type);
         }
-        factor.put(NcclTypes.scalarBits(op.factor(), type));
         check(
-                nccl.ncclRedOpCreatePreMulSum(
-                        number,
-                        factor,
+                NcclNative.premulSumCreate(
+                        premul.address(),
+                        NcclTypes.scalarBits(op.factor(), type),
                         NcclTypes.type(type),
-                        nccl.ncclScalarHostImmediate,
                         communicator),
                 "ncclRedOpCreatePreMulSum");
-        return number.get();
+        return (int) premul.get();
     }
 
     /** After the calls that use the operation; a communicator that failed takes it along. */
     void release(ReduceOp op, int operation) {
         if (op.kind() == ReduceOp.Kind.PREMUL_SUM) {
-            check(nccl.ncclRedOpDestroy(operation, communicator), "ncclRedOpDestroy");
+            check(NcclNative.redOpDestroy(operation, communicator), "ncclRedOpDestroy");
         }
     }
 
     void allReduce(long input, long output, long count, DataType type, int operation, long on) {
         check(
-                nccl.ncclAllReduce(
-                        send.at(input),
-                        receive.at(output),
-                        count,
-                        NcclTypes.type(type),
-                        operation,
-                        communicator,
-                        stream.at(on)),
+                NcclNative.allReduce(
+                        input, output, count, NcclTypes.type(type), operation, communicator, on),
                 "ncclAllReduce");
     }
 
     void reduce(
             long input, long output, long count, DataType type, int operation, int root, long on) {
         check(
-                nccl.ncclReduce(
-                        send.at(input),
-                        receive.at(output),
+                NcclNative.reduce(
+                        input,
+                        output,
                         count,
                         NcclTypes.type(type),
                         operation,
                         root,
                         communicator,
-                        stream.at(on)),
+                        on),
                 "ncclReduce");
     }
 
     void reduceScatter(long input, long output, long count, DataType type, int operation, long on) {
         check(
-                nccl.ncclReduceScatter(
-                        send.at(input),
-                        receive.at(output),
-                        count,
-                        NcclTypes.type(type),
-                        operation,
-                        communicator,
-                        stream.at(on)),
+                NcclNative.reduceScatter(
+                        input, output, count, NcclTypes.type(type), operation, communicator, on),
                 "ncclReduceScatter");
     }
 
     void allGather(long input, long output, long count, DataType type, long on) {
         check(
-                nccl.ncclAllGather(
-                        send.at(input),
-                        receive.at(output),
+                NcclNative.allGather(
+                        input,
+                        output,
                         NcclTypes.count(type, count),
                         NcclTypes.type(type),
                         communicator,
-                        stream.at(on)),
+                        on),
                 "ncclAllGather");
     }
 
     /** Since 2.28. */
     void gather(long input, long output, long count, DataType type, int root, long on) {
         check(
-                nccl.ncclGather(
-                        send.at(input),
-                        receive.at(output),
+                NcclNative.gather(
+                        input,
+                        output,
                         NcclTypes.count(type, count),
                         NcclTypes.type(type),
                         root,
                         communicator,
-                        stream.at(on)),
+                        on),
                 "ncclGather");
     }
 
     /** Since 2.28. */
     void scatter(long input, long output, long count, DataType type, int root, long on) {
         check(
-                nccl.ncclScatter(
-                        send.at(input),
-                        receive.at(output),
+                NcclNative.scatter(
+                        input,
+                        output,
                         NcclTypes.count(type, count),
                         NcclTypes.type(type),
                         root,
                         communicator,
-                        stream.at(on)),
+                        on),
                 "ncclScatter");
     }
 
     /** Since 2.28. */
     void allToAll(long input, long output, long count, DataType type, long on) {
         check(
-                nccl.ncclAlltoAll(
-                        send.at(input),
-                        receive.at(output),
+                NcclNative.allToAll(
+                        input,
+                        output,
                         NcclTypes.count(type, count),
                         NcclTypes.type(type),
                         communicator,
-                        stream.at(on)),
+                        on),
                 "ncclAlltoAll");
     }
 
     /**
      * Divides the ranks, with all others of this communicator, and waits until that is done.
      *
-     * @param color equal on the ranks of a new communicator, or NCCL_SPLIT_NOCOLOR
+     * @param color equal on the ranks of a new communicator, or {@link NcclNative#NO_COLOR}
      * @param key place in it
-     * @param child receives the new communicator, or null without a color; must stay valid if this
-     *     throws, because NCCL's job writes it at its end
-     * @param settings of the new communicator, or null to take over this one's
+     * @param child receives the new communicator, or stays 0 without a color; must stay open if
+     *     this throws, because NCCL's job writes it at its end
+     * @param config the address of the new communicator's, or 0 to take over this one's
      */
-    void split(int color, int key, PointerPointer<ncclComm> child, ncclConfig_t settings) {
-        int code = nccl.ncclCommSplit(communicator, color, key, child, settings);
+    void split(int color, int key, Cell child, long config) {
+        int code = NcclNative.commSplit(communicator, color, key, child.address(), config);
         // A communicator that does not block answers success while its job is under way.
-        handle.settle(code == nccl.ncclSuccess ? nccl.ncclInProgress : code, "ncclCommSplit");
+        handle.settle(code == NcclNative.SUCCESS ? NcclNative.IN_PROGRESS : code, "ncclCommSplit");
     }
 
     /** Both sides know the count, so neither issues an empty message. */
     void send(long address, long count, DataType type, int peer, long on) {
         if (count > 0) {
             check(
-                    nccl.ncclSend(
-                            send.at(address),
+                    NcclNative.send(
+                            address,
                             NcclTypes.count(type, count),
                             NcclTypes.type(type),
                             peer,
                             communicator,
-                            stream.at(on)),
+                            on),
                     "ncclSend");
         }
     }
@@ -225,26 +197,26 @@ final class NcclCalls implements AutoCloseable {
     void receive(long address, long count, DataType type, int peer, long on) {
         if (count > 0) {
             check(
-                    nccl.ncclRecv(
-                            receive.at(address),
+                    NcclNative.recv(
+                            address,
                             NcclTypes.count(type, count),
                             NcclTypes.type(type),
                             peer,
                             communicator,
-                            stream.at(on)),
+                            on),
                     "ncclRecv");
         }
     }
 
     void groupStart() {
-        check(nccl.ncclGroupStart(), "ncclGroupStart");
+        check(NcclNative.groupStart(), "ncclGroupStart");
         groups++;
     }
 
     /** Must follow each start in the same thread, unless a call between them has failed. */
     void groupEnd() {
         groups--;
-        check(nccl.ncclGroupEnd(), "ncclGroupEnd");
+        check(NcclNative.groupEnd(), "ncclGroupEnd");
     }
 
     /** Ends a group in which something has failed, which says more than what the end answers. */

@@ -1,14 +1,10 @@
 package org.jccl.nccl;
 
 import java.util.Optional;
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.cuda.nccl.ncclComm;
-import org.bytedeco.javacpp.BytePointer;
 import org.jccl.DataType;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
-import org.jccl.nccl.NativeHandles.Address;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Communicator;
@@ -33,32 +29,25 @@ final class NcclCommunicator implements StreamCommunicator {
     private final int size;
     private final int device;
     private final boolean float8;
-    private final BytePointer networkName;
-    private final boolean nativeAllToAll = NcclLibraries.has("ncclAlltoAll");
-    private final boolean nativeGather = NcclLibraries.has("ncclGather");
-    private final boolean nativeScatter = NcclLibraries.has("ncclScatter");
+    private final boolean nativeAllToAll = NcclNative.has("ncclAlltoAll");
+    private final boolean nativeGather = NcclNative.has("ncclGather");
+    private final boolean nativeScatter = NcclNative.has("ncclScatter");
     private final long barrierMemory;
     private boolean closed;
 
     /**
      * Takes a communicator over.
      *
-     * @param communicator initialised
+     * @param handle of the communicator
      * @param config what it was formed from
-     * @param networkName memory that NCCL reads, or null
      * @param float8 whether the devices reduce float8
      */
-    NcclCommunicator(
-            ncclComm communicator,
-            CommunicatorConfig config,
-            BytePointer networkName,
-            boolean float8) {
+    NcclCommunicator(NcclHandle handle, CommunicatorConfig config, boolean float8) {
         this.rank = config.rank();
         this.size = config.size();
         this.device = config.device().index();
-        this.networkName = networkName;
         this.float8 = float8;
-        this.handle = NcclConnector.handle(communicator, config);
+        this.handle = handle;
         this.pairs =
                 config.interop() == Interop.TORCH
                         ? Optional.of(new NcclPairs(config))
@@ -68,16 +57,12 @@ final class NcclCommunicator implements StreamCommunicator {
 
     /** Nobody else has what was taken over when this object is not made. */
     private long allocateBarrierMemory() {
-        Address memory = new Address();
         try {
             CudaRuntime.enter(device);
-            CudaErrors.check(cudart.cudaMalloc(memory, Float.BYTES), "cudaMalloc");
-            return memory.address();
+            return CudaErrors.value(NcclNative.cudaMalloc(Float.BYTES), "cudaMalloc");
         } catch (JcclException e) {
             handle.abort();
-            if (handle.close() && networkName != null) {
-                networkName.close();
-            }
+            handle.close();
             throw e;
         }
     }
@@ -354,7 +339,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     private void freeBarrierMemory() {
         CudaRuntime.enter(device);
-        CudaErrors.check(cudart.cudaFree(new Address().at(barrierMemory)), "cudaFree");
+        CudaErrors.check(NcclNative.cudaFree(barrierMemory), "cudaFree");
     }
 
     @Override
@@ -370,8 +355,5 @@ final class NcclCommunicator implements StreamCommunicator {
         }
         // On a thread of its own: it waits for all that runs on the device, of other groups too.
         BoundedCall.start("jccl-nccl-free-" + handle.group(), this::freeBarrierMemory);
-        if (networkName != null) {
-            networkName.close();
-        }
     }
 }

@@ -5,15 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.cuda.global.nccl;
-import org.bytedeco.cuda.nccl.ncclComm;
-import org.bytedeco.cuda.nccl.ncclConfig_t;
-import org.bytedeco.cuda.nccl.ncclUniqueId;
-import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.IntPointer;
-import org.bytedeco.javacpp.Pointer;
-import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
@@ -41,12 +32,11 @@ final class NcclConnector {
     /** PyTorch's default. */
     private static final int RANKS_PER_ROOT = 128;
 
-    private static final int UNSET = Integer.MIN_VALUE;
     private static final long POLL_NANOS = 100_000;
 
     /** NCCL's call that forms a communicator, or begins to. */
     private interface Formation {
-        ncclComm begin(ncclConfig_t settings);
+        long begin(long settings);
     }
 
     private final CommunicatorConfig config;
@@ -55,16 +45,20 @@ final class NcclConnector {
     /** What forms it, for messages. */
     private final String call;
 
-    /** Written by the thread that forms it, before that ends. */
-    private ncclComm communicator;
+    private final NcclConfig settings;
 
-    private BytePointer networkName;
+    /** Written by the thread that forms it, before that ends. */
+    private long communicator;
+
     private boolean abandoned;
 
     private NcclConnector(CommunicatorConfig config, String call) {
         this.config = config;
         this.call = call;
-        this.options = options(config);
+        this.options = config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
+        // PyTorch's ranks leave sharing unset, and all ranks must agree.
+        boolean splitShare = options.splitShare() && config.interop() == Interop.NONE;
+        this.settings = new NcclConfig(options, splitShare);
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
@@ -91,16 +85,8 @@ final class NcclConnector {
         }
     }
 
-    /**
-     * A communicator of two ranks.
-     *
-     * @param handle of the communicator
-     * @param networkName memory that NCCL reads while it exists, or null
-     */
-    record Pair(NcclHandle handle, BytePointer networkName) {}
-
     /** Forms the communicator of two ranks of a group, with the peer that does so too. */
-    static Pair connectPair(CommunicatorConfig group, int peer) {
+    static NcclHandle connectPair(CommunicatorConfig group, int peer) {
         String key = NcclKeys.pair(group.rank(), peer);
         CommunicatorConfig pair =
                 new CommunicatorConfig(
@@ -115,42 +101,19 @@ final class NcclConnector {
                         group.options(),
                         Optional.empty(),
                         List.of());
-        NcclConnector connector = pair.join(key, List.of(key), () -> initialise(pair, key));
-        return new Pair(handle(connector.communicator, pair), connector.networkName);
-    }
-
-    /** The handle of a communicator that was formed with a configuration. */
-    static NcclHandle handle(ncclComm communicator, CommunicatorConfig config) {
-        boolean blocking =
-                options(config).blocks(System.getenv().getOrDefault("NCCL_COMM_BLOCKING", ""));
-        return new NcclHandle(
-                communicator,
-                config.groupName(),
-                config.device().index(),
-                config.timeout(),
-                blocking);
-    }
-
-    private static NcclOptions options(CommunicatorConfig config) {
-        return config.options(NcclOptions.class).orElseGet(NcclOptions::defaults);
+        return pair.join(key, List.of(key), () -> initialise(pair, key)).handle();
     }
 
     private static NcclConnector initialise(CommunicatorConfig config, String key) {
         NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
-        ncclUniqueId id = new ncclUniqueId();
-        boolean over = true;
+        boolean over;
         try {
-            connector.shareId(id, key);
+            byte[] id = connector.shareId(key);
             over = connector.form(settings -> connector.initialise(id, settings), deadline);
         } catch (JcclException e) {
-            connector.freeNetworkName();
+            connector.settings.close();
             throw e;
-        } finally {
-            // Otherwise NCCL may still read it.
-            if (over) {
-                id.close();
-            }
         }
         if (!over) {
             throw timeout(connector.call, config.timeout());
@@ -202,7 +165,7 @@ final class NcclConnector {
                     connector.form(
                             settings -> divide(parent, color, config.rank(), settings), deadline);
         } catch (JcclException e) {
-            connector.freeNetworkName();
+            connector.settings.close();
             throw e;
         }
         if (!over) {
@@ -217,7 +180,7 @@ final class NcclConnector {
         Runnable split =
                 () -> {
                     CudaRuntime.enter(parent.device());
-                    divide(parent, nccl.NCCL_SPLIT_NOCOLOR, 0, null);
+                    divide(parent, NcclNative.NO_COLOR, 0, 0);
                 };
         if (!BoundedCall.run("jccl-nccl-split-" + parent.group(), split, parent.timeout())) {
             throw parent.abort(timeout(SPLIT, parent.timeout()));
@@ -227,17 +190,17 @@ final class NcclConnector {
     /**
      * Takes part in a split.
      *
-     * @return the new communicator, or null without a color
+     * @return the new communicator, or 0 without a color
      */
-    private static ncclComm divide(NcclHandle parent, int color, int key, ncclConfig_t settings) {
-        // Not freed if the split fails, nor by the garbage collector: NCCL's job may outlive this
-        // thread, and writes the new communicator at its end.
-        PointerPointer<ncclComm> child = new PointerPointer<>(Pointer.calloc(1, Long.BYTES));
+    private static long divide(NcclHandle parent, int color, int key, long settings) {
+        // Not closed if the split fails: NCCL's job may outlive this thread, and writes the new
+        // communicator at its end.
+        Cell child = new Cell();
         try (NcclCalls calls = parent.enter()) {
             calls.split(color, key, child, settings);
         }
-        ncclComm made = child.get(ncclComm.class);
-        Pointer.free(child);
+        long made = child.get();
+        child.close();
         return made;
     }
 
@@ -267,14 +230,18 @@ final class NcclConnector {
             abandon();
             throw e;
         }
-        return new NcclCommunicator(communicator, config, networkName, float8);
+        return new NcclCommunicator(handle(), config, float8);
     }
 
-    /** After the communicator that would read it was not made. */
-    private void freeNetworkName() {
-        if (networkName != null) {
-            networkName.close();
-        }
+    private NcclHandle handle() {
+        String variable = System.getenv().getOrDefault("NCCL_COMM_BLOCKING", "");
+        return new NcclHandle(
+                communicator,
+                settings,
+                config.groupName(),
+                config.device().index(),
+                config.timeout(),
+                options.blocks(variable));
     }
 
     private static OperationTimeoutException timeout(String call, Duration timeout) {
@@ -287,67 +254,66 @@ final class NcclConnector {
                         + " NCCL_DEBUG=INFO tells more");
     }
 
-    private void shareId(ncclUniqueId id, String key) {
-        BytePointer bytes = id.internal().capacity(ID_BYTES);
+    private byte[] shareId(String key) {
         if (config.size() == 1) {
-            NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
-            return;
+            return uniqueId();
         }
         Store store = config.requireStore("NCCL needs a store to connect ranks");
-        if (config.rank() == 0) {
-            NcclErrors.check(nccl.ncclGetUniqueId(id), "ncclGetUniqueId");
-            byte[] copy = new byte[ID_BYTES];
-            bytes.get(copy);
-            store.set(key, copy);
-            return;
+        if (config.rank() != 0) {
+            return config.fetch(key, ID_BYTES, "NCCL id", config.joinTimeout());
         }
-        bytes.put(config.fetch(key, ID_BYTES, "NCCL id", config.joinTimeout()));
+        byte[] id = uniqueId();
+        store.set(key, id);
+        return id;
     }
 
-    private ncclComm initialise(ncclUniqueId id, ncclConfig_t settings) {
-        ncclComm made = new ncclComm();
-        int code = nccl.ncclCommInitRankConfig(made, config.size(), id, config.rank(), settings);
-        if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
-            var failure = NcclErrors.of(code, call, made);
-            if (!made.isNull()) {
-                abort(made);
+    private static byte[] uniqueId() {
+        byte[] id = new byte[ID_BYTES];
+        NcclErrors.check(NcclNative.getUniqueId(id), "ncclGetUniqueId");
+        return id;
+    }
+
+    private long initialise(byte[] id, long settings) {
+        try (Cell made = new Cell()) {
+            int code =
+                    NcclNative.commInit(made.address(), config.size(), id, config.rank(), settings);
+            if (code != NcclNative.SUCCESS && code != NcclNative.IN_PROGRESS) {
+                var failure = NcclErrors.of(code, call, made.get());
+                if (made.get() != 0) {
+                    abort(made.get());
+                }
+                throw failure;
             }
-            throw failure;
+            return made.get();
         }
-        return made;
     }
 
     /** On a thread of its own. */
     private void finish(Formation formation, long deadline) {
         CudaRuntime.enter(config.device().index());
-        ncclComm made;
-        try (ncclConfig_t settings = settings()) {
-            made = formation.begin(settings);
-            awaitReady(made, deadline);
-        }
+        long made = formation.begin(settings.address());
+        awaitReady(made, deadline);
         synchronized (this) {
             communicator = made;
             if (abandoned) {
                 abort(made);
+                settings.close();
             }
         }
     }
 
     /** A communicator that does not block is there before it can be used. */
-    private void awaitReady(ncclComm made, long deadline) {
-        int code = nccl.ncclInProgress;
-        try (IntPointer state = new IntPointer(1)) {
-            while (code == nccl.ncclInProgress && System.nanoTime() - deadline < 0) {
-                int asked = nccl.ncclCommGetAsyncError(made, state);
-                code = asked == nccl.ncclSuccess ? state.get() : asked;
-                if (code == nccl.ncclInProgress) {
-                    LockSupport.parkNanos(POLL_NANOS);
-                }
+    private void awaitReady(long made, long deadline) {
+        int code = NcclNative.IN_PROGRESS;
+        while (code == NcclNative.IN_PROGRESS && System.nanoTime() - deadline < 0) {
+            code = NcclNative.commAsyncError(made);
+            if (code == NcclNative.IN_PROGRESS) {
+                LockSupport.parkNanos(POLL_NANOS);
             }
         }
-        if (code != nccl.ncclSuccess) {
+        if (code != NcclNative.SUCCESS) {
             JcclException failure =
-                    code == nccl.ncclInProgress
+                    code == NcclNative.IN_PROGRESS
                             ? timeout(call, config.timeout())
                             : NcclErrors.of(code, call, made);
             abort(made);
@@ -356,67 +322,31 @@ final class NcclConnector {
     }
 
     /** On a thread that has the device, which knows already why. */
-    private void abort(ncclComm made) {
+    private void abort(long made) {
         CleanUp.run(
                 "group " + config.groupName(),
-                () -> NcclErrors.check(nccl.ncclCommAbort(made), "ncclCommAbort"));
+                () -> NcclErrors.check(NcclNative.commAbort(made), "ncclCommAbort"));
     }
 
     /** Has a communicator that comes too late aborted by the thread that waits for it. */
     private synchronized void abandon() {
         abandoned = true;
-        if (communicator != null) {
+        if (communicator != 0) {
             BoundedCall.start(
                     "jccl-nccl-abort-" + config.groupName(),
                     () -> {
                         CudaRuntime.enter(config.device().index());
                         abort(communicator);
+                        settings.close();
                     });
         }
     }
 
-    /** NCCL's initializer is a macro, which the presets lack: everything is unset one by one. */
-    private ncclConfig_t settings() {
-        ncclConfig_t settings = new ncclConfig_t();
-        Pointer.memset(settings, 0, settings.sizeof());
-        settings.size(settings.sizeof())
-                .magic(nccl.NCCL_API_MAGIC)
-                .version(nccl.NCCL_VERSION_CODE)
-                .blocking(options.blocking() ? 1 : 0)
-                .cgaClusterSize(options.cgaClusterSize().orElse(UNSET))
-                .minCTAs(options.minCtas().orElse(UNSET))
-                .maxCTAs(options.maxCtas().orElse(UNSET))
-                .splitShare(sharesAtSplit() ? 1 : UNSET)
-                .trafficClass(options.trafficClass().orElse(UNSET))
-                .collnetEnable(UNSET)
-                .CTAPolicy(UNSET)
-                .shrinkShare(UNSET)
-                .nvlsCTAs(UNSET)
-                .nChannelsPerNetPeer(UNSET)
-                .nvlinkCentricSched(UNSET)
-                .graphUsageMode(UNSET)
-                .numRmaCtx(UNSET)
-                .maxP2pPeers(UNSET)
-                .graphStreamOrdering(UNSET);
-        if (options.networkName().isPresent()) {
-            // NCCL reads it later too, so the communicator keeps it.
-            networkName = new BytePointer(options.networkName().get());
-            settings.netName(networkName);
-        }
-        return settings;
-    }
-
-    /** PyTorch's ranks leave it unset, and all ranks must agree. */
-    private boolean sharesAtSplit() {
-        return options.splitShare() && config.interop() == Interop.NONE;
-    }
-
     private boolean supportsFloat8() {
-        int[] major = new int[1];
-        CudaErrors.check(
-                cudart.cudaDeviceGetAttribute(
-                        major, cudart.cudaDevAttrComputeCapabilityMajor, config.device().index()),
-                "cudaDeviceGetAttribute");
-        return major[0] >= FLOAT8_CAPABILITY;
+        long major =
+                CudaErrors.value(
+                        NcclNative.cudaComputeCapabilityMajor(config.device().index()),
+                        "cudaDeviceGetAttribute");
+        return major >= FLOAT8_CAPABILITY;
     }
 }

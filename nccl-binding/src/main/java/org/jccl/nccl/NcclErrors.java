@@ -4,9 +4,6 @@ import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.bytedeco.cuda.global.nccl;
-import org.bytedeco.cuda.nccl.ncclComm;
-import org.bytedeco.javacpp.BytePointer;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.NativeException;
@@ -16,10 +13,8 @@ import org.jccl.PeerLostException;
 /** What NCCL's result codes mean to a caller. */
 final class NcclErrors {
 
-    /** Results that the presets' headers do not have yet. */
-    private static final int TIMEOUT = 8;
-
     private static final String LIBRARY = "libnccl";
+    private static final String MORE = "; NCCL_DEBUG=WARN makes NCCL say more";
 
     private static final String SHARED_MEMORY = "/dev/shm";
     private static final long MEBIBYTE = 1 << 20;
@@ -36,19 +31,19 @@ final class NcclErrors {
      *
      * @param code not ncclSuccess
      * @param call what was called
-     * @param communicator null before there is one
+     * @param communicator 0 before there is one
      */
-    static JcclException of(int code, String call, ncclComm communicator) {
+    static JcclException of(int code, String call, long communicator) {
         String text = call + ": " + describe(code) + last(communicator);
         return switch (code) {
-            case nccl.ncclRemoteError ->
+            case NcclNative.REMOTE_ERROR ->
                     new PeerLostException(
                             FailureContext.NONE,
                             LIBRARY
                                     + " lost a peer: "
                                     + text
                                     + "; look for the first rank that failed");
-            case TIMEOUT ->
+            case NcclNative.TIMEOUT ->
                     new OperationTimeoutException(
                             FailureContext.NONE, LIBRARY + " ran out of time: " + text);
             default ->
@@ -59,37 +54,43 @@ final class NcclErrors {
 
     /** Throws for any code but success of a call without a communicator, or that ends one. */
     static void check(int code, String call) {
-        if (code != nccl.ncclSuccess) {
-            throw of(code, call, null);
+        if (code != NcclNative.SUCCESS) {
+            throw of(code, call, 0);
         }
     }
 
     private static String describe(int code) {
-        if (code == TIMEOUT) {
+        if (code == NcclNative.TIMEOUT) {
             return "timeout";
         }
-        BytePointer text = nccl.ncclGetErrorString(code);
-        return text == null ? "result " + code : text.getString();
+        String text = NcclNative.errorString(code);
+        return text == null ? "result " + code : text;
     }
 
-    private static String last(ncclComm communicator) {
-        BytePointer text = nccl.ncclGetLastError(communicator);
-        String detail = text == null ? "" : text.getString().strip();
+    private static String last(long communicator) {
+        String text = NcclNative.lastError(communicator);
+        String detail = text == null ? "" : text.strip();
         // It can be of an earlier call, in which case it is still the best hint there is.
         return detail.isEmpty() ? "" : " (last error: " + detail + ")";
     }
 
     private static String advice(int code, String text) {
         return switch (code) {
-            case nccl.ncclInvalidUsage ->
+            case NcclNative.UNHANDLED_CUDA_ERROR ->
+                    text.contains("driver version is insufficient")
+                            ? "; this NCCL was built for a newer CUDA than the driver supports:"
+                                    + " install one for CUDA 12 (pip: nvidia-nccl-cu12), or a newer"
+                                    + " driver"
+                            : MORE;
+            case NcclNative.INVALID_USAGE ->
                     text.contains("Duplicate GPU") || text.contains("the same GPU")
                             ? SAME_GPU
                             : "; all ranks must load the same NCCL, and each its own device";
-            case nccl.ncclSystemError ->
+            case NcclNative.SYSTEM_ERROR ->
                     text.contains(SHARED_MEMORY)
                             ? sharedMemory()
                             : "; look at the network: NCCL_SOCKET_IFNAME, NCCL_DEBUG=INFO";
-            default -> "; NCCL_DEBUG=WARN makes NCCL say more";
+            default -> MORE;
         };
     }
 

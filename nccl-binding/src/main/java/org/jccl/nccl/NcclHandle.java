@@ -2,9 +2,6 @@ package org.jccl.nccl;
 
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
-import org.bytedeco.cuda.global.nccl;
-import org.bytedeco.cuda.nccl.ncclComm;
-import org.bytedeco.javacpp.IntPointer;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -42,13 +39,12 @@ final class NcclHandle extends CommunicatorHandle {
     /** For an end that may take as long as the process. */
     private static final long SLOW_POLL_NANOS = 1_000_000;
 
-    private final ncclComm communicator;
+    private final long communicator;
+    private final NcclConfig config;
     private final int device;
     private final Duration timeout;
     private final boolean blocking;
     private final NcclCalls calls;
-    private final IntPointer settling = new IntPointer(1);
-    private final IntPointer asynchronous = new IntPointer(1);
 
     /** Why the binding aborted it by itself, or null. */
     private JcclException reason;
@@ -60,14 +56,22 @@ final class NcclHandle extends CommunicatorHandle {
      * Takes a communicator over.
      *
      * @param communicator initialised
+     * @param config what it was formed with, freed after it
      * @param name of its group
      * @param device it is on
      * @param timeout of one operation
      * @param blocking whether it ends its calls before they return
      */
-    NcclHandle(ncclComm communicator, String name, int device, Duration timeout, boolean blocking) {
+    NcclHandle(
+            long communicator,
+            NcclConfig config,
+            String name,
+            int device,
+            Duration timeout,
+            boolean blocking) {
         super("NCCL", name, PATIENCE);
         this.communicator = communicator;
+        this.config = config;
         this.device = device;
         this.timeout = timeout;
         this.blocking = blocking;
@@ -106,7 +110,7 @@ final class NcclHandle extends CommunicatorHandle {
     void settle(int code, String call) {
         long deadline = System.nanoTime() + timeout.toNanos();
         int settled = code;
-        for (int polls = 0; settled == nccl.ncclInProgress && isOpen(); polls++) {
+        for (int polls = 0; settled == NcclNative.IN_PROGRESS && isOpen(); polls++) {
             if (System.nanoTime() - deadline > 0) {
                 throw new OperationTimeoutException(
                         FailureContext.NONE,
@@ -117,12 +121,12 @@ final class NcclHandle extends CommunicatorHandle {
             } else {
                 LockSupport.parkNanos(POLL_NANOS);
             }
-            settled = state(settling);
+            settled = state();
         }
         if (!isOpen()) {
             throw aborted();
         }
-        if (settled != nccl.ncclSuccess) {
+        if (settled != NcclNative.SUCCESS) {
             throw NcclErrors.of(settled, call, communicator);
         }
     }
@@ -139,9 +143,8 @@ final class NcclHandle extends CommunicatorHandle {
      * The communicator's state. If it does not block, the first success after a job also frees that
      * job, as every other call does, so only the thread that is inside may ask.
      */
-    private int state(IntPointer answer) {
-        int code = nccl.ncclCommGetAsyncError(communicator, answer);
-        return code == nccl.ncclSuccess ? answer.get() : code;
+    private int state() {
+        return NcclNative.commAsyncError(communicator);
     }
 
     /**
@@ -153,20 +156,20 @@ final class NcclHandle extends CommunicatorHandle {
             return reason;
         }
         if (blocking) {
-            return failure(state(asynchronous));
+            return failure(state());
         }
         if (!tryTurn(Duration.ZERO)) {
             return null;
         }
         try {
-            return failure(state(asynchronous));
+            return failure(state());
         } finally {
             leave();
         }
     }
 
     private JcclException failure(int state) {
-        return state == nccl.ncclSuccess || state == nccl.ncclInProgress
+        return state == NcclNative.SUCCESS || state == NcclNative.IN_PROGRESS
                 ? null
                 : NcclErrors.of(state, "asynchronous error", communicator);
     }
@@ -210,7 +213,7 @@ final class NcclHandle extends CommunicatorHandle {
             awaitTurn();
             return true;
         }
-        if (!NcclLibraries.has("ncclCommRevoke")) {
+        if (!NcclNative.has("ncclCommRevoke")) {
             return tryTurn(GRACE);
         }
         revoke();
@@ -229,8 +232,8 @@ final class NcclHandle extends CommunicatorHandle {
      * hang, but it lets everything stop before.
      */
     private void revoke() {
-        int code = nccl.ncclCommRevoke(communicator, nccl.NCCL_REVOKE_DEFAULT);
-        if (code != nccl.ncclSuccess && code != nccl.ncclInProgress) {
+        int code = NcclNative.commRevoke(communicator);
+        if (code != NcclNative.SUCCESS && code != NcclNative.IN_PROGRESS) {
             // The abort that follows does more.
             CleanUp.failed("group " + group(), NcclErrors.of(code, "ncclCommRevoke", communicator));
         }
@@ -239,14 +242,13 @@ final class NcclHandle extends CommunicatorHandle {
     private void abortCommunicator() {
         CleanUp.run(
                 "group " + group(),
-                () -> NcclErrors.check(nccl.ncclCommAbort(communicator), "ncclCommAbort"));
+                () -> NcclErrors.check(NcclNative.commAbort(communicator), "ncclCommAbort"));
     }
 
     @Override
     protected void free() {
         calls.free();
-        settling.close();
-        asynchronous.close();
+        config.close();
     }
 
     @Override
@@ -277,17 +279,17 @@ final class NcclHandle extends CommunicatorHandle {
 
     private void finalizeAndDestroy() {
         CudaRuntime.enter(device);
-        int code = nccl.ncclCommFinalize(communicator);
+        int code = NcclNative.commFinalize(communicator);
         // Has no deadline, since an abort of what is being finalised may free it under a graph.
-        while (code == nccl.ncclInProgress) {
+        while (code == NcclNative.IN_PROGRESS) {
             LockSupport.parkNanos(SLOW_POLL_NANOS);
-            code = state(settling);
+            code = state();
         }
-        if (code != nccl.ncclSuccess) {
+        if (code != NcclNative.SUCCESS) {
             JcclException failure = NcclErrors.of(code, "ncclCommFinalize", communicator);
             abortCommunicator();
             throw failure;
         }
-        NcclErrors.check(nccl.ncclCommDestroy(communicator), "ncclCommDestroy");
+        NcclErrors.check(NcclNative.commDestroy(communicator), "ncclCommDestroy");
     }
 }

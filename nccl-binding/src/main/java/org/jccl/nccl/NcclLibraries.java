@@ -1,8 +1,5 @@
 package org.jccl.nccl;
 
-import java.io.UncheckedIOException;
-import java.net.MalformedURLException;
-import java.net.URL;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,26 +7,25 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
-import org.bytedeco.cuda.global.cudart;
-import org.bytedeco.cuda.global.nccl;
-import org.bytedeco.javacpp.Loader;
+import java.util.function.Consumer;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
-import org.jccl.spi.LibrarySearch;
 import org.jccl.spi.NativeLibraries;
 
 /**
- * Loads the vendor's libraries by absolute path, before any class of the presets does: left alone,
- * the presets take whatever they meet first, and a class whose loading failed is dead for good.
+ * Loads the shim, which has the native methods, and has it open the vendor's libraries. A process
+ * does so once, and remembers a failure.
  */
 final class NcclLibraries {
 
     /** Older ones can not abort a communicator that a thread is inside of. */
     static final int OLDEST_VERSION = 21903;
 
+    /** As CUDA codes it: what drivers from 525 on support. */
+    private static final int OLDEST_DRIVER = 12000;
+
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
-    /** A process can load these libraries once, and has to remember a failure. */
     private static NcclLibraries loaded;
 
     private final Availability availability;
@@ -45,7 +41,7 @@ final class NcclLibraries {
     /** The libraries of this process, loaded by the first call. Never throws. */
     static synchronized NcclLibraries get() {
         if (loaded == null) {
-            loaded = load(System.getProperties(), System.getenv());
+            loaded = new Search(System.getProperties(), System.getenv()).run();
         }
         return loaded;
     }
@@ -63,139 +59,201 @@ final class NcclLibraries {
         return deviceCount;
     }
 
-    /**
-     * Whether the loaded NCCL has a function. Calling one that it lacks ends the process, because
-     * the presets' glue is linked lazily.
-     */
-    static boolean has(String function) {
-        return Loader.addressof(function) != null;
-    }
-
     static String versionText(int version) {
         return version / 10000 + "." + version / 100 % 100 + "." + version % 100;
     }
 
-    private static NcclLibraries load(Properties properties, Map<String, String> environment) {
-        List<String> tried = new ArrayList<>();
-        String platform = NativeLibraries.platform();
-        if (!PLATFORMS.contains(platform)) {
-            return unavailable("NCCL needs Linux on x86_64 or aarch64, this is " + platform, tried);
+    /** Says why the libraries can not be used. */
+    private static final class UnavailableException extends Exception {
+        private static final long serialVersionUID = 1;
+
+        UnavailableException(String reason) {
+            super(reason);
         }
-        try {
-            Path usual = Path.of(System.getProperty("user.home"), ".javacpp", "cache");
-            NativeLibraries.unpackPrivately("org.bytedeco.javacpp.cachedir", Optional.of(usual));
-        } catch (BackendUnavailableException e) {
-            return unavailable(e.getMessage(), tried);
+    }
+
+    /** One search, with a line for each place that was looked at. */
+    private static final class Search {
+
+        private final List<String> tried = new ArrayList<>();
+        private final Properties properties;
+        private final Map<String, String> environment;
+
+        /** As the runtime that was opened last answered. */
+        private int devices;
+
+        /** Why the runtime that was opened last does not work, or empty. */
+        private String failure = "";
+
+        Search(Properties properties, Map<String, String> environment) {
+            this.properties = properties;
+            this.environment = environment;
         }
-        String path = "";
-        for (NcclLibrary library : NcclLibrary.values()) {
-            path = load(library, library.search(properties, environment), tried);
-            if (path == null) {
-                return unavailable(
-                        withoutPresets(platform)
-                                + library.fileName
-                                + " was not found; "
-                                + advice(library)
-                                + ", or name the file in -D"
-                                + library.property
-                                + " or in "
-                                + library.variable,
-                        tried);
+
+        NcclLibraries run() {
+            try {
+                loadShim();
+                openDriver();
+                openRuntime();
+                String path = openNccl();
+                int version = version();
+                return new NcclLibraries(
+                        new Availability.Available(versionText(version), path), version, devices);
+            } catch (UnavailableException | BackendUnavailableException e) {
+                return new NcclLibraries(new Availability.Unavailable(e.getMessage(), tried), 0, 0);
             }
         }
-        try {
-            return describe(path, tried);
-        } catch (LinkageError | RuntimeException e) {
-            return unavailable(
-                    withoutPresets(platform)
-                            + "the libraries were found but not usable: "
-                            + LibrarySearch.messages(e),
-                    tried);
-        }
-    }
 
-    /** The jar whose lack explains a failure, or nothing. */
-    private static String withoutPresets(String platform) {
-        String file = "org/bytedeco/cuda/" + platform + "/libjnicudart.so";
-        if (Loader.class.getClassLoader().getResource(file) != null) {
-            return "";
+        private void loadShim() throws UnavailableException {
+            String platform = NativeLibraries.platform();
+            if (!PLATFORMS.contains(platform)) {
+                throw new UnavailableException(
+                        "NCCL needs Linux on x86_64 or aarch64, this is " + platform);
+            }
+            NativeLibraries.load(
+                    "org.jccl:jccl-nccl",
+                    file -> NcclLibraries.class.getResourceAsStream(platform + "/" + file),
+                    List.of("lib" + NcclNative.LIBRARY + ".so"),
+                    System::load);
         }
-        return "the CUDA presets' part for "
-                + platform
-                + " is not here: add org.bytedeco:cuda with the classifier "
-                + platform
-                + "; ";
-    }
 
-    private static String advice(NcclLibrary library) {
-        return switch (library) {
-            case DRIVER -> "install the NVIDIA driver";
-            case RUNTIME -> "install the CUDA 13 runtime (pip: nvidia-cuda-runtime)";
-            case NCCL -> "install NCCL 2.19.3 or newer for CUDA 13 (pip: nvidia-nccl-cu13)";
-        };
-    }
+        private void openDriver() throws UnavailableException {
+            NcclLibrary driver = NcclLibrary.DRIVER;
+            if (driver.isNamed(properties, environment)
+                    && find(driver, name -> require(NcclNative.openDriver(name))).isEmpty()) {
+                throw notFound(driver, "install the NVIDIA driver");
+            }
+        }
 
-    /** Loads the first file that can be, and returns its path, or null. */
-    private static String load(NcclLibrary library, LibrarySearch search, List<String> tried) {
-        String before;
-        try {
-            before = Loader.getLoadedLibraries().get(library.loaderKey);
-        } catch (LinkageError e) {
-            tried.add("JavaCPP: " + LibrarySearch.messages(e));
-            return null;
+        /** Opens the first runtime that works with the driver, and counts the devices. */
+        private void openRuntime() throws UnavailableException {
+            for (NcclLibrary runtime : NcclLibrary.runtimes()) {
+                if (find(runtime, this::openRuntime).isPresent()) {
+                    if (devices <= 0) {
+                        throw new UnavailableException("CUDA works, but there is no device");
+                    }
+                    return;
+                }
+                if (runtime.isNamed(properties, environment)) {
+                    break;
+                }
+            }
+            if (!failure.isEmpty()) {
+                throw new UnavailableException("CUDA does not work here: " + failure);
+            }
+            throw notFound(
+                    NcclLibrary.RUNTIME_13,
+                    "neither was "
+                            + NcclLibrary.RUNTIME_12.fileName
+                            + "; install the runtime of CUDA 13 (pip: nvidia-cuda-runtime) or 12"
+                            + " (pip: nvidia-cuda-runtime-cu12), whichever the driver supports");
         }
-        if (before != null) {
-            tried.add(before + " (loaded before by another user of JavaCPP): taken");
-            return before;
-        }
-        return search.load(file -> load(library, file), tried).map(Path::toString).orElse(null);
-    }
 
-    private static void load(NcclLibrary library, Path file) {
-        try {
-            URL[] address = {file.toUri().toURL()};
-            Loader.loadLibrary(Loader.class, address, library.loaderKey);
-        } catch (MalformedURLException e) {
-            throw new UncheckedIOException(e);
+        private void openRuntime(String name) {
+            require(NcclNative.openRuntime(name, isPresent(name)));
+            devices = NcclNative.cudaDeviceCount();
+            if (devices < 0 && devices != -CudaErrors.NO_DEVICE) {
+                failure = explain(-devices);
+                throw new UnsatisfiedLinkError(failure);
+            }
         }
-    }
 
-    private static NcclLibraries describe(String path, List<String> tried) {
-        int[] result = new int[1];
-        int code = cudart.cudaGetDeviceCount(result);
-        if (code != cudart.cudaSuccess) {
-            return unavailable(
-                    "CUDA does not work here: " + CudaErrors.text(code) + advice(code), tried);
+        private static String explain(int code) {
+            NcclNative.cudaGetLastError();
+            String runtime = "the runtime of CUDA " + cudaText(NcclNative.cudaRuntimeVersion());
+            if (code != CudaErrors.INSUFFICIENT_DRIVER && code != CudaErrors.NEWER_DRIVER_NEEDED) {
+                return runtime + " failed: " + CudaErrors.text(code);
+            }
+            int driver = NcclNative.cudaDriverVersion();
+            if (driver <= 0) {
+                return runtime
+                        + " finds no NVIDIA driver (libcuda.so.1); install one, or start the"
+                        + " container with the devices (docker run --gpus all)";
+            }
+            return runtime
+                    + " does not work with the driver, which supports CUDA up to "
+                    + cudaText(driver)
+                    + "; install "
+                    + (driver < OLDEST_DRIVER
+                            ? "an NVIDIA driver of version 525 or newer, or 580 for CUDA 13"
+                            : "the runtime of CUDA 12 (pip: nvidia-cuda-runtime-cu12), or a newer"
+                                    + " driver");
         }
-        if (result[0] == 0) {
-            return unavailable("CUDA works, but there is no device", tried);
-        }
-        int devices = result[0];
-        code = nccl.ncclGetVersion(result);
-        if (code != nccl.ncclSuccess) {
-            return unavailable("ncclGetVersion failed with code " + code, tried);
-        }
-        int version = result[0];
-        if (version < OLDEST_VERSION) {
-            return unavailable(
-                    "NCCL "
-                            + versionText(version)
-                            + " is too old; install "
-                            + versionText(OLDEST_VERSION)
-                            + " or newer",
-                    tried);
-        }
-        return new NcclLibraries(
-                new Availability.Available(versionText(version), path), version, devices);
-    }
 
-    private static String advice(int code) {
-        return code == cudart.cudaErrorInsufficientDriver
-                ? "; install a driver that is as new as the CUDA runtime"
-                : "";
-    }
+        private static String cudaText(int version) {
+            return version / 1000 + "." + version % 1000 / 10;
+        }
 
-    private static NcclLibraries unavailable(String reason, List<String> tried) {
-        return new NcclLibraries(new Availability.Unavailable(reason, tried), 0, 0);
+        private String openNccl() throws UnavailableException {
+            return find(
+                            NcclLibrary.NCCL,
+                            name -> require(NcclNative.openNccl(name, isPresent(name))))
+                    .orElseThrow(
+                            () ->
+                                    notFound(
+                                            NcclLibrary.NCCL,
+                                            "install NCCL 2.19.3 or newer for the CUDA of the"
+                                                    + " driver (pip: nvidia-nccl-cu13 or"
+                                                    + " nvidia-nccl-cu12)"));
+        }
+
+        private static int version() throws UnavailableException {
+            int version = NcclNative.version();
+            if (version < 0) {
+                throw new UnavailableException("ncclGetVersion failed with code " + -version);
+            }
+            if (version < OLDEST_VERSION) {
+                throw new UnavailableException(
+                        "NCCL "
+                                + versionText(version)
+                                + " is too old; install "
+                                + versionText(OLDEST_VERSION)
+                                + " or newer");
+            }
+            return version;
+        }
+
+        /** A name without a folder stands for the library that the process has already. */
+        private static boolean isPresent(String name) {
+            return name.indexOf('/') < 0;
+        }
+
+        private static void require(boolean opened) {
+            if (!opened) {
+                throw new UnsatisfiedLinkError(NcclNative.text());
+            }
+        }
+
+        /** Opens the first that can be used, and returns its file. */
+        private Optional<String> find(NcclLibrary library, Consumer<String> opener) {
+            if (!library.isNamed(properties, environment) && openPresent(library, opener)) {
+                return Optional.of(NcclNative.text());
+            }
+            return library.search(properties, environment)
+                    .load(file -> opener.accept(file.toString()), tried)
+                    .map(Path::toString);
+        }
+
+        private boolean openPresent(NcclLibrary library, Consumer<String> opener) {
+            try {
+                opener.accept(library.fileName);
+                tried.add(NcclNative.text() + " (loaded before by this process): taken");
+                return true;
+            } catch (UnsatisfiedLinkError e) {
+                tried.add(library.fileName + " in this process: " + e.getMessage());
+                return false;
+            }
+        }
+
+        private static UnavailableException notFound(NcclLibrary library, String advice) {
+            return new UnavailableException(
+                    library.fileName
+                            + " was not found; "
+                            + advice
+                            + ", or name the file in -D"
+                            + library.property
+                            + " or in "
+                            + library.variable);
+        }
     }
 }

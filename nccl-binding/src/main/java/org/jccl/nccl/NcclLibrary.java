@@ -1,42 +1,49 @@
 package org.jccl.nccl;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.jccl.spi.LibrarySearch;
 
 /**
- * The three libraries of the vendor, in the order in which they are loaded. Each is looked for in
- * this order:
+ * The libraries of the vendor, in the order in which they are tried. The CUDA runtime is that of 13
+ * or 12, whichever the driver can serve. Each file is looked for in this order:
  *
  * <ol>
  *   <li>the system property, for instance {@code org.jccl.nccl.library}; nothing else when it is
  *       set
  *   <li>the environment variable, for instance {@code JCCL_NCCL_LIBRARY}; nothing else when it is
  *       set
+ *   <li>what the process has loaded already
  *   <li>{@code CUDA_HOME}, then {@code CUDA_PATH}: {@code lib64}, {@code lib}
  *   <li>the folders in {@code LD_LIBRARY_PATH}
  *   <li>the dynamic linker's folders: {@code /etc/ld.so.conf} with what it includes, then its
  *       default ones, then {@code /usr/local/cuda}
  *   <li>the packages that pip puts into the active Python, {@code VIRTUAL_ENV} or {@code
- *       CONDA_PREFIX}: {@code nvidia/nccl/lib}, {@code nvidia/cu13/lib}
+ *       CONDA_PREFIX}: {@code nvidia/nccl/lib}, {@code nvidia/cu13/lib}, {@code
+ *       nvidia/cuda_runtime/lib}
  * </ol>
  *
- * <p>The driver is looked for by 1, 2, 4 and 5 only: what lies in a CUDA folder is a stub.
+ * <p>The driver is loaded here only where 1 or 2 names it; otherwise the CUDA runtime has the
+ * dynamic linker find it.
  */
 enum NcclLibrary {
     /** The driver; only the system installs it. */
-    DRIVER("libcuda.so.1", "cuda@.1", "org.jccl.nccl.driver", "JCCL_NCCL_DRIVER"),
-    /** The runtime of CUDA 13. */
-    RUNTIME("libcudart.so.13", "cudart@.13", "org.jccl.nccl.cudart", "JCCL_NCCL_CUDART"),
+    DRIVER("libcuda.so.1", "org.jccl.nccl.driver", "JCCL_NCCL_DRIVER", ""),
+    /** The runtime of CUDA 13, for drivers from 580 on. */
+    RUNTIME_13("libcudart.so.13", "org.jccl.nccl.cudart", "JCCL_NCCL_CUDART", "nvidia/cu13/lib"),
+    /** The runtime of CUDA 12, for drivers from 525 on. */
+    RUNTIME_12(
+            "libcudart.so.12",
+            "org.jccl.nccl.cudart",
+            "JCCL_NCCL_CUDART",
+            "nvidia/cuda_runtime/lib"),
     /** NCCL. */
-    NCCL("libnccl.so.2", "nccl@.2", "org.jccl.nccl.library", "JCCL_NCCL_LIBRARY");
+    NCCL("libnccl.so.2", "org.jccl.nccl.library", "JCCL_NCCL_LIBRARY", "nvidia/nccl/lib");
 
-    /** The name that the presets' glue asks the dynamic linker for. */
+    /** The name in the dynamic linker's tables. */
     final String fileName;
-
-    /** The name under which JavaCPP's loader looks whether it is loaded already. */
-    final String loaderKey;
 
     /** System property that holds the file's path. */
     final String property;
@@ -44,11 +51,25 @@ enum NcclLibrary {
     /** Environment variable that holds the file's path. */
     final String variable;
 
-    NcclLibrary(String fileName, String loaderKey, String property, String variable) {
+    /** Where pip puts it, below site-packages. */
+    private final String python;
+
+    NcclLibrary(String fileName, String property, String variable, String python) {
         this.fileName = fileName;
-        this.loaderKey = loaderKey;
         this.property = property;
         this.variable = variable;
+        this.python = python;
+    }
+
+    /** The runtimes, in the order in which they are tried. */
+    static List<NcclLibrary> runtimes() {
+        return List.of(RUNTIME_13, RUNTIME_12);
+    }
+
+    /** Whether the user names the file. */
+    boolean isNamed(Properties properties, Map<String, String> environment) {
+        return !properties.getProperty(property, "").isEmpty()
+                || !environment.getOrDefault(variable, "").isEmpty();
     }
 
     /** The places to look, best first. */
@@ -58,13 +79,13 @@ enum NcclLibrary {
                         .property(property)
                         .variable(variable);
         if (this == DRIVER) {
-            return search.loaderPath().linker();
+            return search;
         }
         return search.home("CUDA_HOME", "lib64", "lib")
                 .home("CUDA_PATH", "lib64", "lib")
                 .loaderPath()
                 .linker()
                 .folder(Path.of("/usr/local/cuda/lib64"), "default CUDA folder")
-                .python(this == NCCL ? "nvidia/nccl/lib" : "nvidia/cu13/lib");
+                .python(python);
     }
 }

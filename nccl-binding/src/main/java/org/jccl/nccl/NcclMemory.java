@@ -1,6 +1,5 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.nccl;
 import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
 import org.jccl.Device;
@@ -8,7 +7,6 @@ import org.jccl.FailureContext;
 import org.jccl.NativeException;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.nccl.NativeHandles.Address;
 
 /**
  * Memory from ncclMemAlloc. NCCL needs such memory to let the network or the switch use a tensor
@@ -43,16 +41,22 @@ public final class NcclMemory {
         if (device.index() >= libraries.deviceCount()) {
             throw usage("there is no " + device + "; this host has " + libraries.deviceCount());
         }
-        Address memory = new Address();
+        if (!NcclNative.has("ncclMemAlloc")) {
+            throw usage(
+                    "ncclMemAlloc came with NCCL 2.19, the loaded one is "
+                            + NcclLibraries.versionText(libraries.version()));
+        }
         CudaRuntime.enter(device.index());
-        NcclErrors.check(nccl.ncclMemAlloc(memory, count * dataType.size()), "ncclMemAlloc");
-        long address = memory.address();
+        long address = NcclNative.memAlloc(count * dataType.size());
+        if (address < 0) {
+            throw NcclErrors.of((int) -address, "ncclMemAlloc", 0);
+        }
         return Tensor.adopt(address, count, dataType, device, () -> free(address, device));
     }
 
     private static void free(long address, Device device) {
         CudaRuntime.enter(device.index());
-        NcclErrors.check(nccl.ncclMemFree(new Address().at(address)), "ncclMemFree");
+        NcclErrors.check(NcclNative.memFree(address), "ncclMemFree");
     }
 
     private static UsageException usage(String message) {

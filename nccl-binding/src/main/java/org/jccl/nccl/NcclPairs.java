@@ -20,7 +20,7 @@ final class NcclPairs {
     private final CommunicatorConfig config;
 
     /** By peer, which is the order in which all ranks close them. */
-    private final AtomicReferenceArray<FutureTask<NcclConnector.Pair>> pairs;
+    private final AtomicReferenceArray<FutureTask<NcclHandle>> pairs;
 
     private volatile boolean ended;
 
@@ -47,7 +47,7 @@ final class NcclPairs {
      * @throws org.jccl.OperationTimeoutException when the peer has no message for this rank in time
      */
     NcclCalls enter(int peer, long stream) {
-        FutureTask<NcclConnector.Pair> pair = pairs.get(peer);
+        FutureTask<NcclHandle> pair = pairs.get(peer);
         if (pair == null) {
             pair = new FutureTask<>(() -> NcclConnector.connectPair(config, peer));
             if (pairs.compareAndSet(peer, null, pair)) {
@@ -57,7 +57,7 @@ final class NcclPairs {
             }
         }
         try {
-            NcclHandle formed = pair.get().handle();
+            NcclHandle formed = pair.get();
             if (ended) {
                 formed.abort();
             }
@@ -78,10 +78,10 @@ final class NcclPairs {
     private List<NcclHandle> formed() {
         List<NcclHandle> formed = new ArrayList<>();
         for (int peer = 0; peer < pairs.length(); peer++) {
-            FutureTask<NcclConnector.Pair> pair = pairs.get(peer);
+            FutureTask<NcclHandle> pair = pairs.get(peer);
             try {
                 if (pair != null && pair.isDone()) {
-                    formed.add(pair.get().handle());
+                    formed.add(pair.get());
                 }
             } catch (InterruptedException | ExecutionException notFormed) {
                 // The message that wanted it has reported why.

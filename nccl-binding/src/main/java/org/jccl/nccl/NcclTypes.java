@@ -1,6 +1,5 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.nccl;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
@@ -10,21 +9,32 @@ final class NcclTypes {
     private static final int FLOAT_SMALLEST_NORMAL_HALF = 0x38800000;
     private static final int FLOAT_HALF_OVERFLOW = 0x47800000;
 
+    /** NCCL's built-in operations, as its header numbers them. */
+    static final int SUM = 0;
+
+    static final int PROD = 1;
+    static final int MAX = 2;
+    static final int MIN = 3;
+    static final int AVG = 4;
+
     private NcclTypes() {}
 
-    /** The type to move or reduce elements as; int16, which NCCL lacks, moves as pairs of bytes. */
+    /**
+     * The type to move or reduce elements as, by the number in NCCL's header; int16, which NCCL
+     * lacks, moves as pairs of bytes.
+     */
     static int type(DataType type) {
         return switch (type) {
-            case INT8 -> nccl.ncclInt8;
-            case UINT8, BOOL, INT16 -> nccl.ncclUint8;
-            case INT32 -> nccl.ncclInt32;
-            case INT64 -> nccl.ncclInt64;
-            case FLOAT16 -> nccl.ncclFloat16;
-            case BFLOAT16 -> nccl.ncclBfloat16;
-            case FLOAT32 -> nccl.ncclFloat32;
-            case FLOAT64 -> nccl.ncclFloat64;
-            case FLOAT8_E4M3 -> nccl.ncclFloat8e4m3;
-            case FLOAT8_E5M2 -> nccl.ncclFloat8e5m2;
+            case INT8 -> 0;
+            case UINT8, BOOL, INT16 -> 1;
+            case INT32 -> 2;
+            case INT64 -> 4;
+            case FLOAT16 -> 6;
+            case BFLOAT16 -> 9;
+            case FLOAT32 -> 7;
+            case FLOAT64 -> 8;
+            case FLOAT8_E4M3 -> 10;
+            case FLOAT8_E5M2 -> 11;
         };
     }
 
@@ -50,11 +60,11 @@ final class NcclTypes {
     static int op(ReduceOp op, DataType type) {
         boolean bool = type == DataType.BOOL;
         return switch (op.kind()) {
-            case SUM -> bool ? nccl.ncclMax : nccl.ncclSum;
-            case PRODUCT -> bool ? nccl.ncclMin : nccl.ncclProd;
-            case MAX -> nccl.ncclMax;
-            case MIN -> nccl.ncclMin;
-            case AVG -> nccl.ncclAvg;
+            case SUM -> bool ? MAX : SUM;
+            case PRODUCT -> bool ? MIN : PROD;
+            case MAX -> MAX;
+            case MIN -> MIN;
+            case AVG -> AVG;
             case BAND, BOR, BXOR, PREMUL_SUM ->
                     throw new IllegalArgumentException("NCCL has no built-in " + op);
         };

@@ -171,9 +171,8 @@ final class FailedResultsTest {
         afterAStuckOperation(
                 false,
                 (group, stream, tensor) -> {
-                    NativeHandles.StreamHandle theirs = new NativeHandles.StreamHandle();
-                    CudaErrors.check(cudart.cudaStreamCreate(theirs), "cudaStreamCreate");
-                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs.address(), null);
+                    long theirs = Gpu.createForeignStream();
+                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs, null);
                             Stream standard = Stream.ofHandle(World.GPU, 0, null);
                             Event event = Event.create(World.GPU, false)) {
                         event.record(stream);
@@ -192,9 +191,8 @@ final class FailedResultsTest {
         afterAStuckOperation(
                 false,
                 (group, stream, tensor) -> {
-                    NativeHandles.StreamHandle theirs = new NativeHandles.StreamHandle();
-                    CudaErrors.check(cudart.cudaStreamCreate(theirs), "cudaStreamCreate");
-                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs.address(), null);
+                    long theirs = Gpu.createForeignStream();
+                    try (Stream wrapped = Stream.ofHandle(World.GPU, theirs, null);
                             Stream standard = Stream.ofHandle(World.GPU, 0, null);
                             Event event = Event.create(World.GPU, false);
                             ProcessGroup other = World.alone()) {

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.cudart.cudaHostFn_t;
 import org.bytedeco.cuda.cudart.dim3;
 import org.bytedeco.cuda.global.cudart;
@@ -14,15 +15,36 @@ import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
 import org.jccl.Stream;
 import org.jccl.Tensor;
-import org.jccl.nccl.NativeHandles.StreamHandle;
+import org.jccl.testing.JavaCppLibraries;
 
 /** What a user's own CUDA code does beside collectives: kernels, and waiting on a stream. */
 final class Gpu {
 
+    /** The presets are a user's own CUDA code here, on the libraries of the binding. */
+    static {
+        NcclLibraries.get();
+        JavaCppLibraries.load("cuda@.1", NcclLibrary.DRIVER.property);
+        JavaCppLibraries.load("cudart@.13", NcclLibrary.RUNTIME_13.property);
+    }
+
     private Gpu() {}
 
+    /** The presets' type of a handle that is a number here. */
+    static final class StreamHandle extends CUstream_st {
+        private StreamHandle(long value) {
+            address = value;
+        }
+    }
+
     static StreamHandle handle(Stream stream) {
-        return new StreamHandle().at(stream.handle());
+        return new StreamHandle(stream.handle());
+    }
+
+    /** A stream that another library makes, by CUDA's defaults. */
+    static long createForeignStream() {
+        StreamHandle made = new StreamHandle(0);
+        CudaErrors.check(cudart.cudaStreamCreate(made), "cudaStreamCreate");
+        return made.address();
     }
 
     /** Enqueues writing one value to all elements. */

@@ -1,6 +1,5 @@
 package org.jccl.nccl;
 
-import org.bytedeco.cuda.global.cudart;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.spi.CleanUp;
@@ -20,6 +19,8 @@ final class NcclConformanceTest extends ConformanceTest {
         CudaRuntime.enter(device);
         CleanUp.run(
                 "cuda:" + device,
-                () -> CudaErrors.check(cudart.cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
+                () ->
+                        CudaErrors.check(
+                                NcclNative.cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
     }
 }

@@ -51,17 +51,33 @@ final class NcclLibraryTest {
                         "/usr/lib64/libnccl.so.2 (dynamic linker)",
                         "/usr/local/cuda/lib64/libnccl.so.2 (default CUDA folder)",
                         packages + "/nvidia/nccl/lib/libnccl.so.2 (pip package in VIRTUAL_ENV)");
-        assertThat(found(new Properties(), environment, NcclLibrary.RUNTIME))
-                .contains(
-                        packages + "/nvidia/cu13/lib/libcudart.so.13 (pip package in VIRTUAL_ENV)");
     }
 
     @Test
-    void driverIsNeverTakenFromCudaFolders() {
+    void runtimesOfBothMajorVersionsAreLookedForInTheirPackages(@TempDir Path python)
+            throws Exception {
+        Path packages = Files.createDirectories(python.resolve("lib/python3.12/site-packages"));
+        Map<String, String> environment = Map.of("VIRTUAL_ENV", python.toString());
+        assertThat(found(new Properties(), environment, NcclLibrary.RUNTIME_13))
+                .contains(
+                        packages + "/nvidia/cu13/lib/libcudart.so.13 (pip package in VIRTUAL_ENV)");
+        assertThat(found(new Properties(), environment, NcclLibrary.RUNTIME_12))
+                .contains(
+                        packages
+                                + "/nvidia/cuda_runtime/lib/libcudart.so.12"
+                                + " (pip package in VIRTUAL_ENV)");
+    }
+
+    @Test
+    void driverIsLoadedOnlyWhereItIsNamed() {
         Map<String, String> environment = Map.of("CUDA_HOME", "/home", "LD_LIBRARY_PATH", "/one");
-        assertThat(found(new Properties(), environment, NcclLibrary.DRIVER))
-                .contains("/one/libcuda.so.1 (LD_LIBRARY_PATH)")
-                .noneMatch(candidate -> candidate.contains("/home"));
+        assertThat(found(new Properties(), environment, NcclLibrary.DRIVER)).isEmpty();
+        assertThat(
+                        found(
+                                new Properties(),
+                                Map.of("JCCL_NCCL_DRIVER", "/a/libcuda.so.1"),
+                                NcclLibrary.DRIVER))
+                .containsExactly("/a/libcuda.so.1 (environment variable JCCL_NCCL_DRIVER)");
     }
 
     @Test

@@ -2,14 +2,12 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.File;
-import java.util.Arrays;
+import java.nio.file.Path;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
-import org.jccl.spi.NativeLibraries;
+import org.jccl.NativeException;
 import org.jccl.testing.ChildJvm;
 import org.jccl.testing.Questions;
 import org.junit.jupiter.api.Tag;
@@ -85,19 +83,101 @@ final class NoCudaTest {
                 .contains("NCCL 2.19.1 is too old; install 2.19.3 or newer");
     }
 
-    /** As on a class path that was put together for another platform. */
+    /** Prints which runtime was chosen. */
+    static final class Choose {
+
+        private Choose() {}
+
+        public static void main(String[] arguments) {
+            System.out.println(new NcclProvider().availability());
+            System.out.println("runtime " + NcclNative.cudaRuntimeVersion());
+            World.alone().close();
+            System.out.println("formed a world");
+        }
+    }
+
+    /** Prints why a world can not be formed. */
+    static final class Join {
+
+        private Join() {}
+
+        public static void main(String[] arguments) {
+            try {
+                World.alone().close();
+            } catch (NativeException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+        }
+    }
+
+    private static Path mocks() {
+        return Path.of(System.getProperty(NcclLibrary.RUNTIME_13.property)).getParent();
+    }
+
+    private static String property(NcclLibrary library, String file) {
+        return "-D" + library.property + "=" + mocks().resolve(file);
+    }
+
+    /** The runtime is looked for, not named. */
+    private static String choose(String driver, String folders) throws Exception {
+        return ChildJvm.outputOf(
+                Choose.class,
+                Map.of("MOCK_CUDA_DRIVER", driver, "LD_LIBRARY_PATH", folders),
+                "-D" + NcclLibrary.RUNTIME_13.property + "=",
+                property(NcclLibrary.NCCL, "cuda12/libnccl.so.2"));
+    }
+
     @Test
-    void theMissingJarOfThisPlatformIsNamed() throws Exception {
-        String platform = NativeLibraries.platform();
-        String classPath = System.getProperty("java.class.path");
-        String others =
-                Arrays.stream(classPath.split(File.pathSeparator))
-                        .filter(jar -> !jar.matches(".*/cuda-.*-" + platform + "[.]jar"))
-                        .collect(Collectors.joining(File.pathSeparator));
-        assertThat(others).isNotEqualTo(classPath);
-        assertThat(ask(Map.of(), "-cp", others))
-                .contains("the CUDA presets' part for " + platform + " is not here")
-                .contains("add org.bytedeco:cuda with the classifier " + platform);
+    void runtimeThatIsNewerThanTheDriverIsNamedWithBothVersions() throws Exception {
+        assertThat(ask(Map.of("MOCK_CUDA_DRIVER", "12040")))
+                .contains("the runtime of CUDA 13.0 does not work with the driver")
+                .contains("which supports CUDA up to 12.4")
+                .contains("install the runtime of CUDA 12 (pip: nvidia-cuda-runtime-cu12)");
+    }
+
+    @Test
+    void driverThatIsTooOldForEitherRuntimeIsNamed() throws Exception {
+        assertThat(
+                        ask(
+                                Map.of("MOCK_CUDA_DRIVER", "11080"),
+                                property(NcclLibrary.RUNTIME_12, "cuda12/libcudart.so.12")))
+                .contains("the runtime of CUDA 12.9 does not work with the driver")
+                .contains("which supports CUDA up to 11.8")
+                .contains("install an NVIDIA driver of version 525 or newer");
+    }
+
+    @Test
+    void hostWithoutADriverIsTold() throws Exception {
+        assertThat(ask(Map.of("MOCK_CUDA_DRIVER", "0")))
+                .contains("finds no NVIDIA driver (libcuda.so.1)")
+                .contains("docker run --gpus all");
+    }
+
+    @Test
+    void runtimeOf12IsTakenWhereTheDriverIsTooOldFor13() throws Exception {
+        assertThat(choose("12000", mocks() + ":" + mocks().resolve("cuda12")))
+                .contains("runtime 12090")
+                .contains("formed a world");
+    }
+
+    @Test
+    void runtimeOf12AloneIsFound() throws Exception {
+        assertThat(choose("12000", mocks().resolve("cuda12").toString()))
+                .contains("runtime 12090")
+                .contains("formed a world");
+    }
+
+    /** NCCL carries a runtime of its own, and does not tell its version. */
+    @Test
+    void ncclOfANewerCudaThanTheDriverIsExplained() throws Exception {
+        assertThat(
+                        ChildJvm.outputOf(
+                                Join.class,
+                                Map.of("MOCK_CUDA_DRIVER", "12040", "MOCK_NCCL_CUDA", "13000"),
+                                property(NcclLibrary.RUNTIME_12, "cuda12/libcudart.so.12"),
+                                property(NcclLibrary.NCCL, "cuda12/libnccl.so.2")))
+                .contains("CUDA driver version is insufficient for CUDA runtime version")
+                .contains("pip: nvidia-nccl-cu12");
     }
 
     @Test

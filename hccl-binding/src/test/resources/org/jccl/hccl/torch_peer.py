@@ -12,8 +12,9 @@ import os
 import sys
 import time
 
-# As torch_npu's users set it; CANN takes Python's signals otherwise.
+# As torch_npu's users set them; CANN takes Python's signals otherwise, and lets in only hosts of a list.
 os.environ["ASCEND_COREDUMP_SIGNAL"] = "none"
+os.environ["HCCL_WHITELIST_DISABLE"] = "1"
 
 import torch
 import torch.distributed as dist
@@ -93,4 +94,7 @@ store = dist.TCPStore("127.0.0.1", port, None, False, datetime.timedelta(seconds
 store.set("peer is done", "")
 while rank == 0 and store.add("java is done", 0) < 1:
     time.sleep(0.05)
+check(acl.aclrtDestroyStream(stream))
+check(acl.aclrtFree(memory))
+check(acl.aclFinalize())
 print("ok", flush=True)

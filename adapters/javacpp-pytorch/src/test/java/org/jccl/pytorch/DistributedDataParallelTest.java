@@ -358,7 +358,7 @@ class DistributedDataParallelTest {
                         Tensor x = ones(1, 3);
                         ddp.backward(x.mm(net.weight()).add(net.forward(x)).sum());
                         assertThat(SmallNet.values(net.weight().grad())).containsOnly(2);
-                        assertThat(ddp).hasToString("2 gradients in 1 buckets on cpu");
+                        assertThat(ddp).hasToString("2 gradients in 1 bucket on cpu");
                     }
                 });
     }

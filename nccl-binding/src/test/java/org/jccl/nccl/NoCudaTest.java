@@ -2,8 +2,11 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.File;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.DataType;
@@ -81,6 +84,16 @@ final class NoCudaTest {
     void ncclThatIsTooOldIsUnavailable() throws Exception {
         assertThat(ask(Map.of("MOCK_NCCL_VERSION", "21901")))
                 .contains("NCCL 2.19.1 is too old; install 2.19.3 or newer");
+    }
+
+    @Test
+    void missingJavaCppIsNamed() throws Exception {
+        String others =
+                Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                        .filter(jar -> !jar.matches(".*/javacpp-[^/]*[.]jar"))
+                        .collect(Collectors.joining(File.pathSeparator));
+        assertThat(ask(Map.of(), "-cp", others))
+                .contains("org.bytedeco:javacpp is missing on the class path");
     }
 
     /** Prints which runtime was chosen. */

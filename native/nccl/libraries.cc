@@ -69,7 +69,8 @@ int use(void* library, const char* name, const char* (*missing)(void*), const vo
   return 1;
 }
 
-int flags(int present) { return RTLD_NOW | RTLD_LOCAL | (present != 0 ? RTLD_NOLOAD : 0); }
+// Lazily, as the JVM loads libraries: one that was built for a newer runtime may name functions that it never calls.
+int flags(int present) { return RTLD_LAZY | RTLD_LOCAL | (present != 0 ? RTLD_NOLOAD : 0); }
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 package org.jccl.store;
 
-import java.io.IOException;
-import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,10 +32,6 @@ public final class TcpStore implements Store {
     private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
     private static final Duration POLL = Duration.ofMillis(10);
 
-    /** How long the server may take to begin or to cancel a wait whose time is over. */
-    private static final Duration WAIT_PATIENCE = Duration.ofSeconds(1);
-
-    private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
     private static final int LAST_PORT = 65_535;
 
     /** Of requests that are sent together, and of their answers. */
@@ -45,12 +39,12 @@ public final class TcpStore implements Store {
 
     private final ServerAddress address;
     private final Duration timeout;
-    private final Connections connections;
+    private final RoundTrips server;
 
     private TcpStore(ServerAddress address, Duration timeout) {
         this.address = address;
         this.timeout = StoreArguments.timeout(timeout);
-        this.connections = new Connections(address, address.connectWithRetry(timeout));
+        this.server = new RoundTrips(this, address, this.timeout);
     }
 
     /**
@@ -146,7 +140,7 @@ public final class TcpStore implements Store {
     }
 
     private long countWorkers(long delta) {
-        return call(
+        return server.call(
                 "joining the workers",
                 WireBuffer.request(Opcode.ADD).putBytes(WORKERS).putLong(delta),
                 ClientConnection::readLong);
@@ -154,29 +148,30 @@ public final class TcpStore implements Store {
 
     @Override
     public void set(String key, byte[] value) {
-        post("set", request(Opcode.SET, key).putBytes(StoreArguments.value(key, value)));
+        server.post("set", request(Opcode.SET, key).putBytes(StoreArguments.value(key, value)));
     }
 
     @Override
     public byte[] get(String key) {
         await(List.of(StoreArguments.key(key)));
-        return call("get", request(Opcode.GET, key), ClientConnection::readBytes);
+        return server.call("get", request(Opcode.GET, key), ClientConnection::readBytes);
     }
 
     @Override
     public long add(String key, long delta) {
-        return call("add", request(Opcode.ADD, key).putLong(delta), ClientConnection::readLong);
+        return server.call(
+                "add", request(Opcode.ADD, key).putLong(delta), ClientConnection::readLong);
     }
 
     @Override
     public boolean check(List<String> keys) {
-        return call(
+        return server.call(
                 "check",
                 request(Opcode.CHECK, keys),
                 (connection, deadline) -> {
                     byte answer = connection.readByte(deadline);
                     if (answer != Opcode.READY) {
-                        requireAnswer(Opcode.NOT_READY, answer);
+                        RoundTrips.requireAnswer(Opcode.NOT_READY, answer);
                     }
                     return answer == Opcode.READY;
                 });
@@ -184,20 +179,21 @@ public final class TcpStore implements Store {
 
     @Override
     public boolean deleteKey(String key) {
-        return call(
+        return server.call(
                 "deleteKey",
                 request(Opcode.DELETE_KEY, key),
-                (connection, deadline) -> readCount(connection, 1, deadline) == 1);
+                (connection, deadline) -> RoundTrips.readCount(connection, 1, deadline) == 1);
     }
 
     @Override
     public long keyCount() {
-        return call("keyCount", WireBuffer.request(Opcode.GETNUMKEYS), TcpStore::readCount);
+        return server.call(
+                "keyCount", WireBuffer.request(Opcode.GETNUMKEYS), RoundTrips::readCount);
     }
 
     @Override
     public byte[] compareSet(String key, byte[] expected, byte[] desired) {
-        return call(
+        return server.call(
                 "compareSet",
                 request(Opcode.COMPARE_SET, key)
                         .putBytes(StoreArguments.value(key, expected))
@@ -233,7 +229,7 @@ public final class TcpStore implements Store {
             bytes += Long.BYTES + Math.max(expected.get(to).length, desired.get(to).length);
         }
         int count = to - from;
-        return call(
+        return server.call(
                 "multiCompareSet",
                 requests,
                 (connection, deadline) -> {
@@ -249,20 +245,21 @@ public final class TcpStore implements Store {
     public void await(List<String> keys, Duration timeout) {
         WireBuffer request = request(Opcode.WAIT, keys);
         Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
-        if (!released("await", request, deadline)) {
+        if (!server.released("await", request, deadline)) {
             throw MissingKeys.timeout(this, keys, timeout);
         }
     }
 
     @Override
     public void append(String key, byte[] value) {
-        post("append", request(Opcode.APPEND, key).putBytes(StoreArguments.value(key, value)));
+        server.post(
+                "append", request(Opcode.APPEND, key).putBytes(StoreArguments.value(key, value)));
     }
 
     @Override
     public List<byte[]> multiGet(List<String> keys) {
         await(keys);
-        return call(
+        return server.call(
                 "multiGet",
                 request(Opcode.MULTI_GET, keys),
                 (connection, deadline) -> {
@@ -283,12 +280,12 @@ public final class TcpStore implements Store {
             parts.add(values.get(i));
         }
         WireBuffer request = listRequest(Opcode.MULTI_SET, keys.size(), parts);
-        post("multiSet", request);
+        server.post("multiSet", request);
     }
 
     @Override
     public void queuePush(String key, byte[] value) {
-        post(
+        server.post(
                 "queuePush",
                 request(Opcode.QUEUE_PUSH, key).putBytes(StoreArguments.value(key, value)));
     }
@@ -297,7 +294,7 @@ public final class TcpStore implements Store {
     public byte[] queuePop(String key) {
         StoreArguments.key(key);
         Deadline deadline = Deadline.after(timeout);
-        while (released("queuePop", request(Opcode.WAIT, List.of(key)), deadline)) {
+        while (server.released("queuePop", request(Opcode.WAIT, List.of(key)), deadline)) {
             Optional<byte[]> value = queuePoll(key);
             if (value.isPresent()) {
                 return value.get();
@@ -313,18 +310,18 @@ public final class TcpStore implements Store {
 
     @Override
     public Optional<byte[]> queuePoll(String key) {
-        return call(
+        return server.call(
                 "queuePoll",
                 request(Opcode.QUEUE_POP, key),
                 (connection, deadline) ->
-                        readCount(connection, deadline) > 0
+                        RoundTrips.readCount(connection, deadline) > 0
                                 ? Optional.of(connection.readBytes(deadline))
                                 : Optional.empty());
     }
 
     @Override
     public long queueLength(String key) {
-        return call("queueLength", request(Opcode.QUEUE_LEN, key), TcpStore::readCount);
+        return server.call("queueLength", request(Opcode.QUEUE_LEN, key), RoundTrips::readCount);
     }
 
     /**
@@ -335,12 +332,12 @@ public final class TcpStore implements Store {
      */
     @Override
     public List<String> listKeys() {
-        return call(
+        return server.call(
                 "listKeys",
                 WireBuffer.request(Opcode.LIST_KEYS),
                 (connection, deadline) -> {
                     List<String> keys = new ArrayList<>();
-                    for (long left = readCount(connection, deadline); left > 0; left--) {
+                    for (long left = RoundTrips.readCount(connection, deadline); left > 0; left--) {
                         byte[] utf8 = connection.readBytes(deadline);
                         String key = new String(utf8, StandardCharsets.UTF_8);
                         if (key.startsWith(USER_KEYS)) {
@@ -356,7 +353,7 @@ public final class TcpStore implements Store {
         WireBuffer request =
                 request(Opcode.BARRIER, key).putLong(StoreArguments.worldSize(worldSize));
         Deadline deadline = Deadline.after(StoreArguments.timeout(timeout));
-        if (!released("barrier", request, deadline)) {
+        if (!server.released("barrier", request, deadline)) {
             throw CountingBarrier.timeout(this, key, add(key, 0), worldSize, timeout, null);
         }
     }
@@ -368,20 +365,14 @@ public final class TcpStore implements Store {
 
     @Override
     public TcpStore duplicate(Duration timeout) {
-        if (connections.isClosed()) {
-            throw StoreArguments.closed(this);
-        }
+        server.requireOpen();
         return new TcpStore(address, timeout);
     }
 
     /** Closes the connections. Calls of other threads end with {@link org.jccl.UsageException}. */
     @Override
     public void close() {
-        try {
-            connections.close();
-        } catch (IOException e) {
-            throw new StoreException("Closing the connection to " + this + " failed", e);
-        }
+        server.close();
     }
 
     @Override
@@ -412,134 +403,5 @@ public final class TcpStore implements Store {
         WireBuffer request = WireBuffer.request(opcode).putLong(count);
         parts.forEach(request::putBytes);
         return request;
-    }
-
-    /** Reads the answer to a request. */
-    private interface Answer<T> {
-        T read(ClientConnection connection, Deadline deadline) throws IOException;
-    }
-
-    /** Something that talks to the server. */
-    private interface Talk<T> {
-        T run() throws IOException;
-    }
-
-    private void post(String operation, WireBuffer request) {
-        call(operation, request, (connection, deadline) -> null);
-    }
-
-    private <T> T call(String operation, WireBuffer request, Answer<T> answer) {
-        Deadline deadline = answerDeadline();
-        return talk(
-                operation,
-                () ->
-                        connections.request(
-                                deadline,
-                                connection -> {
-                                    connection.send(request, deadline);
-                                    return answer.read(connection, deadline);
-                                }));
-    }
-
-    /** Sends WAIT or BARRIER; returns whether the server released it before the deadline. */
-    private boolean released(String operation, WireBuffer request, Deadline deadline) {
-        return talk(
-                operation,
-                () ->
-                        connections.await(
-                                waitDeadline(deadline),
-                                connection ->
-                                        startWait(connection, request, waitDeadline(deadline)),
-                                connection -> endWait(connection, deadline)));
-    }
-
-    /**
-     * Before other threads may use another connection, the server must have seen what was sent on
-     * this one, or it could serve them in the wrong order. So a PING goes in front if needed.
-     */
-    private Void startWait(ClientConnection connection, WireBuffer request, Deadline deadline)
-            throws IOException {
-        boolean ping = connection.hasUnanswered();
-        if (ping) {
-            connection.send(WireBuffer.request(Opcode.PING).putInt(0), deadline);
-        }
-        connection.send(request, deadline);
-        if (ping) {
-            connection.readInt(deadline);
-        }
-        return null;
-    }
-
-    private static Deadline waitDeadline(Deadline end) {
-        Duration left = end.left();
-        return Deadline.after(left.compareTo(WAIT_PATIENCE) > 0 ? left : WAIT_PATIENCE);
-    }
-
-    /** After a cancel a late release may still come before the answer to the cancel. */
-    private boolean endWait(ClientConnection connection, Deadline deadline) throws IOException {
-        try {
-            requireAnswer(Opcode.STOP_WAITING, connection.readByte(deadline));
-            return true;
-        } catch (SocketTimeoutException e) {
-            Deadline cancelled = Deadline.after(WAIT_PATIENCE);
-            connection.send(WireBuffer.request(Opcode.CANCEL_WAIT), cancelled);
-            boolean released = connection.readByte(cancelled) == Opcode.STOP_WAITING;
-            if (released) {
-                requireAnswer(Opcode.WAIT_CANCELED, connection.readByte(cancelled));
-            }
-            return released;
-        }
-    }
-
-    private static long readCount(ClientConnection connection, Deadline deadline)
-            throws IOException {
-        return readCount(connection, Long.MAX_VALUE, deadline);
-    }
-
-    private static long readCount(ClientConnection connection, long most, Deadline deadline)
-            throws IOException {
-        long count = connection.readLong(deadline);
-        if (count < 0 || count > most) {
-            throw new IOException("the server answered that there are %d".formatted(count));
-        }
-        return count;
-    }
-
-    private static void requireAnswer(byte expected, byte answer) throws IOException {
-        if (answer != expected) {
-            throw new IOException(
-                    "the server answered %d instead of %d".formatted(answer, expected));
-        }
-    }
-
-    private Deadline answerDeadline() {
-        return Deadline.after(timeout.compareTo(SHORTEST_ANSWER) > 0 ? timeout : SHORTEST_ANSWER);
-    }
-
-    private <T> T talk(String operation, Talk<T> talk) {
-        if (connections.isClosed()) {
-            throw StoreArguments.closed(this);
-        }
-        try {
-            return talk.run();
-        } catch (IOException e) {
-            if (connections.isClosed()) {
-                throw StoreArguments.closed(this);
-            }
-            throw failure(operation, e);
-        }
-    }
-
-    private StoreException failure(String operation, IOException cause) {
-        if (cause instanceof SocketTimeoutException) {
-            return new StoreTimeoutException(
-                    "%s on the store at %s: the server did not answer. Check that its process is not stopped and that the network works"
-                            .formatted(operation, address),
-                    cause);
-        }
-        return new StoreException(
-                "%s on the store at %s failed: %s. The process that serves the store ended, or it refused this or an earlier request; look at its log, keep it running until all ranks are done, and connect again"
-                        .formatted(operation, address, cause.getMessage()),
-                cause);
     }
 }

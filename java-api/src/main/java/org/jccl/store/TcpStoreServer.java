@@ -1,24 +1,11 @@
 package org.jccl.store;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.StandardSocketOptions;
-import java.nio.ByteBuffer;
-import java.nio.channels.ClosedSelectorException;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.Consumer;
 import org.jccl.StoreException;
-import org.jccl.store.ServerConnection.Stage;
 
 /**
  * A server of PyTorch's TCPStore protocol (as of PyTorch 2.13). {@link TcpStore} and PyTorch
@@ -42,35 +29,12 @@ import org.jccl.store.ServerConnection.Stage;
  */
 public final class TcpStoreServer implements AutoCloseable {
 
-    private static final System.Logger LOG = System.getLogger(TcpStoreServer.class.getName());
-
     private static final int PENDING_CONNECTIONS = 4096;
-    private static final int READ_BYTES = 64 << 10;
     private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(30);
 
-    /** How long to accept nobody after the process ran out of file descriptors. */
-    private static final Duration ACCEPT_PAUSE = Duration.ofMillis(100);
-
-    /** A connection that has not got through its handshake. */
-    private record Newcomer(ServerConnection connection, Deadline deadline) {}
-
-    private final ServerSocketChannel listener;
-    private final Selector selector;
     private final InetSocketAddress address;
-    private final Duration handshakeTimeout;
-    private final RequestHandler handler;
+    private final ServerLoop loop;
     private final Thread thread;
-    private final Deque<Newcomer> newcomers = new ArrayDeque<>();
-    private final Consumer<SelectionKey> ready = this::ready;
-    private final ByteBuffer received = ByteBuffer.allocateDirect(READ_BYTES);
-    private Deadline acceptAgain;
-    private volatile boolean closed;
-
-    /** Written by the server's thread only. */
-    private volatile long requests;
-
-    /** Connections that are open; counted by the server's thread, under the monitor. */
-    private int connected;
 
     private TcpStoreServer(
             ServerSocketChannel listener,
@@ -78,15 +42,9 @@ public final class TcpStoreServer implements AutoCloseable {
             Duration handshakeTimeout,
             Map<String, byte[]> contents)
             throws IOException {
-        this.listener = listener;
-        this.handshakeTimeout = handshakeTimeout;
         this.address = (InetSocketAddress) listener.getLocalAddress();
-        this.handler = new RequestHandler(secret, this::drop);
-        contents.forEach((key, value) -> handler.put(TcpStore.USER_KEYS + key, value));
-        this.selector = Selector.open();
-        listener.configureBlocking(false);
-        listener.register(selector, SelectionKey.OP_ACCEPT);
-        this.thread = new Thread(this::run, "jccl-store-" + address.getPort());
+        this.loop = new ServerLoop(this, listener, secret, contents, handshakeTimeout);
+        this.thread = new Thread(loop, "jccl-store-" + address.getPort());
         thread.setDaemon(true);
     }
 
@@ -179,7 +137,7 @@ public final class TcpStoreServer implements AutoCloseable {
             server.thread.start();
             return server;
         } catch (IOException e) {
-            closeQuietly(listener);
+            ServerLoop.closeQuietly(listener);
             throw new StoreException(
                     "Can not serve a store on %s: %s. Check the process's limit of open files"
                             .formatted(listener, e.getMessage()),
@@ -200,7 +158,7 @@ public final class TcpStoreServer implements AutoCloseable {
             listener = ServerSocketChannel.open();
             return listener.bind(address, PENDING_CONNECTIONS);
         } catch (IOException e) {
-            closeQuietly(listener);
+            ServerLoop.closeQuietly(listener);
             throw new StoreException(
                     "Can not serve a store on %s:%d: %s. Choose a free port (0 takes any) and an address of this host"
                             .formatted(address.getHostString(), address.getPort(), e.getMessage()),
@@ -242,32 +200,19 @@ public final class TcpStoreServer implements AutoCloseable {
      * @return the number since the server began
      */
     public long requests() {
-        return requests;
+        return loop.requests();
     }
 
     /**
      * Waits until no client is connected, so that closing the server disturbs nobody. Interrupting
      * the thread ends the wait, and leaves the flag set.
      *
-     * @param patience how long at most
+     * @param timeout how long at most
      * @return whether all clients have gone
      * @throws org.jccl.UsageException when the duration is null or negative
      */
-    public synchronized boolean awaitNoClients(Duration patience) {
-        Deadline deadline = Deadline.after(StoreArguments.timeout(patience));
-        try {
-            while (connected > 0 && !deadline.hasPassed()) {
-                TimeUnit.NANOSECONDS.timedWait(this, deadline.nanosLeft());
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        return connected == 0;
-    }
-
-    private synchronized void count(int change) {
-        connected += change;
-        notifyAll();
+    public boolean awaitNoClients(Duration timeout) {
+        return loop.awaitNoClients(Deadline.after(StoreArguments.timeout(timeout)));
     }
 
     /**
@@ -276,8 +221,7 @@ public final class TcpStoreServer implements AutoCloseable {
      */
     @Override
     public void close() {
-        closed = true;
-        selector.wakeup();
+        loop.stop();
         boolean interrupted = false;
         while (thread.isAlive()) {
             try {
@@ -294,169 +238,5 @@ public final class TcpStoreServer implements AutoCloseable {
     @Override
     public String toString() {
         return "TcpStoreServer(" + address.getHostString() + ":" + address.getPort() + ")";
-    }
-
-    private void run() {
-        try {
-            while (!closed) {
-                turn();
-            }
-        } catch (IOException | ClosedSelectorException e) {
-            LOG.log(System.Logger.Level.ERROR, this + " ends after a failure", e);
-        } finally {
-            selector.keys().forEach(key -> closeQuietly(key.channel()));
-            closeQuietly(selector);
-            count(-connected);
-        }
-    }
-
-    /** All ranks depend on this thread, so nothing but the selector's own failure ends it. */
-    private void turn() throws IOException {
-        try {
-            selector.select(ready, pauseMillis());
-            dropLateNewcomers();
-            resumeAccepting();
-        } catch (ClosedSelectorException e) {
-            throw e;
-        } catch (RuntimeException | Error e) {
-            LockSupport.parkNanos(ACCEPT_PAUSE.toNanos()); // it may happen again at once
-            tell(System.Logger.Level.ERROR, "goes on after a failure", e);
-        }
-    }
-
-    /** Logging takes memory and opens files, either of which may be what is missing. */
-    private void tell(System.Logger.Level level, String what, Throwable why) {
-        try {
-            LOG.log(level, this + " " + what, why);
-        } catch (Error e) {
-            return; // nothing left to tell it with
-        }
-    }
-
-    /** How long to wait for something to happen; 0 is for ever. */
-    private long pauseMillis() {
-        return newcomers.isEmpty() && acceptAgain == null ? 0 : ACCEPT_PAUSE.toMillis();
-    }
-
-    private void resumeAccepting() {
-        if (acceptAgain != null && acceptAgain.hasPassed()) {
-            acceptAgain = null;
-            listener.keyFor(selector).interestOps(SelectionKey.OP_ACCEPT);
-        }
-    }
-
-    private void ready(SelectionKey key) {
-        if (key.channel() == listener) {
-            accept(key);
-            return;
-        }
-        ServerConnection client = (ServerConnection) key.attachment();
-        try {
-            if (key.isValid() && key.isWritable()) {
-                client.flush();
-            }
-            if (key.isValid() && key.isReadable()) {
-                read(client);
-            }
-        } catch (IOException e) {
-            drop(client, e);
-        } catch (RuntimeException | Error e) {
-            drop(client, null);
-            tell(System.Logger.Level.WARNING, "could not serve a request", e);
-        }
-    }
-
-    private void read(ServerConnection client) throws IOException {
-        received.clear();
-        if (client.channel.read(received) < 0) {
-            throw new IOException("closed by the client");
-        }
-        received.flip();
-        client.cork();
-        long taken = requests;
-        while (client.channel.isOpen()) {
-            Request request = client.decoder.next(received, client.stage == Stage.SERVED);
-            if (request == null) {
-                break;
-            }
-            taken++;
-            handler.handle(client, request);
-        }
-        requests = taken;
-        if (client.channel.isOpen()) {
-            client.uncork();
-        }
-    }
-
-    private void accept(SelectionKey key) {
-        try {
-            for (SocketChannel channel = listener.accept();
-                    channel != null;
-                    channel = listener.accept()) {
-                welcome(channel);
-            }
-        } catch (IOException e) {
-            tell(System.Logger.Level.WARNING, "can not accept a client for now", e);
-            key.interestOps(0);
-            acceptAgain = Deadline.after(ACCEPT_PAUSE);
-        }
-    }
-
-    private void welcome(SocketChannel channel) {
-        try {
-            channel.configureBlocking(false);
-            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
-            SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
-            ServerConnection client = new ServerConnection(channel, key);
-            key.attach(client);
-            newcomers.add(new Newcomer(client, Deadline.after(handshakeTimeout)));
-            count(1);
-        } catch (IOException e) {
-            closeQuietly(channel);
-            LOG.log(System.Logger.Level.DEBUG, this + " lost a client that just connected", e);
-        } catch (RuntimeException | Error e) {
-            closeQuietly(channel);
-            throw e;
-        }
-    }
-
-    private void dropLateNewcomers() {
-        while (!newcomers.isEmpty()) {
-            Newcomer oldest = newcomers.peek();
-            ServerConnection client = oldest.connection();
-            boolean pending = client.channel.isOpen() && client.stage != Stage.SERVED;
-            if (pending && !oldest.deadline().hasPassed()) {
-                return;
-            }
-            if (pending) {
-                drop(client, new IOException("no complete handshake in time"));
-            }
-            newcomers.remove();
-        }
-    }
-
-    private void drop(ServerConnection client, IOException why) {
-        if (why != null) {
-            LOG.log(
-                    System.Logger.Level.DEBUG,
-                    () -> "%s closes the connection of %s: %s".formatted(this, client, why));
-        }
-        client.forget();
-        handler.disconnected(client);
-        if (client.channel.isOpen()) {
-            closeQuietly(client.channel);
-            count(-1);
-        }
-    }
-
-    private static void closeQuietly(Closeable resource) {
-        if (resource != null) {
-            try {
-                resource.close();
-            } catch (IOException e) {
-                LOG.log(System.Logger.Level.DEBUG, "Closing " + resource + " failed", e);
-            }
-        }
     }
 }

@@ -44,6 +44,11 @@ final class Gradient {
         this.own = own;
     }
 
+    /** Whether the current step has not got it. */
+    boolean isMissing() {
+        return state == State.WAITING;
+    }
+
     long byteSize() {
         return count * type.size();
     }

@@ -1,18 +1,12 @@
 package org.jccl.training;
 
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
-import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -58,62 +52,25 @@ import org.jccl.Work;
  */
 public final class GradientReducer implements AutoCloseable {
 
-    /** Names of a message; the others are counted. */
-    private static final int NAMED = 10;
-
-    private static final int RANK_BITS = 24;
-
     private final ProcessGroup group;
     private final Device device;
-    private final GradientReducerBuilder options;
-    private final ReduceOp op;
     private final List<Gradient> gradients;
-    private final StreamOrder order;
-    private final Map<DataType, Zeros> zeros = new EnumMap<>(DataType.class);
-
-    /** Number of ranks that take part in a step; null where all always do. */
-    private final Tensor active;
-
-    private final Tensor one;
-    private final Tensor none;
-    private final int[] usedHere;
-    private final Tensor used;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition copied = lock.newCondition();
 
     // Guarded by the lock.
-    private List<Bucket> buckets = List.of();
-    private final int[] arrivals;
-    private int arrived;
-    private boolean rebuilds;
-    private boolean inStep;
-    private int nextBucket;
+    private final Step step;
     private int copying;
     private int accumulating;
-    private long steps;
-    private Work activeWork;
     private Throwable failure;
     private boolean closed;
 
     GradientReducer(GradientReducerBuilder options, Device device, List<Gradient> gradients) {
-        this.options = options;
         this.group = options.group;
         this.device = device;
         this.gradients = gradients;
-        this.op = options.average ? ReduceOp.AVG : ReduceOp.SUM;
-        this.arrivals = new int[gradients.size()];
-        this.order = new StreamOrder(device);
-        this.active = options.unevenInputs ? words(0) : null;
-        this.one = options.unevenInputs ? words(1) : null;
-        this.none = options.unevenInputs ? words(0) : null;
-        this.usedHere = options.unused ? new int[gradients.size()] : null;
-        this.used = options.unused ? words(usedHere) : null;
-        int[] reverse = new int[gradients.size()];
-        completeOrder(reverse, 0);
-        buckets = bucketsOf(reverse);
-        buckets.forEach(bucket -> bucket.adopt(false));
-        this.rebuilds = options.rebuilds(gradients) && buckets.size() > 1;
+        this.step = new Step(options, device, gradients);
     }
 
     /**
@@ -140,9 +97,6 @@ public final class GradientReducer implements AutoCloseable {
      * @throws JcclException when it fails
      */
     public static void broadcastParameters(ProcessGroup group, List<Tensor> parameters, int root) {
-        if (group == null) {
-            throw new UsageException(FailureContext.NONE, "group is null");
-        }
         ParameterBroadcast.run(group, parameters, root);
     }
 
@@ -160,9 +114,6 @@ public final class GradientReducer implements AutoCloseable {
      * @throws JcclException when it fails
      */
     public static void broadcastModel(ProcessGroup group, List<NamedTensor> model, int root) {
-        if (group == null) {
-            throw new UsageException(FailureContext.NONE, "group is null");
-        }
         ParameterBroadcast.runCompared(group, model, root);
     }
 
@@ -224,7 +175,7 @@ public final class GradientReducer implements AutoCloseable {
     public List<List<Integer>> buckets() {
         lock.lock();
         try {
-            return buckets.stream()
+            return step.buckets().stream()
                     .map(bucket -> bucket.gradients.stream().map(gradients::indexOf).toList())
                     .toList();
         } finally {
@@ -244,7 +195,7 @@ public final class GradientReducer implements AutoCloseable {
      */
     public void ready(int index) {
         Gradient gradient = gradient(index);
-        Stream current = order.current();
+        Stream current = step.currentStream();
         if (!beginCopy(gradient, current)) {
             return;
         }
@@ -266,18 +217,27 @@ public final class GradientReducer implements AutoCloseable {
                 gradient.accumulated = true;
                 return false;
             }
-            if (gradient.state != Gradient.State.WAITING) {
+            if (!gradient.isMissing()) {
                 throw usage(
                         "gradient "
                                 + gradient
                                 + " became ready twice in one step; finish() ends a step");
             }
-            beginStep(current, true);
+            begin(current);
             gradient.state = Gradient.State.COPYING;
             copying++;
             return true;
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void begin(Stream current) {
+        try {
+            step.begin(current, true);
+        } catch (RuntimeException | Error e) {
+            failure = e;
+            throw e;
         }
     }
 
@@ -292,48 +252,13 @@ public final class GradientReducer implements AutoCloseable {
                 gradient.state = Gradient.State.WAITING;
                 return;
             }
-            if (rebuilds) {
-                arrivals[arrived++] = index;
-            }
-            gradient.state = Gradient.State.READY;
-            gradient.bucket.add(current);
-            issueFullBuckets();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void beginStep(Stream current, boolean takesPart) {
-        if (current != null) {
-            order.awaitLastStep(current);
-        }
-        if (!inStep) {
-            inStep = true;
-            if (active != null) {
-                guarded(
-                        () -> {
-                            active.copyFrom(takesPart ? one : none);
-                            activeWork = group.allReduce(active, ReduceOp.SUM);
-                        });
-            }
-        }
-    }
-
-    private void issueFullBuckets() {
-        while (nextBucket < buckets.size() && buckets.get(nextBucket).isFull()) {
-            issueNext(true);
-        }
-    }
-
-    private void issueNext(boolean complete) {
-        Bucket bucket = buckets.get(nextBucket);
-        try {
-            bucket.issue(group, op, order, complete);
+            step.add(index, current);
         } catch (RuntimeException | Error e) {
             failure = e;
             throw e;
+        } finally {
+            lock.unlock();
         }
-        nextBucket++;
     }
 
     /**
@@ -355,225 +280,13 @@ public final class GradientReducer implements AutoCloseable {
             if (accumulating > 0) {
                 return;
             }
-            awaitCopies();
-            beginStep(order.current(), true);
-            boolean missing = addAccumulated();
-            if (missing && options.unused) {
-                guarded(this::zeroMissing);
-            } else if (missing && !device.isCpu()) {
-                MissingGradientException e = missingHere();
-                failure = e;
-                throw e;
+            while (copying > 0) {
+                copied.awaitUninterruptibly();
             }
-            while (nextBucket < buckets.size()) {
-                issueNext(options.unused || buckets.get(nextBucket).isFull());
-            }
-            steps++;
-            endStep(true);
+            guarded(step::finish);
         } finally {
             lock.unlock();
         }
-    }
-
-    private void awaitCopies() {
-        while (copying > 0) {
-            copied.awaitUninterruptibly();
-        }
-    }
-
-    /** Takes what came before and only accumulated; tells whether something never came. */
-    private boolean addAccumulated() {
-        boolean missing = false;
-        Stream current = order.current();
-        for (int i = 0; i < gradients.size(); i++) {
-            Gradient gradient = gradients.get(i);
-            if (gradient.state == Gradient.State.WAITING) {
-                if (gradient.accumulated) {
-                    gradient.copyToBucket();
-                    gradient.state = Gradient.State.READY;
-                    gradient.bucket.add(current);
-                } else {
-                    missing = true;
-                }
-            }
-        }
-        return missing;
-    }
-
-    private void zeroMissing() {
-        for (int i = 0; i < gradients.size(); i++) {
-            Gradient gradient = gradients.get(i);
-            if (gradient.state == Gradient.State.WAITING) {
-                gradient.bucket.add(order.current());
-                zero(gradient.view);
-            }
-        }
-    }
-
-    private void zero(Tensor tensor) {
-        zeros.computeIfAbsent(tensor.dataType(), type -> new Zeros(device, type)).writeTo(tensor);
-    }
-
-    /** The other half of a step, which is the same on ranks that have no gradients any more. */
-    private void endStep(boolean takesPart) {
-        boolean[] complete = {true};
-        guarded(
-                () -> {
-                    for (int i = 0; i < buckets.size(); i++) {
-                        complete[0] &= buckets.get(i).await();
-                    }
-                    if (activeWork != null) {
-                        activeWork.await();
-                        activeWork = null;
-                    }
-                    if (!complete[0]) {
-                        return;
-                    }
-                    if (options.unused) {
-                        agreeOnUse(takesPart);
-                    }
-                    if (takesPart) {
-                        copyBack();
-                    }
-                    order.stepEnds();
-                });
-        MissingGradientException missing = complete[0] ? null : missingAnywhere(takesPart);
-        resetStep();
-        if (missing != null) {
-            arrived = 0;
-            throw missing;
-        }
-        if (rebuilds) {
-            guarded(this::rebuild);
-        }
-    }
-
-    private void copyBack() {
-        for (int i = 0; i < gradients.size(); i++) {
-            Gradient gradient = gradients.get(i);
-            if (gradient.usedAnywhere) {
-                gradient.copyFromBucket();
-            }
-        }
-    }
-
-    private void resetStep() {
-        for (int i = 0; i < gradients.size(); i++) {
-            gradients.get(i).state = Gradient.State.WAITING;
-            gradients.get(i).accumulated = false;
-        }
-        for (int i = 0; i < buckets.size(); i++) {
-            buckets.get(i).reset();
-        }
-        nextBucket = 0;
-        inStep = false;
-    }
-
-    /** Finds the gradients that no rank had: they stay as they are. */
-    private void agreeOnUse(boolean takesPart) {
-        for (int i = 0; i < usedHere.length; i++) {
-            boolean here = takesPart && gradients.get(i).state == Gradient.State.READY;
-            usedHere[i] = here ? 1 : 0;
-        }
-        used.copyFrom(usedHere);
-        group.allReduce(used, ReduceOp.SUM).synchronize();
-        used.copyTo(usedHere);
-        for (int i = 0; i < usedHere.length; i++) {
-            gradients.get(i).usedAnywhere = usedHere[i] > 0;
-        }
-    }
-
-    private MissingGradientException missingHere() {
-        List<String> missing = new ArrayList<>();
-        for (Gradient gradient : gradients) {
-            if (gradient.state == Gradient.State.WAITING) {
-                missing.add(gradient.toString());
-            }
-        }
-        return missing(missing);
-    }
-
-    /** Asks all ranks, which all know by now that one lacks something. */
-    private MissingGradientException missingAnywhere(boolean takesPart) {
-        int[] mine = new int[gradients.size()];
-        for (int i = 0; i < mine.length; i++) {
-            boolean lacks = takesPart && gradients.get(i).state == Gradient.State.WAITING;
-            mine[i] = lacks ? 1 : 0;
-        }
-        int[] all = ModelCheck.gather(group, device, mine);
-        List<String> missing = new ArrayList<>();
-        for (int i = 0; i < mine.length; i++) {
-            List<Integer> ranks = new ArrayList<>();
-            for (int rank = 0; rank < group.size(); rank++) {
-                if (all[rank * mine.length + i] != 0) {
-                    ranks.add(rank);
-                }
-            }
-            if (!ranks.isEmpty()) {
-                missing.add(
-                        gradients.get(i)
-                                + (ranks.size() == 1 ? " on rank " : " on ranks ")
-                                + String.join(", ", ranks.stream().map(String::valueOf).toList()));
-            }
-        }
-        return missing(missing);
-    }
-
-    private MissingGradientException missing(List<String> missing) {
-        String names = String.join(", ", missing.subList(0, Math.min(NAMED, missing.size())));
-        return new MissingGradientException(
-                context(),
-                "gradients never became ready in this step: "
-                        + names
-                        + (missing.size() > NAMED
-                                ? " and " + Counted.of(missing.size() - NAMED, "other")
-                                : "")
-                        + "; call ready for each, or build the reducer with unusedGradients(true)"
-                        + " where a step may leave some out");
-    }
-
-    /** Lays the buckets out by the order in which gradients came on rank 0. */
-    private void rebuild() {
-        rebuilds = false;
-        completeOrder(arrivals, arrived);
-        int[] agreed = ModelCheck.broadcast(group, device, arrivals, 0);
-        List<Bucket> old = buckets;
-        List<Bucket> made = bucketsOf(agreed);
-        made.forEach(bucket -> bucket.adopt(true));
-        buckets = made;
-        order.synchronize(); // the copies that adopting made
-        old.forEach(Bucket::close);
-        order.stepEnds();
-        if (options.onRebuild != null) {
-            options.onRebuild.run();
-        }
-    }
-
-    /** Appends those that are not among the first ones, in reverse order. */
-    private static void completeOrder(int[] order, int known) {
-        boolean[] there = new boolean[order.length];
-        for (int i = 0; i < known; i++) {
-            there[order[i]] = true;
-        }
-        int next = known;
-        for (int i = order.length - 1; i >= 0; i--) {
-            if (!there[i]) {
-                order[next++] = i;
-            }
-        }
-    }
-
-    private List<Bucket> bucketsOf(int[] expected) {
-        return BucketPlan.of(gradients, expected, options.firstBucketBytes, options.bucketBytes)
-                .stream()
-                .map(
-                        members ->
-                                new Bucket(
-                                        members.stream().map(gradients::get).toList(),
-                                        device,
-                                        options.wireType,
-                                        options.bucketMemory))
-                .toList();
     }
 
     /**
@@ -589,7 +302,7 @@ public final class GradientReducer implements AutoCloseable {
         lock.lock();
         try {
             requireUsable();
-            if (inStep) {
+            if (step.isOpen()) {
                 throw usage("noSync() within a step; call it before the first ready()");
             }
             accumulating++;
@@ -637,59 +350,31 @@ public final class GradientReducer implements AutoCloseable {
         lock.lock();
         try {
             requireUsable();
-            if (active == null) {
+            if (!step.countsRanks()) {
                 throw usage("join() needs a reducer that was built with unevenInputs(true)");
             }
-            if (inStep || accumulating > 0) {
+            if (step.isOpen() || accumulating > 0) {
                 throw usage("join() within a step; finish() it first");
             }
-            int[] ranks = new int[1];
-            while (true) {
-                beginStep(order.current(), false);
-                guarded(
-                        () -> {
-                            activeWork.synchronize();
-                            activeWork = null;
-                            active.copyTo(ranks);
-                        });
-                if (ranks[0] == 0) {
-                    inStep = false;
-                    return rankWithMostSteps();
-                }
-                for (Gradient gradient : gradients) {
-                    zero(gradient.view);
-                }
-                while (nextBucket < buckets.size()) {
-                    issueNext(true);
-                }
-                endStep(false);
-            }
+            int[] rank = new int[1];
+            guarded(() -> rank[0] = step.join());
+            return rank[0];
         } finally {
             lock.unlock();
         }
     }
 
-    private int rankWithMostSteps() {
-        long[] mine = {steps << RANK_BITS | group.rank()};
-        try (Tensor most = Tensor.allocate(device, DataType.INT64, 1).copyFrom(mine)) {
-            guarded(() -> group.allReduce(most, ReduceOp.MAX).synchronize());
-            steps = 0;
-            return (int) (most.copyTo(mine)[0] & (1 << RANK_BITS) - 1);
-        }
-    }
-
-    /** After what fails here ranks may be at different places. */
+    /** After what fails here ranks may be at different places, but where all ranks know of it. */
     private void guarded(Runnable call) {
         try {
             call.run();
+        } catch (MissingGradientException e) {
+            failure = device.isCpu() ? null : e;
+            throw e;
         } catch (RuntimeException | Error e) {
             failure = e;
             throw e;
         }
-    }
-
-    private Tensor words(int... values) {
-        return Tensor.allocate(device, DataType.INT32, values.length).copyFrom(values);
     }
 
     private Gradient gradient(int index) {
@@ -742,16 +427,9 @@ public final class GradientReducer implements AutoCloseable {
             }
             closed = true;
             try {
-                order.synchronize();
+                step.synchronize();
             } finally {
-                buckets.forEach(Bucket::close);
-                zeros.values().forEach(Zeros::close);
-                for (Tensor tensor : Arrays.asList(active, one, none, used)) {
-                    if (tensor != null) {
-                        tensor.close();
-                    }
-                }
-                order.close();
+                step.close();
             }
         } finally {
             lock.unlock();

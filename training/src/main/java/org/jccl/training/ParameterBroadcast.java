@@ -62,6 +62,9 @@ final class ParameterBroadcast {
     }
 
     private static List<Tensor> checked(ProcessGroup group, List<Tensor> given) {
+        if (group == null) {
+            throw new UsageException(FailureContext.NONE, "group is null");
+        }
         FailureContext context = FailureContext.ofGroup(group.name(), group.rank());
         if (given == null || given.isEmpty()) {
             throw new UsageException(

@@ -74,7 +74,7 @@ public final class ShardedParameters implements AutoCloseable {
                         .mapToLong(unit -> ShardedUnit.padded(group, unit))
                         .max()
                         .orElseThrow();
-        zeros = new Zeros(device, type);
+        zeros = new Zeros(device);
         int pieces = Math.min(options.wholeUnits, options.units.size());
         parameterMemory =
                 sharding.keepsParameters ? null : new WholeUnits(device, type, largest, pieces);

@@ -1,28 +1,35 @@
 package org.jccl.training;
 
+import java.util.EnumMap;
+import java.util.Map;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Tensor;
 
-/** Zeroes memory of a device in the order of the current stream, from a piece of zeros. */
+/** Zeroes memory of a device in the order of the current stream, from a piece of zeros a type. */
 final class Zeros implements AutoCloseable {
 
     private static final long COUNT = 1 << 16;
 
-    private final Tensor zeros;
+    private final Device device;
+    private final Map<DataType, Tensor> pieces = new EnumMap<>(DataType.class);
 
-    Zeros(Device device, DataType type) {
+    Zeros(Device device) {
+        this.device = device;
+    }
+
+    private Tensor allocate(DataType type) {
         Tensor host = Tensor.allocate(Device.CPU, type, COUNT);
         if (device.isCpu()) {
-            zeros = host;
-        } else {
-            try (host) {
-                zeros = Tensor.allocate(device, type, host.count()).copyFrom(host);
-            }
+            return host;
+        }
+        try (host) {
+            return Tensor.allocate(device, type, host.count()).copyFrom(host);
         }
     }
 
     void writeTo(Tensor tensor) {
+        Tensor zeros = pieces.computeIfAbsent(tensor.dataType(), this::allocate);
         for (long at = 0; at < tensor.count(); at += zeros.count()) {
             long count = Math.min(zeros.count(), tensor.count() - at);
             tensor.slice(at, count).copyFrom(zeros.slice(0, count));
@@ -31,6 +38,6 @@ final class Zeros implements AutoCloseable {
 
     @Override
     public void close() {
-        zeros.close();
+        pieces.values().forEach(Tensor::close);
     }
 }

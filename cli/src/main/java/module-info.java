@@ -5,7 +5,7 @@
  */
 @SuppressWarnings("requires-automatic")
 module org.jccl.cli {
-    requires org.jccl.api;
+    requires org.jccl.launch;
     requires com.fasterxml.jackson.core;
     requires info.picocli;
     requires jdk.management;

@@ -7,6 +7,8 @@
  * @uses org.jccl.JcclProvider the implementation of {@code org.jccl}
  * @provides org.jccl.JcclProvider the same
  */
+// What the launcher shares; it is compiled after this module, which need not know it.
+@SuppressWarnings("module")
 module org.jccl.api {
     requires jdk.unsupported;
     requires static jdk.jfr;
@@ -17,6 +19,10 @@ module org.jccl.api {
     exports org.jccl.ranktable;
     exports org.jccl.spi;
     exports org.jccl.store;
+    exports org.jccl.internal.checks to
+            org.jccl.launch;
+    exports org.jccl.internal.rendezvous to
+            org.jccl.launch;
 
     uses org.jccl.JcclProvider;
     uses org.jccl.spi.BackendProvider;

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.jccl.bootstrap.ProcessLauncher;
-import org.jccl.bootstrap.ProcessLauncherBuilder;
+import org.jccl.launch.ProcessLauncher;
+import org.jccl.launch.ProcessLauncherBuilder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

@@ -21,7 +21,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.Work;
-import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;

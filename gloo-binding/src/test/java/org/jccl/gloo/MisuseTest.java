@@ -42,13 +42,13 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.bootstrap.ClusterEnvironment;
-import org.jccl.bootstrap.ElasticNodes;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Membership;
-import org.jccl.bootstrap.OutputHandler;
-import org.jccl.bootstrap.ProcessLauncher;
-import org.jccl.bootstrap.ProcessLauncherBuilder;
 import org.jccl.bootstrap.Rendezvous;
+import org.jccl.launch.ElasticNodes;
+import org.jccl.launch.OutputHandler;
+import org.jccl.launch.ProcessLauncher;
+import org.jccl.launch.ProcessLauncherBuilder;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableBuilder;
 import org.jccl.ranktable.RankTableException;
@@ -252,7 +252,8 @@ final class MisuseTest {
     @Test
     @Timeout(value = 5, unit = TimeUnit.MINUTES)
     void nothingPublicTakesWrongArgumentsBadly() throws Exception {
-        List<Misuse.Call> calls = misuse().calls(ProcessGroup.class, GlooProvider.class);
+        List<Misuse.Call> calls =
+                misuse().calls(ProcessGroup.class, ProcessLauncher.class, GlooProvider.class);
         assertThat(calls).hasSizeGreaterThan(2000);
         for (Misuse.Call call : calls) {
             if (isOfAWorld(call)) {

@@ -19,7 +19,7 @@ import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -10,7 +10,7 @@ import org.jccl.PeerLostException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.launch.ProcessLauncher;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -2,6 +2,8 @@ package org.jccl.bootstrap;
 
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.ranktable.RankTable;
 
 /**
@@ -23,15 +25,16 @@ final class AscendEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return LaunchVariables.given(environment).containsKey("RANK_ID")
+        return Given.notNull(environment, "environment, usually System.getenv(),")
+                        .containsKey("RANK_ID")
                 || environment.containsKey("RANK_SIZE")
                 || isPod(environment);
     }
 
     private static boolean isPod(Map<String, String> environment) {
-        return environment.getOrDefault(LaunchVariables.LOCAL_RANK, "").contains(",")
+        return environment.getOrDefault(RankVariables.LOCAL_RANK, "").contains(",")
                 || (environment.containsKey("MINDX_TASK_ID")
-                        && environment.containsKey(LaunchVariables.LOCAL_WORLD_SIZE));
+                        && environment.containsKey(RankVariables.LOCAL_WORLD_SIZE));
     }
 
     @Override
@@ -45,8 +48,8 @@ final class AscendEnvironment implements ClusterEnvironment {
         int worldSize =
                 reader.requiredOr(table.map(RankTable::size), 1, "number of ranks", "RANK_SIZE");
         table.ifPresent(ranks -> reader.mustAgree("RANK_SIZE", ranks.size(), RankTable.VARIABLE));
-        reader.mustAgree(LaunchVariables.RANK, rank, "RANK_ID");
-        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, "RANK_SIZE");
+        reader.mustAgree(RankVariables.RANK, rank, "RANK_ID");
+        reader.mustAgree(RankVariables.WORLD_SIZE, worldSize, "RANK_SIZE");
         table.filter(ranks -> rank >= 0 && rank < ranks.size())
                 .ifPresentOrElse(
                         ranks -> reader.local(ranks, rank),
@@ -57,11 +60,11 @@ final class AscendEnvironment implements ClusterEnvironment {
     }
 
     private static Membership readPod(MembershipReader reader) {
-        int pod = reader.required(0, "number of this pod", LaunchVariables.RANK);
+        int pod = reader.required(0, "number of this pod", RankVariables.RANK);
         int worldSize =
-                reader.required(1, "number of devices of all pods", LaunchVariables.WORLD_SIZE);
-        String devices = reader.text(LaunchVariables.LOCAL_RANK).orElse("0");
-        int ofPod = reader.optional(1, LaunchVariables.LOCAL_WORLD_SIZE);
+                reader.required(1, "number of devices of all pods", RankVariables.WORLD_SIZE);
+        String devices = reader.text(RankVariables.LOCAL_RANK).orElse("0");
+        int ofPod = reader.optional(1, RankVariables.LOCAL_WORLD_SIZE);
         if (ofPod > 1 || !devices.equals("0")) {
             reader.problem(
                     "LOCAL_RANK="

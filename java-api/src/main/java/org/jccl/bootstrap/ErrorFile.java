@@ -15,6 +15,7 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.internal.json.JsonText;
+import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.spi.PathSetting;
 
 /**
@@ -30,9 +31,6 @@ import org.jccl.spi.PathSetting;
  * <p>Safe for use by several threads.
  */
 public final class ErrorFile {
-
-    /** Set by torchrun and, when it keeps logs, by {@code jccl run}. */
-    static final String VARIABLE = "TORCHELASTIC_ERROR_FILE";
 
     private final Path path;
 
@@ -52,7 +50,7 @@ public final class ErrorFile {
         if (environment == null) {
             throw new UsageException(FailureContext.NONE, "environment must not be null");
         }
-        return Optional.ofNullable(environment.get(VARIABLE))
+        return Optional.ofNullable(environment.get(RankVariables.ERROR_FILE))
                 .filter(name -> !name.isBlank())
                 .flatMap(ErrorFile::named);
     }
@@ -60,7 +58,9 @@ public final class ErrorFile {
     private static Optional<ErrorFile> named(String name) {
         try {
             return Optional.of(
-                    new ErrorFile(PathSetting.of("environment variable " + VARIABLE, name)));
+                    new ErrorFile(
+                            PathSetting.of(
+                                    "environment variable " + RankVariables.ERROR_FILE, name)));
         } catch (UsageException e) {
             System.getLogger(ErrorFile.class.getName())
                     .log(Level.WARNING, "the launcher will not know why this rank failed", e);

@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * Hydra, the {@code mpiexec} of MPICH and Intel MPI. It names no host for the store: a group that
@@ -17,7 +19,8 @@ final class HydraEnvironment implements ClusterEnvironment {
     @Override
     public boolean detect(Map<String, String> environment) {
         boolean pmi =
-                LaunchVariables.given(environment).containsKey("PMI_RANK")
+                Given.notNull(environment, "environment, usually System.getenv(),")
+                                .containsKey("PMI_RANK")
                         || environment.containsKey("PMI_SIZE");
         return pmi
                 && (environment.containsKey("MPI_LOCALRANKID")
@@ -29,8 +32,8 @@ final class HydraEnvironment implements ClusterEnvironment {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank, as mpiexec does", "PMI_RANK");
         int worldSize = reader.required(1, "number of ranks, as mpiexec does", "PMI_SIZE");
-        reader.mustAgree(LaunchVariables.RANK, rank, "PMI_RANK");
-        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, "PMI_SIZE");
+        reader.mustAgree(RankVariables.RANK, rank, "PMI_RANK");
+        reader.mustAgree(RankVariables.WORLD_SIZE, worldSize, "PMI_SIZE");
         return reader.local(
                         reader.optional(0, "MPI_LOCALRANKID"),
                         reader.optional(1, "MPI_LOCALNRANKS"))

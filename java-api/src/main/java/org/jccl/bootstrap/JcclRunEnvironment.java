@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * {@code jccl run} and {@link ProcessLauncher}: torchrun's variables beside a run id of our own.
@@ -14,7 +16,8 @@ final class JcclRunEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return LaunchVariables.given(environment).containsKey(LaunchVariables.JCCL_RUN_ID);
+        return Given.notNull(environment, "environment, usually System.getenv(),")
+                .containsKey(RankVariables.JCCL_RUN_ID);
     }
 
     @Override

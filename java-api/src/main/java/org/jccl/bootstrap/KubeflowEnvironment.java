@@ -2,6 +2,8 @@ package org.jccl.bootstrap;
 
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * Kubeflow, and what sets the same. Trainer v2 sets {@code PET_NNODES}, {@code PET_NODE_RANK} and
@@ -20,10 +22,10 @@ final class KubeflowEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return isTrainer(LaunchVariables.given(environment))
+        return isTrainer(Given.notNull(environment, "environment, usually System.getenv(),"))
                 || (environment.containsKey("KUBERNETES_SERVICE_HOST")
-                        && environment.containsKey(LaunchVariables.RANK)
-                        && !environment.containsKey(LaunchVariables.LOCAL_RANK));
+                        && environment.containsKey(RankVariables.RANK)
+                        && !environment.containsKey(RankVariables.LOCAL_RANK));
     }
 
     private static boolean isTrainer(Map<String, String> environment) {
@@ -37,8 +39,8 @@ final class KubeflowEnvironment implements ClusterEnvironment {
     }
 
     private static Membership readPyTorchJob(MembershipReader reader) {
-        int rank = reader.required(0, "index of this pod", LaunchVariables.RANK);
-        int worldSize = reader.required(1, "number of pods", LaunchVariables.WORLD_SIZE);
+        int rank = reader.required(0, "index of this pod", RankVariables.RANK);
+        int worldSize = reader.required(1, "number of pods", RankVariables.WORLD_SIZE);
         return reader.local(0, 1).requiredMaster().membership(rank, worldSize);
     }
 
@@ -48,7 +50,7 @@ final class KubeflowEnvironment implements ClusterEnvironment {
         String perNode = reader.text("PET_NPROC_PER_NODE").orElse("1");
         // A PyTorchJob that says nothing has "auto", and as many in its world as it has pods.
         boolean onePerPod =
-                perNode.equals("auto") && nodes == reader.optional(1, LaunchVariables.WORLD_SIZE);
+                perNode.equals("auto") && nodes == reader.optional(1, RankVariables.WORLD_SIZE);
         if (!perNode.equals("1") && !onePerPod) {
             reader.problem(
                     "PET_NPROC_PER_NODE="
@@ -57,8 +59,8 @@ final class KubeflowEnvironment implements ClusterEnvironment {
                             + " start it by 'jccl run -- java ...' in each pod, or set"
                             + " PET_NPROC_PER_NODE=1");
         }
-        reader.mustAgree(LaunchVariables.RANK, node, "PET_NODE_RANK");
-        reader.mustAgree(LaunchVariables.WORLD_SIZE, nodes, "PET_NNODES");
+        reader.mustAgree(RankVariables.RANK, node, "PET_NODE_RANK");
+        reader.mustAgree(RankVariables.WORLD_SIZE, nodes, "PET_NNODES");
         reader.master()
                 .masterOrElse(
                         reader.text("PET_MASTER_ADDR"),

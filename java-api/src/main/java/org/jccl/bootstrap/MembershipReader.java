@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableException;
 
@@ -34,7 +36,7 @@ final class MembershipReader {
 
     MembershipReader(String launcher, Map<String, String> environment) {
         this.launcher = launcher;
-        this.environment = LaunchVariables.given(environment);
+        this.environment = Given.notNull(environment, "environment, usually System.getenv(),");
     }
 
     /** The value of the first of these variables that is set and not blank. */
@@ -168,8 +170,8 @@ final class MembershipReader {
 
     /** Torch's word for "the launcher serves the store"; nothing but the exact text counts. */
     MembershipReader agentStore() {
-        seen.put(LaunchVariables.USE_AGENT_STORE, environment.get(LaunchVariables.USE_AGENT_STORE));
-        storeIsHosted = "True".equals(environment.get(LaunchVariables.USE_AGENT_STORE));
+        seen.put(RankVariables.USE_AGENT_STORE, environment.get(RankVariables.USE_AGENT_STORE));
+        storeIsHosted = "True".equals(environment.get(RankVariables.USE_AGENT_STORE));
         return this;
     }
 

@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * Open MPI's {@code mpirun}. It names no host for the store: a group that needs one is told where
@@ -15,7 +17,8 @@ final class OpenMpiEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return LaunchVariables.given(environment).containsKey("OMPI_COMM_WORLD_RANK")
+        return Given.notNull(environment, "environment, usually System.getenv(),")
+                        .containsKey("OMPI_COMM_WORLD_RANK")
                 || environment.containsKey("OMPI_COMM_WORLD_SIZE");
     }
 
@@ -25,8 +28,8 @@ final class OpenMpiEnvironment implements ClusterEnvironment {
         int rank = reader.required(0, "rank, as mpirun does", "OMPI_COMM_WORLD_RANK");
         int worldSize =
                 reader.required(1, "number of ranks, as mpirun does", "OMPI_COMM_WORLD_SIZE");
-        reader.mustAgree(LaunchVariables.RANK, rank, "OMPI_COMM_WORLD_RANK");
-        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, "OMPI_COMM_WORLD_SIZE");
+        reader.mustAgree(RankVariables.RANK, rank, "OMPI_COMM_WORLD_RANK");
+        reader.mustAgree(RankVariables.WORLD_SIZE, worldSize, "OMPI_COMM_WORLD_SIZE");
         return reader.local(
                         reader.optional(0, "OMPI_COMM_WORLD_LOCAL_RANK"),
                         reader.optional(1, "OMPI_COMM_WORLD_LOCAL_SIZE"))

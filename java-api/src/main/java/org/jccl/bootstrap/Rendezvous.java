@@ -21,6 +21,11 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.HostedStore;
+import org.jccl.internal.rendezvous.RankVariables;
+import org.jccl.internal.rendezvous.RunId;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.internal.rendezvous.WorldStore;
 import org.jccl.ranktable.RankTable;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
@@ -230,11 +235,9 @@ public final class Rendezvous implements AutoCloseable {
             Map<String, String> environment) {
         awaitRankTable(environment, timeout);
         Map<String, String> variables = new HashMap<>(environment);
-        rank.ifPresent(
-                value -> variables.putIfAbsent(LaunchVariables.RANK, Integer.toString(value)));
+        rank.ifPresent(value -> variables.putIfAbsent(RankVariables.RANK, Integer.toString(value)));
         worldSize.ifPresent(
-                value ->
-                        variables.putIfAbsent(LaunchVariables.WORLD_SIZE, Integer.toString(value)));
+                value -> variables.putIfAbsent(RankVariables.WORLD_SIZE, Integer.toString(value)));
         Membership place = ClusterEnvironment.readFirst(variables);
         same("rank", rank, OptionalInt.of(place.rank()), place.source());
         same("world size", worldSize, OptionalInt.of(place.worldSize()), place.source());
@@ -259,10 +262,10 @@ public final class Rendezvous implements AutoCloseable {
             Map<String, String> environment) {
         // A launcher serves one store only: at its own address, not at any that a URL may name.
         boolean launchers =
-                "True".equals(environment.get(LaunchVariables.USE_AGENT_STORE))
-                        && method.host().equals(environment.get(LaunchVariables.MASTER_ADDR))
+                "True".equals(environment.get(RankVariables.USE_AGENT_STORE))
+                        && method.host().equals(environment.get(RankVariables.MASTER_ADDR))
                         && Integer.toString(method.port())
-                                .equals(environment.get(LaunchVariables.MASTER_PORT));
+                                .equals(environment.get(RankVariables.MASTER_PORT));
         return place(
                 "init method '" + method.text() + "'",
                 rank,

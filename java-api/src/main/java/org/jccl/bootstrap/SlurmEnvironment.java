@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * A step of Slurm's {@code srun}. The store lives on the step's first host, on a port derived from
@@ -34,11 +36,12 @@ final class SlurmEnvironment implements ClusterEnvironment {
     @Override
     public boolean detect(Map<String, String> environment) {
         boolean isTask =
-                LaunchVariables.given(environment).containsKey("SLURM_PROCID")
+                Given.notNull(environment, "environment, usually System.getenv(),")
+                                .containsKey("SLURM_PROCID")
                         && environment.containsKey(TASKS);
         boolean isShell =
                 "1".equals(environment.get(TASKS))
-                        && !"1".equals(environment.getOrDefault(LaunchVariables.WORLD_SIZE, "1"));
+                        && !"1".equals(environment.getOrDefault(RankVariables.WORLD_SIZE, "1"));
         return isTask && !isShell;
     }
 
@@ -47,8 +50,8 @@ final class SlurmEnvironment implements ClusterEnvironment {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank, as srun does", "SLURM_PROCID");
         int worldSize = reader.required(1, "number of ranks, as srun does", TASKS);
-        reader.mustAgree(LaunchVariables.RANK, rank, "SLURM_PROCID");
-        reader.mustAgree(LaunchVariables.WORLD_SIZE, worldSize, TASKS);
+        reader.mustAgree(RankVariables.RANK, rank, "SLURM_PROCID");
+        reader.mustAgree(RankVariables.WORLD_SIZE, worldSize, TASKS);
         return reader.local(reader.optional(0, "SLURM_LOCALID"), localWorldSize(reader, rank))
                 .master()
                 .masterOrElse(masterAddress(reader), masterPort(reader))

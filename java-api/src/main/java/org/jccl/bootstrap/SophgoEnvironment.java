@@ -2,6 +2,8 @@ package org.jccl.bootstrap;
 
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.ranktable.RankTable;
 
 /**
@@ -17,27 +19,25 @@ final class SophgoEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return LaunchVariables.given(environment).containsKey("CHIP_MAP");
+        return Given.notNull(environment, "environment, usually System.getenv(),")
+                .containsKey("CHIP_MAP");
     }
 
     @Override
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
-        int rank = reader.required(0, "rank of this process", LaunchVariables.RANK);
+        int rank = reader.required(0, "rank of this process", RankVariables.RANK);
         Optional<RankTable> table = reader.rankTable();
         int worldSize =
                 reader.requiredOr(
-                        table.map(RankTable::size),
-                        1,
-                        "number of ranks",
-                        LaunchVariables.WORLD_SIZE);
+                        table.map(RankTable::size), 1, "number of ranks", RankVariables.WORLD_SIZE);
         int localRank =
                 reader.requiredOr(
                         table.filter(ranks -> rank >= 0 && rank < ranks.size())
                                 .map(ranks -> ranks.localRank(rank)),
                         0,
                         "rank on this host",
-                        LaunchVariables.LOCAL_RANK);
+                        RankVariables.LOCAL_RANK);
         int chips = reader.text("CHIP_MAP").map(map -> map.split(",").length).orElse(0);
         if (localRank >= chips) {
             reader.problem(
@@ -47,7 +47,7 @@ final class SophgoEnvironment implements ClusterEnvironment {
                             + localRank
                             + ": list one chip a local rank, for instance CHIP_MAP=0,1,2,3");
         }
-        return reader.local(localRank, reader.optional(1, LaunchVariables.LOCAL_WORLD_SIZE))
+        return reader.local(localRank, reader.optional(1, RankVariables.LOCAL_WORLD_SIZE))
                 .master()
                 .membership(rank, worldSize);
     }

@@ -1,6 +1,8 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
+import org.jccl.internal.checks.Given;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /** PyTorch's {@code torchrun}, as in {@code torchrun --no-python java ...}. */
 final class TorchrunEnvironment implements ClusterEnvironment {
@@ -12,7 +14,8 @@ final class TorchrunEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return LaunchVariables.given(environment).containsKey(LaunchVariables.TORCHELASTIC_RUN_ID);
+        return Given.notNull(environment, "environment, usually System.getenv(),")
+                .containsKey(RankVariables.TORCHELASTIC_RUN_ID);
     }
 
     @Override
@@ -22,14 +25,14 @@ final class TorchrunEnvironment implements ClusterEnvironment {
 
     static Membership read(String launcher, Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(launcher, environment);
-        int rank = reader.required(0, "rank of this process", LaunchVariables.RANK);
-        int worldSize = reader.required(1, "number of ranks", LaunchVariables.WORLD_SIZE);
-        int localRank = reader.required(0, "rank on this host", LaunchVariables.LOCAL_RANK);
-        int localWorldSize = reader.optional(1, LaunchVariables.LOCAL_WORLD_SIZE);
+        int rank = reader.required(0, "rank of this process", RankVariables.RANK);
+        int worldSize = reader.required(1, "number of ranks", RankVariables.WORLD_SIZE);
+        int localRank = reader.required(0, "rank on this host", RankVariables.LOCAL_RANK);
+        int localWorldSize = reader.optional(1, RankVariables.LOCAL_WORLD_SIZE);
         return reader.local(localRank, localWorldSize)
                 .requiredMaster()
                 .agentStore()
-                .restarts(LaunchVariables.RESTART_COUNT)
+                .restarts(RankVariables.RESTART_COUNT)
                 .membership(rank, worldSize);
     }
 }

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.jccl.UsageException;
+import org.jccl.internal.rendezvous.RankVariables;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,14 +25,14 @@ class ErrorFileTest {
     }
 
     private ErrorFile file() {
-        return ErrorFile.in(Map.of(ErrorFile.VARIABLE, path().toString())).orElseThrow();
+        return ErrorFile.in(Map.of(RankVariables.ERROR_FILE, path().toString())).orElseThrow();
     }
 
     @Test
     void isNamedByTheEnvironment() {
         assertThat(ErrorFile.in(Map.of())).isEmpty();
-        assertThat(ErrorFile.in(Map.of(ErrorFile.VARIABLE, ""))).isEmpty();
-        assertThat(ErrorFile.in(Map.of(ErrorFile.VARIABLE, "/no\0path"))).isEmpty();
+        assertThat(ErrorFile.in(Map.of(RankVariables.ERROR_FILE, ""))).isEmpty();
+        assertThat(ErrorFile.in(Map.of(RankVariables.ERROR_FILE, "/no\0path"))).isEmpty();
         assertThat(file()).hasToString(path().toString());
     }
 
@@ -64,7 +65,7 @@ class ErrorFileTest {
     void aFileThatCanNotBeWrittenIsNoFailureOfItsOwn() {
         Path missing = folder.resolve("missing/error.json");
         Map<String, String> environment = new HashMap<>();
-        environment.put(ErrorFile.VARIABLE, missing.toString());
+        environment.put(RankVariables.ERROR_FILE, missing.toString());
         ErrorFile.in(environment).orElseThrow().record(new IllegalStateException("lost"));
         assertThat(missing).doesNotExist();
     }

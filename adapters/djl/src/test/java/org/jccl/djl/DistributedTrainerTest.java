@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.TreeMap;
 import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
-import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
 

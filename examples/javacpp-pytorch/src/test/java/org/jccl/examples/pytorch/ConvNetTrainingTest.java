@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.jccl.bootstrap.ProcessLauncher;
+import org.jccl.launch.ProcessLauncher;
 import org.junit.jupiter.api.Test;
 
 /** The program as users start it: one process a rank, over Gloo. */

@@ -1,0 +1,281 @@
+package org.jccl.internal.rendezvous;
+
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.StoreException;
+import org.jccl.spi.Durations;
+import org.jccl.store.TcpStore;
+import org.jccl.store.TcpStoreServer;
+
+/** A client of a TCP store, and the server where this process serves it. */
+public final class HostedStore implements AutoCloseable {
+
+    /**
+     * How long closing waits for ranks that are not done with the store: time enough to read why
+     * this rank failed, or that all have passed what this rank has passed.
+     */
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(3);
+
+    /** How long to try an address where there are others. */
+    private static final Duration FIRST_PATIENCE = Duration.ofSeconds(1);
+
+    /** As good as for ever; a longer time can not be counted in nanoseconds. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
+    /** How long to wait before a name that is not known is looked up again. */
+    private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
+
+    /** The last tenth of the time is for whoever waits to learn what was wrong. */
+    private static final int ASK_UNTIL = 10;
+
+    private static final String LOOPBACK = "127.0.0.1";
+
+    private final TcpStoreServer server;
+    private final TcpStore client;
+    private final int port;
+
+    private HostedStore(TcpStoreServer server, TcpStore client, int port) {
+        this.server = server;
+        this.client = client;
+        this.port = port;
+    }
+
+    /**
+     * Serves a store and connects to it.
+     *
+     * @param host the name by which the other ranks know this host
+     * @param port the port, 0 for any free one
+     * @param contents what it has before anybody can connect
+     * @param timeout for the name, the connection and the client's blocking calls
+     * @throws BootstrapException when the name is unknown or the port can not be had
+     */
+    public static HostedStore serve(
+            String host, int port, Map<String, byte[]> contents, Duration timeout) {
+        InetAddress bound = interfaceFor(host, resolve(host, port, timeout));
+        TcpStoreServer server;
+        try {
+            server = TcpStoreServer.bind(new InetSocketAddress(bound, port), contents);
+        } catch (StoreException e) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "this process has to serve the store at "
+                            + host
+                            + ":"
+                            + port
+                            + ", but can not: "
+                            + e.getMessage()
+                            + ". If another job of this host uses the port, give each its own",
+                    e);
+        }
+        try {
+            String reachable = bound.isAnyLocalAddress() ? LOOPBACK : bound.getHostAddress();
+            TcpStore client = TcpStore.connect(reachable, server.port(), timeout);
+            return new HostedStore(server, client, server.port());
+        } catch (RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    /** What another process serves, through a client that is connected already. */
+    public static HostedStore of(TcpStore client, int port) {
+        return new HostedStore(null, client, port);
+    }
+
+    /**
+     * Connects to a store that another process serves, or will soon.
+     *
+     * @throws BootstrapException when the name stays unknown
+     * @throws StoreException when the store can not be reached in time
+     */
+    public static HostedStore connect(String host, int port, Duration timeout) {
+        resolve(host, port, timeout);
+        return new HostedStore(null, TcpStore.connect(host, port, timeout), port);
+    }
+
+    /**
+     * Serves a store with a secret on all interfaces, at a free port, and connects to it.
+     *
+     * @param secret what clients have to know
+     * @param timeout for the connection and the client's blocking calls
+     */
+    public static HostedStore serveWithSecret(byte[] secret, Duration timeout) {
+        TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(0), secret);
+        try {
+            TcpStore client = TcpStore.connect(LOOPBACK, server.port(), timeout, secret);
+            return new HostedStore(server, client, server.port());
+        } catch (RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Connects to the first of a store's addresses that this host reaches. Each is tried for a
+     * short time and, when none answered, for a longer one.
+     *
+     * @throws StoreException when none can be reached in time
+     */
+    public static HostedStore connectToAny(WorldStore store, Duration timeout) {
+        TimeLimit limit = TimeLimit.in(timeout);
+        Duration patience = FIRST_PATIENCE;
+        while (true) {
+            for (String address : store.addresses()) {
+                try (TcpStore found =
+                        TcpStore.connect(
+                                address,
+                                store.port(),
+                                limit.atMost(patience),
+                                store.secretBytes())) {
+                    return new HostedStore(null, found.duplicate(timeout), store.port());
+                } catch (StoreException e) {
+                    if (limit.isOver()) {
+                        throw new StoreException(
+                                "the store of rank 0 can not be reached within "
+                                        + Durations.text(timeout)
+                                        + " at any of "
+                                        + store.addresses()
+                                        + ", port "
+                                        + store.port()
+                                        + ". See that rank 0 runs and that no firewall is between: "
+                                        + e.getMessage(),
+                                e);
+                    }
+                }
+            }
+            patience = patience.multipliedBy(2);
+        }
+    }
+
+    /** Asks the name server within a time limit, which the platform's own call does not have. */
+    private static InetAddress resolve(String host, int port, Duration timeout) {
+        CompletableFuture<InetAddress> answer = new CompletableFuture<>();
+        TimeLimit limit = TimeLimit.in(timeout);
+        Thread asker =
+                new Thread(() -> ask(host, limit.atMost(LONGEST), answer), "jccl-resolve-" + host);
+        asker.setDaemon(true);
+        asker.start();
+        try {
+            return answer.get(limit.atMost(LONGEST).toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw unknownHost(host, port, e.getCause().toString(), e.getCause());
+        } catch (TimeoutException e) {
+            throw unknownHost(
+                    host, port, "no answer to its name within " + Durations.text(timeout), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw unknownHost(host, port, "interrupted while its name was looked up", e);
+        } finally {
+            answer.cancel(true);
+        }
+    }
+
+    /** Again and again: Kubernetes knows the name of a pod when the pod runs, not before. */
+    private static void ask(String host, Duration timeout, CompletableFuture<InetAddress> answer) {
+        TimeLimit limit = TimeLimit.in(timeout.minus(timeout.dividedBy(ASK_UNTIL)));
+        for (boolean told = false; !answer.isDone(); told = true) {
+            try {
+                answer.complete(InetAddress.getByName(host));
+            } catch (IOException e) {
+                if (limit.isOver()) {
+                    answer.completeExceptionally(e);
+                } else if (!told) {
+                    System.getLogger(HostedStore.class.getName())
+                            .log(
+                                    Level.WARNING,
+                                    "the store''s host {0} is not known; asking again for {1}",
+                                    host,
+                                    Durations.text(timeout));
+                }
+                LockSupport.parkNanos(limit.atMost(ASK_AGAIN).toNanos());
+            }
+        }
+    }
+
+    private static BootstrapException unknownHost(
+            String host, int port, String why, Throwable cause) {
+        return new BootstrapException(
+                FailureContext.NONE,
+                "the store's host "
+                        + host
+                        + " (port "
+                        + port
+                        + ") can not be found: "
+                        + why
+                        + ". Set MASTER_ADDR, or the host of the init method, to a name or address"
+                        + " that every rank can reach",
+                cause);
+    }
+
+    /**
+     * The narrowest interface that serves everybody who knows this host by that name. A name that
+     * this host itself resolves to loopback (as Debian's /etc/hosts does) or to no address of its
+     * own (behind a service or NAT) means another interface to others, so all are listened on.
+     */
+    private static InetAddress interfaceFor(String host, InetAddress address) {
+        boolean loopback = address.isLoopbackAddress();
+        if (loopback ? host.equals("localhost") || isNumeric(host) : isOwn(address)) {
+            return address;
+        }
+        InetAddress all = new InetSocketAddress(0).getAddress();
+        System.getLogger(HostedStore.class.getName())
+                .log(
+                        Level.WARNING,
+                        "the store listens on all interfaces, as this host knows {0} as {1}, {2}",
+                        host,
+                        address.getHostAddress(),
+                        loopback
+                                ? "which others do not reach"
+                                : "which is not an address of its own");
+        return all;
+    }
+
+    private static boolean isNumeric(String host) {
+        return host.contains(":") || host.startsWith("127.");
+    }
+
+    private static boolean isOwn(InetAddress address) {
+        try {
+            return NetworkInterface.getByInetAddress(address) != null;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    public TcpStore client() {
+        return client;
+    }
+
+    public int port() {
+        return port;
+    }
+
+    /** Closes the server at once, so that whoever uses it notices. */
+    public void abandon() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    /** Closes the client; then the server, as soon as no other rank uses it, or after a while. */
+    @Override
+    public void close() {
+        client.close();
+        if (server != null) {
+            server.awaitNoClients(CLOSE_PATIENCE);
+            server.close();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package org.jccl.internal.rendezvous;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.Store;
+import org.jccl.StoreException;
+
+/**
+ * The name of a launcher's run, which tells the ranks of two jobs apart that were given the same
+ * address. The store has it under a key: from the beginning where a rank or a launcher of this
+ * library serves the store, otherwise from the first rank that comes and knows its run. PyTorch's
+ * ranks neither write nor read it.
+ *
+ * @param text empty when the run has no name
+ */
+public record RunId(String text) {
+
+    public static final RunId UNKNOWN = new RunId("");
+
+    /** Kept from one attempt to the next, as all keys of the launchers are. */
+    private static final String KEY = "jccl/run-id";
+
+    /** How long a store of the run before may be there: its rank 0 closes it within 3 s. */
+    private static final Duration RUN_BEFORE = Duration.ofSeconds(5);
+
+    private static final Duration PAUSE = Duration.ofMillis(50);
+
+    private static final int MOST_SHOWN = 100;
+
+    public static RunId of(String text) {
+        return new RunId(text.strip());
+    }
+
+    /** The run of the process that has these variables. */
+    public static RunId in(Map<String, String> environment) {
+        return of(environment.getOrDefault(RankVariables.TORCHELASTIC_RUN_ID, ""));
+    }
+
+    /** What a store of this run has from the beginning. */
+    public Map<String, byte[]> contents() {
+        return text.isEmpty() ? Map.of() : Map.of(KEY, bytes());
+    }
+
+    /**
+     * Connects to the store of this run.
+     *
+     * @param mayFollow whether a rank of a run before may still serve the address for a moment
+     * @param timeout for the connection and the client's blocking calls
+     * @throws BootstrapException when the store belongs to another run; names both
+     */
+    public HostedStore connect(String host, int port, boolean mayFollow, Duration timeout) {
+        TimeLimit limit = TimeLimit.in(timeout);
+        TimeLimit before = TimeLimit.in(limit.atMost(mayFollow ? RUN_BEFORE : Duration.ZERO));
+        for (Duration left = timeout; true; left = limit.atMost(timeout)) {
+            HostedStore store = HostedStore.connect(host, port, left);
+            try {
+                String owner = owner(store.client());
+                if (owner.equals(text)) {
+                    return store;
+                }
+                store.close();
+                if (before.isOver()) {
+                    throw otherRun(host, port, owner);
+                }
+            } catch (StoreException e) {
+                store.close();
+                if (before.isOver()) {
+                    throw e;
+                }
+            }
+            LockSupport.parkNanos(PAUSE.toNanos());
+        }
+    }
+
+    private String owner(Store store) {
+        return text.isEmpty()
+                ? text
+                : new String(store.compareSet(KEY, new byte[0], bytes()), StandardCharsets.UTF_8);
+    }
+
+    private BootstrapException otherRun(String host, int port, String owner) {
+        return new BootstrapException(
+                FailureContext.NONE,
+                "this rank belongs to run '"
+                        + shown(text)
+                        + "' (TORCHELASTIC_RUN_ID), but the store at "
+                        + host
+                        + ":"
+                        + port
+                        + " belongs to run '"
+                        + shown(owner)
+                        + "'. Give each job its own MASTER_PORT, and all ranks of a job the same"
+                        + " run id");
+    }
+
+    private static String shown(String id) {
+        return id.length() > MOST_SHOWN ? id.substring(0, MOST_SHOWN) + "..." : id;
+    }
+
+    private byte[] bytes() {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,193 @@
+package org.jccl.launch;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jccl.BootstrapException;
+import org.jccl.StoreException;
+import org.jccl.internal.rendezvous.HostedStore;
+import org.jccl.internal.rendezvous.RunId;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.launch.ElasticRecords.Ended;
+import org.jccl.launch.ElasticRecords.Joined;
+import org.jccl.launch.ElasticRecords.Place;
+import org.jccl.launch.ElasticRecords.Round;
+import org.jccl.spi.LocalHost;
+
+/**
+ * One launcher's part in an elastic job: rounds, until the coordinator says that the job has ended;
+ * and when the launcher that serves the store is lost, the same at another endpoint.
+ */
+final class ElasticJob {
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
+
+    private final LaunchSettings settings;
+    private final ElasticNodes nodes;
+    private final TimeLimit limit;
+    private final OrphanReaper reaper;
+    private final String job;
+    private int nextAttempt;
+    private int restarts;
+    private boolean inRound;
+
+    /** What this node's own ranks failed of in the last round. */
+    private Optional<LaunchException> own = Optional.empty();
+
+    ElasticJob(LaunchSettings settings, ElasticNodes nodes, TimeLimit limit, OrphanReaper reaper) {
+        this.settings = settings;
+        this.nodes = nodes;
+        this.limit = limit;
+        this.reaper = reaper;
+        String roles =
+                settings.roles().stream()
+                        .map(role -> role.ranks() + " ranks of role " + role.name())
+                        .collect(Collectors.joining(", "));
+        this.job =
+                "%s on each of %d to %d nodes, %d restarts"
+                        .formatted(roles, nodes.min(), nodes.max(), settings.maxRestarts());
+    }
+
+    /** Runs it until the job has ended. */
+    void run() {
+        Optional<Ended> end = Optional.empty();
+        while (end.isEmpty()) {
+            TimeLimit joining = TimeLimit.in(limit.atMost(nodes.joinTimeout()));
+            try (ElasticStore store = ElasticStore.open(nodes, joining)) {
+                end = Optional.of(serveAndTakePart(store));
+            } catch (StoreException e) {
+                if (limit.isOver()) {
+                    throw own.orElseGet(() -> LaunchException.of(gone(e), e));
+                }
+                LOGGER.log(Level.WARNING, gone(e) + "; looking for another");
+                if (inRound) {
+                    restarts++;
+                }
+            }
+        }
+        Ended how = end.get();
+        if (!how.well()) {
+            throw own.orElseGet(() -> LaunchException.ofJob(how.why(), how.exitCode()));
+        }
+    }
+
+    private static String gone(StoreException why) {
+        return "the launcher that served the job's store is gone (" + why.getMessage() + ")";
+    }
+
+    private Ended serveAndTakePart(ElasticStore store) {
+        if (!store.served()) {
+            return takePart(store);
+        }
+        try (ElasticCoordinator coordinator =
+                new ElasticCoordinator(
+                        store, nodes, settings.runId(), job, settings.maxRestarts())) {
+            coordinator.start();
+            Ended end = takePart(store);
+            coordinator.awaitParting();
+            return end;
+        }
+    }
+
+    private Ended takePart(ElasticStore store) {
+        inRound = false;
+        String address = store.localAddress(nodes);
+        Joined self = new Joined(LocalHost.name(), job, nextAttempt, restarts);
+        try (ElasticMember member =
+                ElasticMember.join(
+                        store.client(), settings.runId(), self, nodes.keepAliveInterval())) {
+            Optional<Round> round = member.awaitRound(nextAttempt, limit);
+            while (round.isPresent()) {
+                nextAttempt = round.get().attempt() + 1;
+                restarts = round.get().restarts();
+                inRound = true;
+                run(round.get(), member, address);
+                inRound = false;
+                round = member.awaitRound(nextAttempt, limit);
+            }
+            Ended end = member.end().orElseThrow();
+            member.part();
+            return end;
+        }
+    }
+
+    private void run(Round round, ElasticMember member, String address) {
+        own = Optional.empty();
+        int nodeRank = round.nodes().indexOf(member.number());
+        if (nodeRank == 0) {
+            // Each round has a store of its own, so that nothing of an earlier one is found there.
+            HostedStore ranks;
+            try {
+                ranks =
+                        HostedStore.serve(
+                                address,
+                                0,
+                                RunId.of(settings.runId()).contents(),
+                                nodes.joinTimeout());
+            } catch (BootstrapException e) {
+                finish(round, member, Optional.of(LaunchException.of(e.getMessage(), e)));
+                return;
+            }
+            try (ranks) {
+                Place place = new Place(address, ranks.port());
+                member.place(round, place);
+                run(round, member, nodeRank, place);
+            }
+            return;
+        }
+        Optional<Place> place = member.awaitPlace(round);
+        if (place.isPresent()) {
+            run(round, member, nodeRank, place.get());
+        } else {
+            member.stopped(round);
+        }
+    }
+
+    private void run(Round round, ElasticMember member, int nodeRank, Place place) {
+        LaunchRound start =
+                new LaunchRound(
+                        round.attempt(),
+                        round.restarts(),
+                        round.nodes().size(),
+                        nodeRank,
+                        place.host(),
+                        place.port());
+        OtherNodes others = () -> member.reasonToStop(round);
+        LaunchAttempt ranks = new LaunchAttempt(settings, start, others, reaper);
+        Optional<LaunchException> failure = ranks.run(limit);
+        if (ranks.isShuttingDown()) {
+            // The job goes on without this node.
+            throw failure.orElseGet(
+                    () -> LaunchException.of("this launcher was told to stop", (Throwable) null));
+        }
+        if (member.lost().isPresent()) {
+            throw member.lost().get();
+        }
+        finish(round, member, failure);
+    }
+
+    private void finish(Round round, ElasticMember member, Optional<LaunchException> failure) {
+        if (Thread.currentThread().isInterrupted()) {
+            // No store can be asked any more; the others notice that this launcher is silent.
+            throw failure.orElseGet(
+                    () ->
+                            LaunchException.of(
+                                    "the thread that ran the job was interrupted",
+                                    (Throwable) null));
+        }
+        boolean hopeless = limit.isOver();
+        if (failure.isEmpty()) {
+            own = Optional.empty();
+            member.ended(round, Ended.WELL);
+        } else if (!member.isOver(round)) {
+            LaunchException why = failure.get();
+            own = failure;
+            LOGGER.log(Level.WARNING, "this node''s ranks failed: {0}", why.getMessage());
+            String first = why.getMessage().lines().findFirst().orElse("");
+            member.ended(round, new Ended(why.exitCode(), hopeless || !why.mayPass(), first));
+        }
+        member.awaitOver(round, limit);
+        member.stopped(round);
+    }
+}

@@ -1,0 +1,196 @@
+package org.jccl.launch;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.internal.checks.Given;
+import org.jccl.spi.Durations;
+
+/**
+ * How many nodes an elastic job may have, and how their launchers find each other: what torchrun's
+ * {@code --nnodes MIN:MAX}, {@code --rdzv-endpoint} and {@code --rdzv-conf} say. Times have
+ * torchrun's defaults.
+ *
+ * @param min nodes without which the job does not run, at least 1
+ * @param max nodes that the job may have, at least {@code min}
+ * @param endpoints where the launchers' store may be, as {@code host:port}, in the order in which
+ *     they are tried. The first launcher that finds none serves it, on the first endpoint that is
+ *     its own host's. With several endpoints the job outlives the launcher that serves it
+ * @param joinTimeout how long the job waits for {@code min} nodes before it gives up; 10 minutes
+ * @param lastCall how long it waits for more, once {@code min} nodes are there; 30 s
+ * @param keepAliveInterval how often a launcher says that it is alive; 5 s
+ * @param keepAliveAttempts how many of these it may miss before it counts as lost; 3
+ * @param localAddress a name or address of this host that the other nodes reach; when empty, the
+ *     endpoint's host where this launcher serves the store, or else the address from which this
+ *     host reaches it
+ */
+public record ElasticNodes(
+        int min,
+        int max,
+        List<String> endpoints,
+        Duration joinTimeout,
+        Duration lastCall,
+        Duration keepAliveInterval,
+        int keepAliveAttempts,
+        Optional<String> localAddress) {
+
+    /** torchrun's default. */
+    public static final int DEFAULT_PORT = 29400;
+
+    private static final int HIGHEST_PORT = 65535;
+
+    /**
+     * Checks all of it and copies the list.
+     *
+     * @param min fewest nodes
+     * @param max most nodes
+     * @param endpoints where the store may be; the port may be left out
+     * @param joinTimeout how long to wait for the fewest
+     * @param lastCall how long to wait for more
+     * @param keepAliveInterval how often a launcher says that it is alive
+     * @param keepAliveAttempts how often it may fail to
+     * @param localAddress this host
+     * @throws UsageException when an argument is null, negative or contradicts another
+     */
+    public ElasticNodes {
+        check(
+                min >= 1 && max >= min,
+                "an elastic job of "
+                        + min
+                        + " to "
+                        + max
+                        + " nodes is none; at least 1, and MIN:MAX");
+        endpoints =
+                Given.notNull(endpoints, "list of endpoints").stream()
+                        .map(ElasticNodes::withPort)
+                        .toList();
+        check(!endpoints.isEmpty(), "an elastic job needs an endpoint: host:port of a launcher");
+        check(
+                new HashSet<>(endpoints).size() == endpoints.size(),
+                "an endpoint is named twice in " + endpoints);
+        positive(joinTimeout, "join timeout");
+        check(
+                !Given.notNull(lastCall, "last call").isNegative(),
+                "the last call is " + Durations.text(lastCall) + "; give 0 or more");
+        positive(keepAliveInterval, "keep-alive interval");
+        check(keepAliveAttempts >= 1, "the number of keep-alive attempts is at least 1");
+        Given.notNull(localAddress, "local address (empty where it is not known)");
+    }
+
+    /**
+     * Nodes that meet at one or several endpoints, with torchrun's times.
+     *
+     * @param min fewest nodes
+     * @param max most nodes
+     * @param endpoints {@code host} or {@code host:port}
+     * @return the description
+     * @throws UsageException as the constructor
+     */
+    public static ElasticNodes of(int min, int max, String... endpoints) {
+        return new ElasticNodes(
+                min,
+                max,
+                Arrays.asList(Given.notNull(endpoints, "list of endpoints")),
+                Duration.ofMinutes(10),
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(5),
+                3,
+                Optional.empty());
+    }
+
+    /**
+     * The same with other waiting times.
+     *
+     * @param joinTimeout how long to wait for the fewest
+     * @param lastCall how long to wait for more
+     * @return a copy
+     * @throws UsageException as the constructor
+     */
+    public ElasticNodes withWaiting(Duration joinTimeout, Duration lastCall) {
+        return new ElasticNodes(
+                min,
+                max,
+                endpoints,
+                joinTimeout,
+                lastCall,
+                keepAliveInterval,
+                keepAliveAttempts,
+                localAddress);
+    }
+
+    /**
+     * The same with another notion of a lost launcher.
+     *
+     * @param interval how often a launcher says that it is alive
+     * @param attempts how many of these it may miss
+     * @return a copy
+     * @throws UsageException as the constructor
+     */
+    public ElasticNodes withKeepAlive(Duration interval, int attempts) {
+        return new ElasticNodes(
+                min, max, endpoints, joinTimeout, lastCall, interval, attempts, localAddress);
+    }
+
+    /**
+     * The same for a host that others know by another name.
+     *
+     * @param address a name or address of this host
+     * @return a copy
+     * @throws UsageException when it is null
+     */
+    public ElasticNodes withLocalAddress(String address) {
+        return new ElasticNodes(
+                min,
+                max,
+                endpoints,
+                joinTimeout,
+                lastCall,
+                keepAliveInterval,
+                keepAliveAttempts,
+                Optional.of(Given.notNull(address, "local address")));
+    }
+
+    /** After which silence a launcher counts as lost. */
+    Duration silence() {
+        return keepAliveInterval.multipliedBy(keepAliveAttempts);
+    }
+
+    static String host(String endpoint) {
+        String host = endpoint.substring(0, endpoint.lastIndexOf(':'));
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    static int port(String endpoint) {
+        return Integer.parseInt(endpoint.substring(endpoint.lastIndexOf(':') + 1));
+    }
+
+    /** {@code host}, {@code host:port}, {@code [v6]} or {@code [v6]:port}. */
+    private static String withPort(String endpoint) {
+        String text = Given.notNull(endpoint, "endpoint").strip();
+        boolean bare = text.endsWith("]") || text.indexOf(':') < 0;
+        String whole = bare ? text + ":" + DEFAULT_PORT : text;
+        String expected = "endpoint '" + endpoint + "' is not host:port or [address]:port";
+        check(
+                whole.matches("(\\[[0-9A-Fa-f:.%\\w]+\\]|[^\\s:\\[\\]\\p{Cntrl}]+):[0-9]{1,5}"),
+                expected);
+        check(port(whole) >= 1 && port(whole) <= HIGHEST_PORT, expected);
+        return whole;
+    }
+
+    private static void positive(Duration time, String what) {
+        Given.notNull(time, what);
+        check(
+                !time.isNegative() && !time.isZero(),
+                "the " + what + " is " + Durations.text(time) + "; give a time");
+    }
+
+    private static void check(boolean condition, String message) {
+        if (!condition) {
+            throw new UsageException(FailureContext.NONE, message);
+        }
+    }
+}

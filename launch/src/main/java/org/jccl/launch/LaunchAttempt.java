@@ -1,0 +1,231 @@
+package org.jccl.launch;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jccl.JcclException.Category;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Durations;
+import org.jccl.spi.LocalHost;
+
+/** Starts this node's ranks once, and waits for them or stops them. */
+final class LaunchAttempt {
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
+
+    /** How often the other nodes are asked whether this one is to stop. */
+    private static final Duration POLL = Duration.ofMillis(500);
+
+    private static final Duration SHORT_POLL = Duration.ofMillis(20);
+
+    /** How long other ranks may take to end after one that says that no restart helps. */
+    private static final Duration USAGE_PATIENCE = Duration.ofSeconds(2);
+
+    private final LaunchSettings settings;
+    private final LaunchRound round;
+    private final OtherNodes others;
+    private final OrphanReaper reaper;
+    private final List<RankProcess> ranks = new ArrayList<>();
+    private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
+    private volatile boolean shuttingDown;
+    private boolean stopped;
+
+    LaunchAttempt(
+            LaunchSettings settings, LaunchRound round, OtherNodes others, OrphanReaper reaper) {
+        this.settings = settings;
+        this.round = round;
+        this.others = others;
+        this.reaper = reaper;
+    }
+
+    /**
+     * Runs the ranks. When this returns, none of their processes is left.
+     *
+     * @return why the attempt failed, or empty when every rank of this node exited with 0
+     */
+    Optional<LaunchException> run(TimeLimit limit) {
+        // Without it, ending this JVM (Ctrl-C, SIGTERM) would leave the ranks running.
+        Thread hook = new Thread(this::shutDown, "jccl-stop-ranks");
+        Runtime.getRuntime().addShutdownHook(hook);
+        try {
+            start();
+            return await(limit);
+        } catch (LaunchException couldNotStart) {
+            return Optional.of(couldNotStart);
+        } finally {
+            stop();
+            removeHook(hook);
+        }
+    }
+
+    private void shutDown() {
+        shuttingDown = true;
+        stop();
+    }
+
+    /** Whether this process is being ended, which is why its ranks were stopped. */
+    boolean isShuttingDown() {
+        return shuttingDown;
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException shuttingDown) {
+            // The hook is running already.
+        }
+    }
+
+    private synchronized void start() {
+        for (LaunchPlace place :
+                LaunchPlace.of(settings.roles(), round.nodes(), round.nodeRank())) {
+            if (stopped) {
+                return;
+            }
+            Optional<Path> logs = logs(place.localRank());
+            try {
+                RankProcess process =
+                        new RankProcess(
+                                place,
+                                settings,
+                                LaunchVariables.of(settings, round, place, logs),
+                                logs,
+                                reaper);
+                ranks.add(process);
+                process.onExit().thenRun(() -> ended.add(process));
+            } catch (IOException e) {
+                throw LaunchException.of(
+                        "rank " + place.rank() + " could not be started: " + e.getMessage(), e);
+            }
+        }
+    }
+
+    /** The folders torchrun uses. */
+    private Optional<Path> logs(int localRank) {
+        return settings.logs()
+                .map(
+                        folder ->
+                                folder.resolve(settings.runId())
+                                        .resolve("attempt_" + round.attempt())
+                                        .resolve(Integer.toString(localRank)));
+    }
+
+    private Optional<LaunchException> await(TimeLimit limit) {
+        int running = ranks.size();
+        List<RankProcess> failed = new ArrayList<>();
+        try {
+            while (running > 0) {
+                // Ranks that have ended are told of a little later, also when the time is over.
+                boolean over = limit.isOver() && ranks.stream().anyMatch(RankProcess::isAlive);
+                Duration pause = limit.isOver() && !over ? POLL : limit.atMost(POLL);
+                RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
+                if (process != null && process.exitCode() != 0) {
+                    failed.add(process);
+                    if (!settings.keepSurvivors()
+                            || shuttingDown
+                            || failed.size() == ranks.size()) {
+                        return Optional.of(ranksFailed(failed));
+                    }
+                    process.drainOutput();
+                    LOGGER.log(
+                            Level.WARNING,
+                            "{0}; the others go on",
+                            process.failure(LocalHost.name()).summary());
+                    running--;
+                } else if (process != null) {
+                    process.drainOutput();
+                    running--;
+                } else if (over) {
+                    return Optional.of(timedOut());
+                } else {
+                    Optional<LaunchException> elsewhere = others.reasonToStop();
+                    if (elsewhere.isPresent()) {
+                        return elsewhere;
+                    }
+                }
+            }
+            return Optional.empty();
+        } catch (InterruptedException e) {
+            // The stop that follows needs to wait, so the flag is set again after it.
+            stop();
+            Thread.currentThread().interrupt();
+            return Optional.of(
+                    LaunchException.of(
+                            "the thread that ran the job was interrupted; its ranks are stopped",
+                            e));
+        }
+    }
+
+    private LaunchException ranksFailed(List<RankProcess> failed) throws InterruptedException {
+        awaitFailureOfProgram(failed);
+        // Ranks that failed by themselves before the stop below are reported beside the first.
+        ended.stream().filter(process -> process.exitCode() != 0).forEach(failed::add);
+        stop();
+        failed.forEach(RankProcess::drainOutput);
+        if (shuttingDown) {
+            return LaunchException.of("told to stop; the ranks are stopped", (Throwable) null);
+        }
+        String host = LocalHost.name();
+        List<RankFailure> failures = failed.stream().map(rank -> rank.failure(host)).toList();
+        StringBuilder text = new StringBuilder(failures.get(0).toString());
+        failures.stream().skip(1).forEach(other -> text.append("\nthen ").append(other.summary()));
+        int others = ranks.size() - failures.size();
+        if (others > 0) {
+            text.append("\nthe other ranks of this node were stopped");
+        }
+        return LaunchException.of(text.toString(), failures);
+    }
+
+    /**
+     * Waits a moment for other ranks, where those that failed say that no restart helps. They may
+     * only have noticed that another rank closes its groups, whose program is about to fail.
+     */
+    private void awaitFailureOfProgram(List<RankProcess> failed) throws InterruptedException {
+        TimeLimit limit = TimeLimit.in(USAGE_PATIENCE);
+        while (!shuttingDown
+                && !limit.isOver()
+                && failed.stream().allMatch(LaunchAttempt::wouldFailAgain)
+                && ranks.stream().anyMatch(RankProcess::isAlive)) {
+            RankProcess process =
+                    ended.poll(limit.atMost(SHORT_POLL).toNanos(), TimeUnit.NANOSECONDS);
+            if (process != null && process.exitCode() != 0) {
+                failed.add(process);
+            }
+        }
+    }
+
+    private static boolean wouldFailAgain(RankProcess process) {
+        return process.exitCode() == Category.USAGE.exitCode();
+    }
+
+    private LaunchException timedOut() {
+        List<Integer> running =
+                ranks.stream().filter(RankProcess::isAlive).map(RankProcess::rank).toList();
+        return LaunchException.timedOut(
+                "ranks "
+                        + running
+                        + " were still running after "
+                        + Durations.text(settings.timeout().orElseThrow())
+                        + " and were stopped: look for a rank that waits for another, or give the"
+                        + " job more time");
+    }
+
+    /** Stops what is left of the ranks. The shutdown hook may come in the middle, and waits. */
+    private synchronized void stop() {
+        if (!stopped) {
+            stopped = true;
+            List<ProcessHandle> alive =
+                    ranks.stream().filter(RankProcess::isAlive).map(RankProcess::handle).toList();
+            ProcessTree.stop(alive, settings.grace());
+            ranks.forEach(RankProcess::drainOutput);
+        }
+    }
+}

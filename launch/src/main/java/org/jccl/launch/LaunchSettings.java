@@ -1,0 +1,52 @@
+package org.jccl.launch;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What {@link ProcessLauncher} was asked for, checked and complete.
+ *
+ * @param roles what this launcher's ranks run, in the order of their ranks
+ * @param environment variables given to every rank
+ * @param directory working directory, if another than this process's
+ * @param nodes number of launchers in the job
+ * @param nodeRank which of them this is
+ * @param masterAddress host of node 0's store
+ * @param masterPort port of node 0's store, 0 for any free one when there is one node
+ * @param elastic how many nodes an elastic job may have, to which the four before do not apply
+ * @param runId name of the run
+ * @param maxRestarts how often a failed job is started again
+ * @param keepSurvivors whether ranks go on when others of them have failed
+ * @param output takes the ranks' lines
+ * @param logs folder of the ranks' log files, if they are kept
+ * @param tee streams that go to a log file as well
+ * @param redirects streams that go to a log file only
+ * @param timeout how long the whole job may take, if there is a limit
+ * @param grace how long a rank that is told to stop may take
+ */
+record LaunchSettings(
+        List<LaunchRole> roles,
+        Map<String, String> environment,
+        Optional<Path> directory,
+        int nodes,
+        int nodeRank,
+        String masterAddress,
+        int masterPort,
+        Optional<ElasticNodes> elastic,
+        String runId,
+        int maxRestarts,
+        boolean keepSurvivors,
+        OutputHandler output,
+        Optional<Path> logs,
+        OutputStreams tee,
+        OutputStreams redirects,
+        Optional<Duration> timeout,
+        Duration grace) {
+
+    int ranksPerNode() {
+        return roles.stream().mapToInt(LaunchRole::ranks).sum();
+    }
+}

@@ -1,0 +1,70 @@
+package org.jccl.launch;
+
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.internal.rendezvous.RankVariables;
+
+/**
+ * The variables that {@link ProcessLauncher} gives to a rank: torchrun's, and a run id of our own.
+ */
+final class LaunchVariables {
+
+    /** How often the ranks were started before; more than failures where nodes come and go. */
+    private static final String ATTEMPT = "JCCL_ATTEMPT";
+
+    private static final String THREADS = "OMP_NUM_THREADS";
+    private static final String ERRORS = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
+
+    private LaunchVariables() {}
+
+    /**
+     * The variables of one rank.
+     *
+     * @param settings the job
+     * @param round which start of it
+     * @param place which of the ranks
+     * @param logs the rank's folder, if logs are kept
+     * @return the variables
+     */
+    static Map<String, String> of(
+            LaunchSettings settings, LaunchRound round, LaunchPlace place, Optional<Path> logs) {
+        Map<String, String> variables = new LinkedHashMap<>();
+        variables.put(RankVariables.JCCL_RUN_ID, settings.runId());
+        variables.put(RankVariables.RANK, Integer.toString(place.rank()));
+        int worldSize = settings.ranksPerNode() * round.nodes();
+        variables.put(RankVariables.WORLD_SIZE, Integer.toString(worldSize));
+        variables.put(RankVariables.LOCAL_RANK, Integer.toString(place.localRank()));
+        variables.put(RankVariables.LOCAL_WORLD_SIZE, Integer.toString(settings.ranksPerNode()));
+        variables.put("GROUP_RANK", Integer.toString(round.nodeRank()));
+        variables.put("GROUP_WORLD_SIZE", Integer.toString(round.nodes()));
+        variables.put("ROLE_NAME", place.role().name());
+        variables.put("ROLE_RANK", Integer.toString(place.roleRank()));
+        variables.put("ROLE_WORLD_SIZE", Integer.toString(place.roleWorldSize()));
+        variables.put(RankVariables.MASTER_ADDR, round.masterAddress());
+        variables.put(RankVariables.MASTER_PORT, Integer.toString(round.masterPort()));
+        variables.put(RankVariables.TORCHELASTIC_RUN_ID, settings.runId());
+        variables.put(RankVariables.RESTART_COUNT, Integer.toString(round.restarts()));
+        variables.put(ATTEMPT, Integer.toString(round.attempt()));
+        variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));
+        variables.put(RankVariables.USE_AGENT_STORE, "True");
+        // Empty is none; without it, ranks would write to that of a launcher above this one.
+        Optional<Path> errorFile = logs.map(folder -> folder.resolve("error.json"));
+        variables.put(
+                RankVariables.ERROR_FILE,
+                errorFile.map(file -> file.toAbsolutePath().toString()).orElse(""));
+        if (!chosen(ERRORS, settings)) {
+            variables.put(ERRORS, "1");
+        }
+        // As torchrun does: several ranks a host, each with a thread a core, would only compete.
+        if (settings.ranksPerNode() > 1 && !chosen(THREADS, settings)) {
+            variables.put(THREADS, "1");
+        }
+        return variables;
+    }
+
+    private static boolean chosen(String variable, LaunchSettings settings) {
+        return System.getenv(variable) != null || settings.environment().containsKey(variable);
+    }
+}

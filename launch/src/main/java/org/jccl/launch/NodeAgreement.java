@@ -1,0 +1,248 @@
+package org.jccl.launch;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.store.PrefixStore;
+
+/**
+ * How the launchers of a job's nodes start, fail and end one attempt together, through keys of
+ * their own in the job's store.
+ */
+final class NodeAgreement implements OtherNodes {
+
+    /** Keys that belong to launchers, not to ranks. */
+    private static final String PREFIX = "jccl/run";
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
+    private static final Duration JOIN_LIMIT = Duration.ofMinutes(5);
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+    private static final String FAILED = "failed";
+    private static final String GIVEN_UP = "given up";
+
+    /**
+     * How an attempt ended.
+     *
+     * @param failure why it failed, if it did
+     * @param restart whether every node starts the next attempt now
+     */
+    record Conclusion(Optional<LaunchException> failure, boolean restart) {}
+
+    private final Store jobStore;
+    private final Store store;
+    private final LaunchSettings settings;
+    private final int attempt;
+    private Optional<LaunchException> lost = Optional.empty();
+
+    NodeAgreement(Store jobStore, LaunchSettings settings, int attempt) {
+        this.jobStore = jobStore;
+        this.store = new PrefixStore(PREFIX + "/" + settings.runId() + "/" + attempt, jobStore);
+        this.settings = settings;
+        this.attempt = attempt;
+    }
+
+    /**
+     * Waits until every node's launcher is here.
+     *
+     * @throws BootstrapException when one does not come, or when they were given contradicting
+     *     options
+     */
+    void enter(TimeLimit limit) {
+        int node = settings.nodeRank();
+        if (store.add("claims/" + node, 1) > 1) {
+            throw mismatch(
+                    "two launchers of run '%s' say they are node %d", settings.runId(), node);
+        }
+        String job =
+                "%s on each of %d nodes, %d restarts"
+                        .formatted(ranks(), settings.nodes(), settings.maxRestarts());
+        store.set(key("enter", node), bytes(job));
+        try {
+            store.await(keys("enter"), limit.atMost(JOIN_LIMIT));
+        } catch (StoreTimeoutException e) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "node "
+                            + node
+                            + ": not every node of run '"
+                            + settings.runId()
+                            + "' came: "
+                            + e.getMessage()
+                            + ". Start 'jccl run' with the same run id, --nnodes and master on each",
+                    e);
+        }
+        for (int other = 0; other < settings.nodes(); other++) {
+            String said = text(store.get(key("enter", other)));
+            if (!said.equals(job)) {
+                throw mismatch(
+                        "node %d was started for %s; node %d for %s", node, job, other, said);
+            }
+        }
+    }
+
+    private String ranks() {
+        return settings.roles().stream()
+                .map(role -> role.ranks() + " ranks of role " + role.name())
+                .collect(Collectors.joining(", "));
+    }
+
+    private static BootstrapException mismatch(String format, Object... arguments) {
+        return new BootstrapException(
+                FailureContext.NONE,
+                String.format(format, arguments)
+                        + ": give every node the same --nproc-per-node, --role, --nnodes and --max-restarts, and"
+                        + " its own --node-rank");
+    }
+
+    @Override
+    public Optional<LaunchException> reasonToStop() {
+        if (settings.nodes() == 1) {
+            return Optional.empty();
+        }
+        try {
+            return failure().map(LaunchException::onAnotherNode);
+        } catch (StoreException e) {
+            lost = Optional.of(goneNode0(e));
+            return lost;
+        }
+    }
+
+    private static LaunchException goneNode0(StoreException why) {
+        return LaunchException.of("the launcher of node 0 is gone: " + why.getMessage(), why);
+    }
+
+    /** What a node said when it failed, this one included. The first to fail is heard. */
+    private Optional<String> failure() {
+        return store.check(List.of(FAILED))
+                ? Optional.of(text(store.get(FAILED)))
+                : Optional.empty();
+    }
+
+    /**
+     * Tells the other nodes how this one's ranks ended, and waits until theirs have.
+     *
+     * @param own why this node failed, or empty
+     * @return why the job failed, and whether all nodes start it again
+     */
+    Conclusion conclude(Optional<LaunchException> own, TimeLimit limit) {
+        if (lost.isPresent()) {
+            // Talking to it would take long once more.
+            return new Conclusion(own.or(() -> lost), false);
+        }
+        try {
+            own.ifPresent(failure -> tell(failure, limit));
+            boolean allStopped = leave(own.isPresent(), limit);
+            Optional<LaunchException> failure =
+                    own.or(() -> failure().map(LaunchException::onAnotherNode));
+            boolean restart =
+                    failure.isPresent()
+                            && allStopped
+                            && attempt < settings.maxRestarts()
+                            && !store.check(List.of(GIVEN_UP));
+            if (!allStopped) {
+                // One that stops later finds all here, and would start again without this node.
+                store.set(GIVEN_UP, bytes("node " + settings.nodeRank() + " waits no longer"));
+            }
+            if (!restart) {
+                part();
+            } else if (settings.nodeRank() == 0) {
+                forgetRanksKeys();
+            }
+            return new Conclusion(failure, restart);
+        } catch (StoreException e) {
+            return new Conclusion(own.or(() -> Optional.of(goneNode0(e))), false);
+        }
+    }
+
+    private void tell(LaunchException failure, TimeLimit limit) {
+        String why = failure.getMessage().lines().findFirst().orElse("");
+        byte[] said = bytes("node " + settings.nodeRank() + ": " + why);
+        boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
+        // A rank that failed may do better next time; time that is over will not come back.
+        if (first && (!failure.mayPass() || limit.isOver())) {
+            store.set(GIVEN_UP, said);
+        }
+    }
+
+    /**
+     * Waits until every node has stopped its ranks: after a failure for a short time, as the
+     * failure may be that a node is gone; otherwise until the job's time is over, as some nodes may
+     * have more to do.
+     *
+     * @throws StoreException when the store is lost
+     */
+    private boolean leave(boolean failed, TimeLimit limit) {
+        store.set(key("leave", settings.nodeRank()), bytes(failed ? "failed" : "done"));
+        TimeLimit end = failed ? TimeLimit.in(limit.atMost(STOP_LIMIT)) : limit;
+        while (true) {
+            try {
+                store.await(keys("leave"), end.atMost(STOP_LIMIT));
+                return true;
+            } catch (StoreTimeoutException e) {
+                if (end.isOver()) {
+                    LOGGER.log(Level.WARNING, "not every node has stopped: {0}", e.getMessage());
+                    return false;
+                }
+                // A store whose host is gone does not answer this either, which ends the wait.
+                failure();
+                LOGGER.log(Level.INFO, "waiting for the other nodes: {0}", e.getMessage());
+            }
+        }
+    }
+
+    /**
+     * Keeps node 0, which serves the store, until the other nodes that are there need it no more.
+     */
+    private void part() {
+        store.set(key("part", settings.nodeRank()), bytes("attempt " + attempt));
+        if (settings.nodeRank() == 0) {
+            List<String> expected =
+                    IntStream.range(0, settings.nodes())
+                            .filter(node -> store.check(List.of(key("leave", node))))
+                            .mapToObj(node -> key("part", node))
+                            .toList();
+            try {
+                store.await(expected, STOP_LIMIT);
+            } catch (StoreTimeoutException e) {
+                LOGGER.log(Level.WARNING, "closing the job''s store early: {0}", e.getMessage());
+            }
+        }
+    }
+
+    /** The ranks of the next attempt must not find what those of this one wrote. */
+    private void forgetRanksKeys() {
+        for (String key : jobStore.listKeys()) {
+            if (!key.startsWith(PREFIX)) {
+                jobStore.deleteKey(key);
+            }
+        }
+    }
+
+    private List<String> keys(String step) {
+        return IntStream.range(0, settings.nodes()).mapToObj(node -> key(step, node)).toList();
+    }
+
+    private static String key(String step, int node) {
+        return step + "/node " + node;
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,35 @@
+package org.jccl.launch;
+
+import java.io.PrintStream;
+import org.jccl.internal.checks.Given;
+
+/**
+ * Takes the lines that the ranks of a {@link ProcessLauncher} print. Two threads a rank call it at
+ * the same time.
+ */
+@FunctionalInterface
+public interface OutputHandler {
+
+    /**
+     * Takes one line.
+     *
+     * @param rank rank in the world of the process that printed it
+     * @param error true for standard error, false for standard output
+     * @param line the line without its end
+     */
+    void line(int rank, boolean error, String line);
+
+    /**
+     * Prints each line behind its rank, as in {@code [3] loss 0.25}.
+     *
+     * @param out where standard output goes
+     * @param err where standard error goes
+     * @return the handler
+     * @throws org.jccl.UsageException when one is null
+     */
+    static OutputHandler prefixed(PrintStream out, PrintStream err) {
+        Given.notNull(out, "out");
+        Given.notNull(err, "err");
+        return (rank, error, line) -> (error ? err : out).println("[" + rank + "] " + line);
+    }
+}

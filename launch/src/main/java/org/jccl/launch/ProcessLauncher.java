@@ -1,0 +1,125 @@
+package org.jccl.launch;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import org.jccl.UsageException;
+import org.jccl.internal.rendezvous.HostedStore;
+import org.jccl.internal.rendezvous.RunId;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.store.TcpStore;
+
+/**
+ * Starts the ranks of a job as processes of this host, with torchrun's environment variables, and
+ * serves their store. What {@code torch.multiprocessing.spawn} and {@code torchrun} are to Python.
+ *
+ * <pre>{@code
+ * ProcessLauncher.spawn(4, Training.class, "--epochs", "3");
+ * }</pre>
+ *
+ * <p>Each rank finds its place with the init method {@code env://}. When the first rank fails, the
+ * others are told to stop (SIGTERM), and killed (SIGKILL) when they do not. The same happens when
+ * the time is over, when the thread that runs the job is interrupted and when this JVM ends. When
+ * this JVM is killed (SIGKILL), a small shell that was started beside it kills the ranks and what
+ * they have started, found by the variable {@code JCCL_LAUNCHER} in their environment.
+ *
+ * <p>A launcher is safe for use by several threads; each {@link #run()} is a job of its own.
+ */
+public final class ProcessLauncher {
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
+    private static final Duration STORE_TIMEOUT = Duration.ofMinutes(5);
+
+    /** How long node 0 may be silent before the launchers of other nodes take it for gone. */
+    private static final Duration SILENCE = Duration.ofMinutes(1);
+
+    private final LaunchSettings settings;
+
+    ProcessLauncher(LaunchSettings settings) {
+        this.settings = settings;
+    }
+
+    /**
+     * Runs a class's {@code main} in {@code ranks} JVMs like this one (same executable and class
+     * path), prints their lines behind their rank, and waits for all of them.
+     *
+     * @param ranks number of ranks
+     * @param mainClass a class with a {@code main} method
+     * @param arguments what {@code main} gets
+     * @throws LaunchException when a rank fails; its message explains how
+     * @throws UsageException when an argument is null or {@code ranks} is less than 1
+     */
+    public static void spawn(int ranks, Class<?> mainClass, String... arguments) {
+        builder(ranks).mainClass(mainClass, arguments).build().run();
+    }
+
+    /**
+     * Describes a job step by step.
+     *
+     * @param ranks number of ranks that this launcher starts
+     * @return the builder
+     * @throws UsageException when {@code ranks} is less than 1
+     */
+    public static ProcessLauncherBuilder builder(int ranks) {
+        return new ProcessLauncherBuilder(ranks);
+    }
+
+    /**
+     * Runs the job and waits until every rank has ended.
+     *
+     * @throws LaunchException when a rank fails and no restart is left, when the time is over, when
+     *     another node fails, or when this thread is interrupted (then its flag is set again)
+     * @throws org.jccl.BootstrapException when the store can not be served or reached, or the nodes
+     *     do not find together
+     */
+    public void run() {
+        TimeLimit limit = TimeLimit.in(settings.timeout());
+        if (settings.elastic().isPresent()) {
+            try (OrphanReaper reaper = OrphanReaper.start()) {
+                new ElasticJob(settings, settings.elastic().get(), limit, reaper).run();
+            }
+            return;
+        }
+        try (HostedStore hosted = openStore(limit);
+                TcpStore store = hosted.client().duplicate(SILENCE);
+                OrphanReaper reaper = OrphanReaper.start()) {
+            NodeAgreement.Conclusion end = attempt(store, 0, limit, reaper);
+            for (int attempt = 1; end.restart(); attempt++) {
+                LOGGER.log(
+                        Level.WARNING,
+                        "restart {0} of {1} after: {2}",
+                        attempt,
+                        settings.maxRestarts(),
+                        end.failure().map(Throwable::getMessage).orElse(""));
+                end = attempt(store, attempt, limit, reaper);
+            }
+            if (end.failure().isPresent()) {
+                throw end.failure().get();
+            }
+        }
+    }
+
+    private HostedStore openStore(TimeLimit limit) {
+        Duration timeout = limit.atMost(STORE_TIMEOUT);
+        String host = settings.masterAddress();
+        return settings.nodeRank() == 0
+                ? HostedStore.serve(
+                        host, settings.masterPort(), RunId.of(settings.runId()).contents(), timeout)
+                : HostedStore.connect(host, settings.masterPort(), timeout);
+    }
+
+    private NodeAgreement.Conclusion attempt(
+            TcpStore store, int attempt, TimeLimit limit, OrphanReaper reaper) {
+        NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
+        nodes.enter(limit);
+        LaunchRound round =
+                new LaunchRound(
+                        attempt,
+                        attempt,
+                        settings.nodes(),
+                        settings.nodeRank(),
+                        settings.masterAddress(),
+                        store.port());
+        return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
+    }
+}

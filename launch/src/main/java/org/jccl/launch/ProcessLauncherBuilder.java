@@ -1,0 +1,454 @@
+package org.jccl.launch;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.bootstrap.ErrorFile;
+import org.jccl.bootstrap.Membership;
+import org.jccl.spi.Durations;
+
+/**
+ * Describes a job for {@link ProcessLauncher}. Say what to run with {@link #mainClass} or {@link
+ * #command}; everything else has a default. Not safe for use by several threads.
+ *
+ * <p>Every method throws {@link UsageException} when an argument is null or outside its range, and
+ * returns this builder.
+ */
+public final class ProcessLauncherBuilder {
+
+    private static final int HIGHEST_PORT = 65535;
+
+    private final int ranks;
+    private String role = "default";
+    private final List<LaunchRole> moreRoles = new ArrayList<>();
+    private Path java = JavaCommand.ownExecutable();
+    private List<String> jvmArguments = List.of();
+    private Optional<String> classPath = Optional.empty();
+    private Class<?> mainClass;
+    private List<String> arguments = List.of();
+    private List<String> command;
+    private final Map<String, String> environment = new LinkedHashMap<>();
+    private Path directory;
+    private int nodes = 1;
+    private int nodeRank;
+    private String masterAddress = "127.0.0.1";
+    private int masterPort;
+    private ElasticNodes elastic;
+    private String runId = UUID.randomUUID().toString();
+    private int maxRestarts;
+    private boolean keepSurvivors;
+    private OutputHandler output = OutputHandler.prefixed(System.out, System.err);
+    private Path logs;
+    private OutputStreams tee = OutputStreams.NONE;
+    private OutputStreams redirects = OutputStreams.NONE;
+    private Duration timeout;
+    private Duration grace = Duration.ofSeconds(5);
+
+    ProcessLauncherBuilder(int ranks) {
+        checkRanks(ranks);
+        this.ranks = ranks;
+    }
+
+    /**
+     * Runs a class's {@code main} in each rank's JVM.
+     *
+     * @param mainClass a class with a {@code main} method; where it is in a module, the ranks run
+     *     that module with this JVM's module path, or out of the same image of {@code jlink}
+     * @param arguments what {@code main} gets
+     * @return this
+     */
+    public ProcessLauncherBuilder mainClass(Class<?> mainClass, String... arguments) {
+        this.mainClass = given(mainClass, "main class");
+        this.arguments = words(asList(arguments, "list of arguments"), "list of arguments");
+        this.command = null;
+        return this;
+    }
+
+    /**
+     * Runs a command in each rank instead of a class. What {@link #java}, {@link #jvmArguments} and
+     * {@link #classPath} say does not apply to it.
+     *
+     * @param command the program, searched for on the {@code PATH}, and its arguments
+     * @return this
+     */
+    public ProcessLauncherBuilder command(List<String> command) {
+        this.command = words(command, "command");
+        check(!command.isEmpty(), "the command is empty; name a program");
+        return this;
+    }
+
+    /**
+     * Names what the ranks of {@link #mainClass} or {@link #command} do, for {@code ROLE_NAME}.
+     *
+     * @param name any text; {@code default} by default
+     * @return this
+     */
+    public ProcessLauncherBuilder role(String name) {
+        this.role = text(name, "name of the role");
+        return this;
+    }
+
+    /**
+     * Adds ranks that run another command, for instance Python's beside Java's. They are in the
+     * same world and come after the ranks named before: each role's ranks follow each other, over
+     * all nodes. Can be called several times.
+     *
+     * @param name name of the role, for {@code ROLE_NAME}
+     * @param ranks how many ranks of it this launcher starts
+     * @param command the program, searched for on the {@code PATH}, and its arguments
+     * @return this
+     */
+    public ProcessLauncherBuilder addRole(String name, int ranks, List<String> command) {
+        checkRanks(ranks);
+        String newName = text(name, "name of the role");
+        List<String> words = words(command, "command of role " + name);
+        check(!words.isEmpty(), "the command of role " + name + " is empty; name a program");
+        moreRoles.add(new LaunchRole(newName, ranks, words));
+        return this;
+    }
+
+    /**
+     * Chooses the JVM. From version 24 on it is given {@code --enable-native-access=ALL-UNNAMED}.
+     *
+     * @param executable a {@code java} executable; by default this JVM's own
+     * @return this
+     */
+    public ProcessLauncherBuilder java(Path executable) {
+        this.java = given(executable, "java executable");
+        return this;
+    }
+
+    /**
+     * Gives the ranks' JVMs arguments, for instance {@code -Xmx4g}.
+     *
+     * @param arguments the arguments; none by default
+     * @return this
+     */
+    public ProcessLauncherBuilder jvmArguments(String... arguments) {
+        this.jvmArguments =
+                words(asList(arguments, "list of JVM arguments"), "list of JVM arguments");
+        return this;
+    }
+
+    /**
+     * Chooses where the ranks' JVMs find classes.
+     *
+     * @param classPath a class path, from which a main class of a module is run as well; by default
+     *     what this JVM has on its class and module path
+     * @return this
+     */
+    public ProcessLauncherBuilder classPath(String classPath) {
+        this.classPath = Optional.of(given(classPath, "class path"));
+        return this;
+    }
+
+    /**
+     * Gives the ranks a variable beside those of this process. The variables that tell a rank its
+     * place can not be replaced.
+     *
+     * @param name name of the variable
+     * @param value its value
+     * @return this
+     */
+    public ProcessLauncherBuilder environment(String name, String value) {
+        text(name, "name of the variable");
+        check(
+                !name.isEmpty() && name.indexOf('=') < 0,
+                "the name of the variable is '" + name + "'; it is not empty and has no '='");
+        environment.put(name, text(value, "value of " + name));
+        return this;
+    }
+
+    /**
+     * Chooses the ranks' working directory.
+     *
+     * @param directory an existing directory; by default this process's
+     * @return this
+     */
+    public ProcessLauncherBuilder directory(Path directory) {
+        this.directory = given(directory, "working directory");
+        return this;
+    }
+
+    /**
+     * Makes this launcher one of several, each on its own node. Node 0's launcher serves the store.
+     * All must be given the same number of ranks, nodes and restarts, master and run id.
+     *
+     * @param nodes number of launchers
+     * @param nodeRank which of them this is, from 0; of each role, its first rank is {@code
+     *     nodeRank} times the role's ranks a node
+     * @return this
+     */
+    public ProcessLauncherBuilder nodes(int nodes, int nodeRank) {
+        check(nodes >= 1, "the number of nodes is " + nodes + "; it is at least 1");
+        check(
+                nodeRank >= 0 && nodeRank < nodes,
+                "node rank " + nodeRank + " does not exist among " + nodes + " nodes");
+        this.nodes = nodes;
+        this.nodeRank = nodeRank;
+        return this;
+    }
+
+    /**
+     * Makes this launcher one of an elastic job, as torchrun's {@code --rdzv-backend c10d} does:
+     * all ranks are started again, in a world of another size, when a node comes or goes. Launchers
+     * need no node rank and no master; all must be given the same number of ranks, roles, nodes,
+     * endpoints, restarts and run id. {@link #maxRestarts} counts failures and lost nodes, but not
+     * nodes that come.
+     *
+     * <p>Every rank gets, beside torchrun's variables, {@code JCCL_ATTEMPT}, which counts all
+     * starts before. A program goes on from its last checkpoint. A rank that exits with code 64
+     * (see {@link org.jccl.JcclException.Category#exitCode}) ends the job, as it would fail again.
+     *
+     * <p>With several endpoints another launcher goes on when the one that serves their store is
+     * lost. Then {@code min} should be more than half of {@code max}: otherwise the two halves of a
+     * divided network each run the job.
+     *
+     * @param nodes how many nodes, and where they meet
+     * @return this
+     */
+    public ProcessLauncherBuilder elastic(ElasticNodes nodes) {
+        this.elastic = given(nodes, "description of the elastic job");
+        return this;
+    }
+
+    /**
+     * Says where node 0's launcher serves the store.
+     *
+     * @param address a name or address of node 0, whose interface the store listens on; by default
+     *     {@code 127.0.0.1}, which only the ranks of one host can reach
+     * @param port a port of node 0; 0, the default, takes any free one and needs a single node
+     * @return this
+     */
+    public ProcessLauncherBuilder master(String address, int port) {
+        check(
+                port >= 0 && port <= HIGHEST_PORT,
+                "master port " + port + " is not between 0 and " + HIGHEST_PORT);
+        this.masterAddress = text(address, "master address");
+        this.masterPort = port;
+        return this;
+    }
+
+    /**
+     * Names the run.
+     *
+     * @param runId any text; by default a random one
+     * @return this
+     */
+    public ProcessLauncherBuilder runId(String runId) {
+        this.runId = text(runId, "run id");
+        check(!runId.isBlank(), "the run id is blank");
+        return this;
+    }
+
+    /**
+     * Starts all ranks again, with an empty store, when one of them failed.
+     *
+     * @param restarts how often; 0 by default
+     * @return this
+     */
+    public ProcessLauncherBuilder maxRestarts(int restarts) {
+        check(restarts >= 0, "the number of restarts is " + restarts + "; it is at least 0");
+        this.maxRestarts = restarts;
+        return this;
+    }
+
+    /**
+     * Leaves the other ranks running when one fails, for programs that go on with {@link
+     * org.jccl.ProcessGroup#shrink}. The job has ended well when a rank has exited with 0; what
+     * became of the others is logged. For jobs of one node; an elastic job starts all ranks again
+     * instead.
+     *
+     * @return this
+     */
+    public ProcessLauncherBuilder keepSurvivors() {
+        this.keepSurvivors = true;
+        return this;
+    }
+
+    /**
+     * Chooses who takes the lines that the ranks print.
+     *
+     * @param output the handler; by default they go to this process's standard output and error,
+     *     each behind its rank
+     * @return this
+     */
+    public ProcessLauncherBuilder output(OutputHandler output) {
+        this.output = given(output, "output handler");
+        return this;
+    }
+
+    /**
+     * Keeps what the ranks print in {@code stdout.log} and {@code stderr.log} of the folder {@code
+     * <run id>/attempt_<n>/<local rank>}, with {@code error.json} of a rank that failed (see {@link
+     * ErrorFile}), and the {@code hs_err} files of JVMs that {@link #mainClass} starts beside these
+     * folders.
+     *
+     * @param folder where; created when missing
+     * @param tee streams that go to the output handler as well as to a file
+     * @param redirects streams that go to a file only
+     * @return this
+     */
+    public ProcessLauncherBuilder logs(Path folder, OutputStreams tee, OutputStreams redirects) {
+        this.logs = given(folder, "log folder");
+        this.tee = given(tee, "choice of streams to tee");
+        this.redirects = given(redirects, "choice of streams to redirect");
+        return this;
+    }
+
+    /**
+     * Limits how long the job may take, all restarts together.
+     *
+     * @param timeout the limit, more than zero; none by default
+     * @return this
+     */
+    public ProcessLauncherBuilder timeout(Duration timeout) {
+        Duration limit = given(timeout, "timeout");
+        check(
+                !limit.isNegative() && !limit.isZero(),
+                "the timeout is " + Durations.text(limit) + "; give a time");
+        this.timeout = limit;
+        return this;
+    }
+
+    /**
+     * How long a rank that is told to stop may take before it is killed.
+     *
+     * @param grace the time; 5 s by default
+     * @return this
+     */
+    public ProcessLauncherBuilder grace(Duration grace) {
+        Duration time = given(grace, "grace period");
+        check(
+                !time.isNegative(),
+                "the grace period is " + Durations.text(time) + "; give a time of 0 or more");
+        this.grace = time;
+        return this;
+    }
+
+    /**
+     * Checks that the job is complete.
+     *
+     * @return the launcher, which later calls on this builder do not change
+     * @throws UsageException when there is nothing to run, two roles have the same name, there are
+     *     several nodes and no master port, nodes are given as well as an elastic job, survivors
+     *     are kept over several nodes, the run id leads out of the log folder, or there are more
+     *     ranks than a world may have
+     * @throws org.jccl.BootstrapException when the java executable does not tell its version
+     */
+    public ProcessLauncher build() {
+        check(command != null || mainClass != null, "nothing to run: give a main class or command");
+        check(
+                elastic == null || nodes == 1,
+                "both nodes and an elastic job are given, whose nodes come and go; give one");
+        check(
+                nodes == 1 || masterPort != 0,
+                "with " + nodes + " nodes, give the address of node 0 and a port as the master");
+        check(
+                !keepSurvivors || nodes == 1 && elastic == null,
+                "survivors are kept in jobs of one node only; over several, make the job elastic");
+        check(
+                logs == null || isBelow(logs, runId),
+                "the run id '" + runId + "' leads out of the log folder " + logs + "; give a name");
+        List<LaunchRole> roles = new ArrayList<>();
+        roles.add(new LaunchRole(role, ranks, command != null ? command : javaCommand()));
+        roles.addAll(moreRoles);
+        check(
+                roles.stream().map(LaunchRole::name).distinct().count() == roles.size(),
+                "two roles have the same name: " + roles.stream().map(LaunchRole::name).toList());
+        long most = elastic == null ? nodes : elastic.max();
+        long world = most * roles.stream().mapToLong(LaunchRole::ranks).sum();
+        check(
+                world <= Membership.MOST_RANKS,
+                world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
+        return new ProcessLauncher(
+                new LaunchSettings(
+                        List.copyOf(roles),
+                        Map.copyOf(environment),
+                        Optional.ofNullable(directory),
+                        nodes,
+                        nodeRank,
+                        masterAddress,
+                        masterPort,
+                        Optional.ofNullable(elastic),
+                        runId,
+                        maxRestarts,
+                        keepSurvivors,
+                        output,
+                        Optional.ofNullable(logs),
+                        tee,
+                        redirects,
+                        Optional.ofNullable(timeout),
+                        grace));
+    }
+
+    private static boolean isBelow(Path folder, String name) {
+        try {
+            Path root = folder.toAbsolutePath().normalize();
+            Path path = root.resolve(name).normalize();
+            return path.startsWith(root) && !path.equals(root);
+        } catch (InvalidPathException e) {
+            return false;
+        }
+    }
+
+    private List<String> javaCommand() {
+        List<String> options = new ArrayList<>();
+        if (logs != null) {
+            options.add("-XX:ErrorFile=" + logs.toAbsolutePath().resolve("hs_err_pid%p.log"));
+        }
+        options.addAll(jvmArguments);
+        // Not of a module that the program loaded by itself, which no option of a JVM names.
+        boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
+        if (ofModule && classPath.isEmpty()) {
+            return JavaCommand.ofModule(java, options, mainClass, arguments);
+        }
+        return JavaCommand.ofClass(
+                java,
+                options,
+                classPath.orElseGet(JavaCommand::ownClassPath),
+                mainClass.getName(),
+                arguments);
+    }
+
+    private static void checkRanks(int ranks) {
+        check(ranks >= 1, "the number of ranks is " + ranks + "; start at least 1");
+    }
+
+    private static List<String> asList(String[] arguments, String what) {
+        return Arrays.asList(given(arguments, what));
+    }
+
+    private static List<String> words(List<String> list, String what) {
+        List<String> words = new ArrayList<>(given(list, what));
+        words.forEach(word -> text(word, "word of the " + what));
+        return List.copyOf(words);
+    }
+
+    /** No process can be given a text with the character that ends one. */
+    private static String text(String argument, String what) {
+        given(argument, what);
+        check(argument.indexOf('\0') < 0, "the " + what + " has a character of value 0");
+        return argument;
+    }
+
+    private static <T> T given(T argument, String what) {
+        check(argument != null, "the " + what + " is null");
+        return argument;
+    }
+
+    private static void check(boolean condition, String message) {
+        if (!condition) {
+            throw new UsageException(FailureContext.NONE, message);
+        }
+    }
+}

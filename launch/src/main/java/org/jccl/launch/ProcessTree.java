@@ -1,0 +1,56 @@
+package org.jccl.launch;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Stops processes together with everything they started. */
+final class ProcessTree {
+
+    /** As good as for ever; a longer time can not be counted in milliseconds. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
+    private ProcessTree() {}
+
+    /**
+     * Asks the processes to end (SIGTERM), and kills (SIGKILL) what is left after a while.
+     *
+     * @param roots the processes
+     * @param grace how long they may take to end by themselves
+     */
+    static void stop(Collection<ProcessHandle> roots, Duration grace) {
+        // Once a parent is gone its children can not be found, so they are written down first.
+        Set<ProcessHandle> all = withDescendants(roots);
+        all.forEach(ProcessHandle::destroy);
+        awaitEnd(all, grace);
+        all.addAll(withDescendants(all));
+        all.forEach(ProcessHandle::destroyForcibly);
+        awaitEnd(all, grace);
+    }
+
+    private static Set<ProcessHandle> withDescendants(Collection<ProcessHandle> roots) {
+        Set<ProcessHandle> all = new LinkedHashSet<>(roots);
+        roots.forEach(root -> root.descendants().forEach(all::add));
+        all.removeIf(process -> !process.isAlive());
+        return all;
+    }
+
+    private static void awaitEnd(Collection<ProcessHandle> processes, Duration limit) {
+        CompletableFuture<?>[] ends =
+                processes.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
+        try {
+            Duration time = limit.compareTo(LONGEST) > 0 ? LONGEST : limit;
+            CompletableFuture.allOf(ends).get(time.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            // The caller wants to leave: go on to the kill, and let it see the interruption.
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException stillAlive) {
+            // What is left is killed, or can not be helped.
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package org.jccl.launch;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jccl.internal.checks.Given;
+
+/**
+ * How one rank's process ended, when it did not end well.
+ *
+ * @param rank rank in the world
+ * @param host name of the host it ran on
+ * @param pid its process id
+ * @param exitCode its exit code; 128 + n when signal n ended it
+ * @param lastLines the last lines of its standard error, or of its standard output when it wrote no
+ *     error
+ * @param crashReport the {@code hs_err} file of a crashed JVM, when it named one
+ */
+public record RankFailure(
+        int rank,
+        String host,
+        long pid,
+        int exitCode,
+        List<String> lastLines,
+        Optional<Path> crashReport) {
+
+    /** What exit codes above it stand for: the number of a signal. */
+    private static final int SIGNAL_BASE = 128;
+
+    private static final Map<Integer, String> SIGNALS =
+            Map.ofEntries(
+                    Map.entry(1, "SIGHUP"),
+                    Map.entry(2, "SIGINT"),
+                    Map.entry(3, "SIGQUIT"),
+                    Map.entry(4, "SIGILL"),
+                    Map.entry(5, "SIGTRAP"),
+                    Map.entry(6, "SIGABRT"),
+                    Map.entry(7, "SIGBUS"),
+                    Map.entry(8, "SIGFPE"),
+                    Map.entry(9, "SIGKILL"),
+                    Map.entry(10, "SIGUSR1"),
+                    Map.entry(11, "SIGSEGV"),
+                    Map.entry(12, "SIGUSR2"),
+                    Map.entry(13, "SIGPIPE"),
+                    Map.entry(14, "SIGALRM"),
+                    Map.entry(15, "SIGTERM"));
+
+    /**
+     * Checks that all is given, and copies the list.
+     *
+     * @param rank rank in the world
+     * @param host name of the host
+     * @param pid process id
+     * @param exitCode exit code
+     * @param lastLines the last lines it printed
+     * @param crashReport the {@code hs_err} file
+     * @throws org.jccl.UsageException when any of it is null
+     */
+    public RankFailure {
+        Given.notNull(host, "host");
+        Given.notNull(lastLines, "lines").forEach(line -> Given.notNull(line, "line"));
+        Given.notNull(crashReport, "crash report");
+        lastLines = List.copyOf(lastLines);
+    }
+
+    /**
+     * The signal that ended the process.
+     *
+     * @return for instance {@code SIGKILL}; empty when the exit code stands for none
+     */
+    public Optional<String> signal() {
+        return Optional.ofNullable(SIGNALS.get(exitCode - SIGNAL_BASE));
+    }
+
+    /**
+     * The failure in one line.
+     *
+     * @return rank, host, process id, and exit code or signal
+     */
+    public String summary() {
+        String end =
+                signal().map(name -> "was ended by " + name + " (exit code " + exitCode + ")")
+                        .orElse("exited with code " + exitCode);
+        return "rank " + rank + " on " + host + " (process " + pid + ") " + end;
+    }
+
+    /** Everything known about the failure, in several lines. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(summary());
+        crashReport.ifPresent(path -> text.append("\n  its JVM crashed, see ").append(path));
+        if (signal().filter("SIGKILL"::equals).isPresent()) {
+            text.append(
+                    "\n  if nobody killed it, the kernel may have for lack of memory: see dmesg");
+        }
+        if (!lastLines.isEmpty()) {
+            text.append("\n  its last lines:");
+            lastLines.forEach(line -> text.append("\n  | ").append(line));
+        }
+        return text.toString();
+    }
+}

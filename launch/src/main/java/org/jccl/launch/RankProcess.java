@@ -1,0 +1,136 @@
+package org.jccl.launch;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+
+/** One rank's process: started, its output followed line by line. */
+final class RankProcess {
+
+    private final int rank;
+    private final LaunchSettings settings;
+    private final Process process;
+    private final LastLines lastOutput = new LastLines();
+    private final LastLines lastErrors = new LastLines();
+    private final List<RankOutput> outputs;
+    private volatile OptionalLong ended = OptionalLong.empty();
+
+    /**
+     * Starts the process.
+     *
+     * @param place which rank it is, and what it runs
+     * @param environment the variables that tell it who it is
+     * @param logs folder for its output, if it is kept
+     * @param reaper kills the process when this one is killed
+     * @throws IOException when the command can not be started or the logs not be written
+     */
+    RankProcess(
+            LaunchPlace place,
+            LaunchSettings settings,
+            Map<String, String> environment,
+            Optional<Path> logs,
+            OrphanReaper reaper)
+            throws IOException {
+        this.rank = place.rank();
+        this.settings = settings;
+        ProcessBuilder builder = new ProcessBuilder(place.role().command());
+        builder.environment().putAll(settings.environment());
+        builder.environment().putAll(environment);
+        reaper.mark(builder);
+        // Ranks share no input, and one that read from a terminal would stop the job.
+        builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
+        settings.directory().map(Path::toFile).ifPresent(builder::directory);
+        this.outputs = List.of(output(false, logs), output(true, logs));
+        try {
+            this.process = builder.start();
+        } catch (IOException e) {
+            for (RankOutput output : outputs) {
+                output.close();
+            }
+            throw e;
+        }
+        process.onExit().thenRun(() -> ended = OptionalLong.of(System.nanoTime()));
+        try {
+            outputs.get(0).follow(process.getInputStream());
+            outputs.get(1).follow(process.getErrorStream());
+        } catch (OutOfMemoryError e) {
+            // No thread is left for them, and nobody would know of the process.
+            ProcessTree.stop(List.of(process.toHandle()), settings.grace());
+            throw e;
+        }
+    }
+
+    private RankOutput output(boolean error, Optional<Path> logs) throws IOException {
+        if (logs.isPresent()) {
+            // Also without log files, since a crashing JVM's report goes nearby.
+            Files.createDirectories(logs.get());
+        }
+        boolean wanted = settings.redirects().include(error) || settings.tee().include(error);
+        String file = error ? "stderr.log" : "stdout.log";
+        return new RankOutput(
+                "rank " + rank + (error ? " stderr" : " stdout"),
+                logs.filter(folder -> wanted).map(folder -> folder.resolve(file)),
+                line -> take(error, line));
+    }
+
+    private void take(boolean error, String line) {
+        (error ? lastErrors : lastOutput).add(line);
+        if (settings.redirects().include(error)) {
+            return;
+        }
+        try {
+            settings.output().line(rank, error, line);
+        } catch (RuntimeException | Error e) {
+            // A rank whose output nobody reads would block, so a bad handler must not end this.
+            System.getLogger(ProcessLauncher.class.getName())
+                    .log(Level.WARNING, "the output handler failed on a line of rank " + rank, e);
+        }
+    }
+
+    int rank() {
+        return rank;
+    }
+
+    ProcessHandle handle() {
+        return process.toHandle();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    CompletableFuture<Process> onExit() {
+        return process.onExit();
+    }
+
+    /** Exit code of the process, which must have ended. */
+    int exitCode() {
+        return process.exitValue();
+    }
+
+    /** Waits until all that the ended process printed has been handed on, for 10 s at most. */
+    void drainOutput() {
+        try {
+            for (RankOutput output : outputs) {
+                output.drain(ended.orElseGet(System::nanoTime));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** How the process, which must have ended, ended. */
+    RankFailure failure(String host) {
+        List<String> errors = lastErrors.all();
+        List<String> lines = errors.isEmpty() ? lastOutput.all() : errors;
+        Optional<Path> report = lastOutput.crashReport().or(lastErrors::crashReport);
+        return new RankFailure(rank, host, process.pid(), exitCode(), lines, report);
+    }
+}

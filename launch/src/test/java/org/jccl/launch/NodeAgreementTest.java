@@ -1,0 +1,92 @@
+package org.jccl.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+class NodeAgreementTest {
+
+    private static final LaunchSettings NODE_1_OF_2 = nodeOf2(1, 0);
+
+    private static LaunchSettings nodeOf2(int node, int restarts) {
+        return new LaunchSettings(
+                List.of(new LaunchRole("default", 1, List.of("true"))),
+                Map.of(),
+                Optional.empty(),
+                2,
+                node,
+                "127.0.0.1",
+                29500,
+                Optional.empty(),
+                "r",
+                restarts,
+                false,
+                (rank, error, line) -> {},
+                Optional.empty(),
+                OutputStreams.NONE,
+                OutputStreams.NONE,
+                Optional.empty(),
+                Duration.ZERO);
+    }
+
+    /** What a store's clients meet whose host has lost its power: nobody resets a connection. */
+    private static Store ofLostHost() {
+        Store store = HashStore.create(Duration.ofSeconds(60));
+        return (Store)
+                Proxy.newProxyInstance(
+                        Store.class.getClassLoader(),
+                        new Class<?>[] {Store.class},
+                        (proxy, method, arguments) -> {
+                            if (!method.getName().equals("set")) {
+                                throw new StoreTimeoutException("the server did not answer", null);
+                            }
+                            try {
+                                return method.invoke(store, arguments);
+                            } catch (InvocationTargetException e) {
+                                throw e.getCause();
+                            }
+                        });
+    }
+
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD, unit = TimeUnit.SECONDS)
+    void aNodeThatIsDoneDoesNotWaitForALostHost() {
+        NodeAgreement node = new NodeAgreement(ofLostHost(), NODE_1_OF_2, 0);
+        NodeAgreement.Conclusion end =
+                node.conclude(Optional.empty(), TimeLimit.in(Optional.empty()));
+        assertThat(end.restart()).isFalse();
+        assertThat(end.failure().orElseThrow())
+                .hasMessageContaining("the launcher of node 0 is gone")
+                .hasMessageContaining("did not answer");
+    }
+
+    /** It would wait minutes for that node in an attempt which has only its own ranks. */
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD, unit = TimeUnit.SECONDS)
+    void aNodeThatIsSlowToStopDoesNotStartAgainWithoutTheOther() {
+        Store store = HashStore.create(Duration.ofSeconds(60));
+        RankFailure rank = new RankFailure(0, "host", 4711, 1, List.of(), Optional.empty());
+        LaunchException failed = LaunchException.of("a rank failed", List.of(rank));
+        NodeAgreement.Conclusion quick =
+                new NodeAgreement(store, nodeOf2(1, 3), 0)
+                        .conclude(Optional.of(failed), TimeLimit.in(Duration.ofMillis(200)));
+        assertThat(quick.restart()).isFalse();
+        NodeAgreement.Conclusion slow =
+                new NodeAgreement(store, nodeOf2(0, 3), 0)
+                        .conclude(Optional.of(failed), TimeLimit.in(Duration.ofSeconds(60)));
+        assertThat(slow.restart()).isFalse();
+        assertThat(slow.failure()).containsSame(failed);
+    }
+}

@@ -4,6 +4,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.jccl.spi.Capabilities;
+import org.jccl.spi.OperationKind;
 
 /**
  * Generations of Ascend devices, which differ in what HCCL does on them. What one lacks is in its
@@ -137,6 +139,41 @@ enum Chip {
     /** How many ranks may exchange parts of their data, each with all. */
     int mostRanksOfAllToAll() {
         return this == ASCEND_310P ? MOST_RANKS_OF_DUO : Integer.MAX_VALUE;
+    }
+
+    /** What a group can do here; the same on every rank, since chip and size are. */
+    Capabilities capabilities(int size, boolean messages, boolean scatter) {
+        Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
+        if (!messages) {
+            all =
+                    all.without(
+                            "HCCL has no send and recv on "
+                                    + label()
+                                    + "; use broadcast in a group of the two ranks, or allToAll"
+                                    + " with splits, which all ranks of a group call",
+                            OperationKind.SEND,
+                            OperationKind.RECV);
+        }
+        if (size > mostRanksOfAllToAll()) {
+            String reason =
+                    "HCCL has gather, scatter and allToAll on "
+                            + label()
+                            + " for at most "
+                            + mostRanksOfAllToAll()
+                            + " ranks, this group has "
+                            + size
+                            + "; use allGather or broadcast, or smaller groups";
+            all =
+                    all.without(
+                            reason,
+                            OperationKind.GATHER,
+                            OperationKind.ALL_TO_ALL,
+                            OperationKind.ALL_TO_ALL_V);
+            if (!scatter && !messages) {
+                all = all.without(reason, OperationKind.SCATTER);
+            }
+        }
+        return all;
     }
 
     /** Whether HCCL knows bfloat16 here; elements of its size carry it where not. */

@@ -2,8 +2,10 @@ package org.jccl.hccl;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
+import java.util.List;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
+import org.jccl.spi.MessageBatch.Message;
 
 /**
  * HCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
@@ -243,6 +245,14 @@ final class HcclCalls implements AutoCloseable {
         }
     }
 
+    void issue(Message message) {
+        if (message.receives()) {
+            receive(message.address(), message.count(), message.type(), message.peer());
+        } else {
+            send(message.address(), message.count(), message.type(), message.peer());
+        }
+    }
+
     void send(long buffer, long count, DataType type, int peer) {
         check(Hccl.HcclSend(buffer, count, moved(type), peer, communicator, stream), "HcclSend");
     }
@@ -252,8 +262,8 @@ final class HcclCalls implements AutoCloseable {
     }
 
     /** Since 8.0.RC1. Starts messages together. */
-    void exchange(Messages messages) {
-        int count = messages.count();
+    void exchange(List<Message> messages) {
+        int count = messages.size();
         if (count > itemRoom) {
             itemRoom = Math.max(count, 2 * itemRoom);
             Memory larger = new Memory((long) itemRoom * ITEM_BYTES);
@@ -265,11 +275,12 @@ final class HcclCalls implements AutoCloseable {
         }
         for (int i = 0; i < count; i++) {
             long item = (long) i * ITEM_BYTES;
-            items.setInt(item, messages.isReceive(i) ? 1 : 0);
-            items.setLong(item + ITEM_BUFFER, messages.address(i));
-            items.setLong(item + ITEM_COUNT, messages.elements(i));
-            items.setInt(item + ITEM_TYPE, moved(messages.type(i)));
-            items.setInt(item + ITEM_PEER, messages.peer(i));
+            Message message = messages.get(i);
+            items.setInt(item, message.receives() ? 1 : 0);
+            items.setLong(item + ITEM_BUFFER, message.address());
+            items.setLong(item + ITEM_COUNT, message.count());
+            items.setInt(item + ITEM_TYPE, moved(message.type()));
+            items.setInt(item + ITEM_PEER, message.peer());
         }
         check(
                 Hccl.HcclBatchSendRecv(Pointer.nativeValue(items), count, communicator, stream),

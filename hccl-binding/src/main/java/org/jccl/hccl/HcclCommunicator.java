@@ -1,12 +1,14 @@
 package org.jccl.hccl;
 
 import java.util.Arrays;
+import java.util.List;
 import org.jccl.DataType;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
-import org.jccl.spi.OperationKind;
+import org.jccl.spi.MessageBatch;
+import org.jccl.spi.MessageBatch.Message;
 import org.jccl.spi.StreamCommunicator;
 
 /**
@@ -31,7 +33,7 @@ final class HcclCommunicator implements StreamCommunicator {
     private final HcclLibraries libraries;
     private final DeviceScratch scratch;
     private final Reductions reductions;
-    private final Messages messages = new Messages();
+    private final MessageBatch batch = new MessageBatch();
     private final HcclCommunicator world;
     private final int[] worldRanks;
 
@@ -84,7 +86,7 @@ final class HcclCommunicator implements StreamCommunicator {
         this.nativeMessages = libraries.offers("HcclSend");
         this.nativeBatch = libraries.offers("HcclBatchSendRecv");
         this.nativeBarrier = libraries.offers("HcclBarrier");
-        this.capabilities = capabilities(chip, size, nativeMessages, nativeScatter);
+        this.capabilities = chip.capabilities(size, nativeMessages, nativeScatter);
         this.inputCounts = new long[size];
         this.outputCounts = new long[size];
         this.handle =
@@ -99,42 +101,6 @@ final class HcclCommunicator implements StreamCommunicator {
         this.reductions = new Reductions(rank, size, chip, libraries, scratch);
         this.parts = new AllGatheredParts(rank, size, scratch);
         this.spare = allocateSpare();
-    }
-
-    /** The same on every rank, since chip and size are. */
-    private static Capabilities capabilities(
-            Chip chip, int size, boolean messages, boolean scatter) {
-        Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
-        if (!messages) {
-            all =
-                    all.without(
-                            "HCCL has no send and recv on "
-                                    + chip.label()
-                                    + "; use broadcast in a group of the two ranks, or allToAll"
-                                    + " with splits, which all ranks of a group call",
-                            OperationKind.SEND,
-                            OperationKind.RECV);
-        }
-        if (size > chip.mostRanksOfAllToAll()) {
-            String reason =
-                    "HCCL has gather, scatter and allToAll on "
-                            + chip.label()
-                            + " for at most "
-                            + chip.mostRanksOfAllToAll()
-                            + " ranks, this group has "
-                            + size
-                            + "; use allGather or broadcast, or smaller groups";
-            all =
-                    all.without(
-                            reason,
-                            OperationKind.GATHER,
-                            OperationKind.ALL_TO_ALL,
-                            OperationKind.ALL_TO_ALL_V);
-            if (!scatter && !messages) {
-                all = all.without(reason, OperationKind.SCATTER);
-            }
-        }
-        return all;
     }
 
     private long allocateSpare() {
@@ -388,20 +354,17 @@ final class HcclCommunicator implements StreamCommunicator {
         if (count == 0) {
             return;
         }
+        Message message = new Message(receive, address, count, type, peer);
         handle.enter();
         boolean inBatch = batching;
         if (inBatch) {
-            messages.add(receive, address, count, type, peer);
+            batch.add(message);
             batchStream = stream;
         }
         handle.leave();
         if (!inBatch) {
             try (HcclCalls calls = handle.enter(stream)) {
-                if (receive) {
-                    calls.receive(address, count, type, peer);
-                } else {
-                    calls.send(address, count, type, peer);
-                }
+                calls.issue(message);
             }
         }
     }
@@ -428,17 +391,17 @@ final class HcclCommunicator implements StreamCommunicator {
     public void batchEnd() {
         try {
             batching = false;
-            if (messages.count() > 0) {
+            List<Message> messages = nativeBatch ? batch.take() : batch.takeOrdered(rank);
+            if (!messages.isEmpty()) {
                 try (HcclCalls calls = handle.enter(batchStream)) {
                     if (nativeBatch) {
                         calls.exchange(messages);
                     } else {
-                        messages.issueInOrder(calls, rank);
+                        messages.forEach(calls::issue);
                     }
                 }
             }
         } finally {
-            messages.clear();
             handle.leave();
         }
     }

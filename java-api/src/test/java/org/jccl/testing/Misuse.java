@@ -34,6 +34,7 @@ import org.jccl.BackendOptions;
 import org.jccl.Device;
 import org.jccl.JcclException;
 import org.jccl.spi.BackendProvider;
+import org.jccl.spi.CommunicatorConfig;
 
 /**
  * Calls with wrong arguments, made from what a module exports by reflection: a method that is added
@@ -177,10 +178,22 @@ public final class Misuse {
                 .with(options.getClass(), rank -> options)
                 .with(BackendProvider.class, rank -> provider)
                 .with(provider.getClass(), rank -> provider)
+                .with(classOfCreate(provider), rank -> provider)
                 .without(
-                        provider.getClass().getSimpleName() + ".create",
+                        classOfCreate(provider).getSimpleName() + ".create",
                         "works on addresses and configurations of engines, which have checked"
                                 + " them");
+    }
+
+    /** The provider's own, or the base that it shares with other bindings. */
+    private static Class<?> classOfCreate(BackendProvider provider) {
+        try {
+            return provider.getClass()
+                    .getMethod("create", CommunicatorConfig.class)
+                    .getDeclaringClass();
+        } catch (NoSuchMethodException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private void value(Class<?> type, Object... values) {
@@ -363,11 +376,19 @@ public final class Misuse {
                 || Modifier.isPublic(type.getModifiers()) && isPublic(type.getEnclosingClass());
     }
 
+    /** What a binding's class takes from a base that is not its module's own. */
+    private static Stream<Method> fromBase(Class<?> type) {
+        Class<?> base = type.getSuperclass();
+        return base != null && base.getPackage().equals(BackendProvider.class.getPackage())
+                ? Arrays.stream(base.getDeclaredMethods())
+                : Stream.empty();
+    }
+
     private static List<Executable> executables(Class<?> type) {
         return Stream.<Executable>concat(
                         Arrays.stream(type.getDeclaredConstructors())
                                 .filter(each -> !Modifier.isAbstract(type.getModifiers())),
-                        Arrays.stream(type.getDeclaredMethods())
+                        Stream.concat(Arrays.stream(type.getDeclaredMethods()), fromBase(type))
                                 .filter(each -> !NOT_OURS.contains(each.getName())))
                 .filter(each -> Modifier.isPublic(each.getModifiers()) && !each.isSynthetic())
                 .sorted(Comparator.comparing(Executable::toGenericString))

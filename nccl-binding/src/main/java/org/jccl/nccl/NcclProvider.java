@@ -1,12 +1,10 @@
 package org.jccl.nccl;
 
-import java.util.Set;
 import org.jccl.Availability;
-import org.jccl.BackendUnavailableException;
 import org.jccl.Interop;
-import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
@@ -14,23 +12,15 @@ import org.jccl.spi.StreamCommunicator;
  * CUDA runtime and NCCL are looked for on the host when {@link #availability()} is asked for the
  * first time in a process.
  */
-public final class NcclProvider implements BackendProvider {
+public final class NcclProvider extends StreamBackendProvider {
 
     static final String NAME = "nccl";
 
     static final String DEVICE_TYPE = "cuda";
 
     /** Creates the provider; nothing is loaded yet. */
-    public NcclProvider() {}
-
-    @Override
-    public String name() {
-        return NAME;
-    }
-
-    @Override
-    public Set<String> deviceTypes() {
-        return Set.of(DEVICE_TYPE);
+    public NcclProvider() {
+        super(NAME, DEVICE_TYPE);
     }
 
     /**
@@ -49,25 +39,13 @@ public final class NcclProvider implements BackendProvider {
         return NcclLibraries.get().availability();
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws BackendUnavailableException when the libraries can not be used
-     */
     @Override
-    public DeviceRuntime deviceRuntime(String deviceType) {
-        requireAvailable();
+    protected DeviceRuntime runtime() {
         return new CudaRuntime(NcclLibraries.get().deviceCount());
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws BackendUnavailableException when the libraries can not be used
-     */
     @Override
-    public StreamCommunicator create(CommunicatorConfig config) {
-        requireAvailable();
+    protected StreamCommunicator connect(CommunicatorConfig config) {
         return NcclConnector.connect(config);
     }
 }

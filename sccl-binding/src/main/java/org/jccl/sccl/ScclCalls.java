@@ -1,6 +1,7 @@
 package org.jccl.sccl;
 
 import org.jccl.DataType;
+import org.jccl.spi.MessageBatch.Message;
 
 /**
  * SCCL's functions on one communicator, checked: addresses translated, counts in its units, empty
@@ -144,7 +145,15 @@ final class ScclCalls {
         }
     }
 
-    void send(TpuQueue queue, long address, long count, DataType type, int peer) {
+    void issue(TpuQueue queue, Message message) {
+        if (message.receives()) {
+            receive(queue, message.address(), message.count(), message.type(), message.peer());
+        } else {
+            send(queue, message.address(), message.count(), message.type(), message.peer());
+        }
+    }
+
+    private void send(TpuQueue queue, long address, long count, DataType type, int peer) {
         if (count > 0) {
             long handle = queue.handle();
             int code =
@@ -159,7 +168,7 @@ final class ScclCalls {
         }
     }
 
-    void receive(TpuQueue queue, long address, long count, DataType type, int peer) {
+    private void receive(TpuQueue queue, long address, long count, DataType type, int peer) {
         if (count > 0) {
             long handle = queue.handle();
             int code =

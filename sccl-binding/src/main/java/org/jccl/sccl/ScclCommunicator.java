@@ -9,6 +9,8 @@ import org.jccl.GroupAbortedException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.MessageBatch;
+import org.jccl.spi.MessageBatch.Message;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.StreamCommunicator;
 
@@ -30,8 +32,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     private final Duration timeout;
     private final Scratch scratch;
     private final Averages averages;
-    private final MessageBatch exchange;
-    private final MessageBatch batch;
+    private final MessageBatch batch = new MessageBatch();
     private final long barrierMemory;
     private final Capabilities capabilities;
     private boolean batching;
@@ -61,8 +62,6 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         this.timeout = config.timeout();
         this.scratch = new Scratch(runtime);
         this.averages = new Averages(calls, rank, runtime, scratch);
-        this.exchange = new MessageBatch(calls, rank);
-        this.batch = new MessageBatch(calls, rank);
         this.barrierMemory = runtime.allocate(Float.BYTES);
         Capabilities all = Capabilities.ALL.withoutShrinking().withLargestTag(0).withoutAnySource();
         this.capabilities =
@@ -323,50 +322,49 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         TpuQueue queue = queue(stream);
         queue.begin();
         try {
+            MessageBatch exchange = new MessageBatch();
             long from = input;
             long to = output;
             for (int peer = 0; peer < size; peer++) {
                 if (peer == rank) {
                     copy(queue, from, to, inputCounts[peer] * type.size());
                 } else {
-                    exchange.send(from, inputCounts[peer], type, peer);
-                    exchange.receive(to, outputCounts[peer], type, peer);
+                    exchange.add(new Message(false, from, inputCounts[peer], type, peer));
+                    exchange.add(new Message(true, to, outputCounts[peer], type, peer));
                 }
                 from += inputCounts[peer] * type.size();
                 to += outputCounts[peer] * type.size();
             }
-            exchange.issue(queue);
+            issue(queue, exchange);
         } finally {
             queue.end();
         }
+    }
+
+    /** SCCL has no groups, and a send may wait for its receive. */
+    private void issue(TpuQueue queue, MessageBatch messages) {
+        messages.takeOrdered(rank).forEach(message -> calls.issue(queue, message));
     }
 
     @Override
     public void send(long address, long count, DataType type, int peer, int tag, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
-            if (batching) {
-                batch.send(address, count, type, peer);
-                batchQueue = queue;
-            } else {
-                calls.send(queue, address, count, type, peer);
-            }
-        } finally {
-            queue.end();
-        }
+        message(new Message(false, address, count, type, peer), stream);
     }
 
     @Override
     public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
+        message(new Message(true, address, count, type, peer), stream);
+    }
+
+    private void message(Message message, long stream) {
         TpuQueue queue = queue(stream);
         queue.begin();
         try {
             if (batching) {
-                batch.receive(address, count, type, peer);
+                batch.add(message);
                 batchQueue = queue;
             } else {
-                calls.receive(queue, address, count, type, peer);
+                calls.issue(queue, message);
             }
         } finally {
             queue.end();
@@ -395,7 +393,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             batchQueue = null;
             queue.begin();
             try {
-                batch.issue(queue);
+                issue(queue, batch);
             } finally {
                 queue.end();
             }

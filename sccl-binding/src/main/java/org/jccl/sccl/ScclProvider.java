@@ -1,11 +1,9 @@
 package org.jccl.sccl;
 
-import java.util.Set;
 import org.jccl.Availability;
-import org.jccl.BackendUnavailableException;
-import org.jccl.spi.BackendProvider;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
+import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
@@ -13,23 +11,15 @@ import org.jccl.spi.StreamCommunicator;
  * libtpurt and libsccl are looked for on the host when {@link #availability()} is asked for the
  * first time in a process.
  */
-public final class ScclProvider implements BackendProvider {
+public final class ScclProvider extends StreamBackendProvider {
 
     static final String NAME = "sccl";
 
     static final String DEVICE_TYPE = "tpu";
 
     /** Creates the provider; nothing is loaded yet. */
-    public ScclProvider() {}
-
-    @Override
-    public String name() {
-        return NAME;
-    }
-
-    @Override
-    public Set<String> deviceTypes() {
-        return Set.of(DEVICE_TYPE);
+    public ScclProvider() {
+        super(NAME, DEVICE_TYPE);
     }
 
     @Override
@@ -37,25 +27,13 @@ public final class ScclProvider implements BackendProvider {
         return ScclLibraries.get().availability();
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws BackendUnavailableException when the libraries can not be used
-     */
     @Override
-    public DeviceRuntime deviceRuntime(String deviceType) {
-        requireAvailable();
+    protected DeviceRuntime runtime() {
         return ScclLibraries.get().runtime();
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws BackendUnavailableException when the libraries can not be used
-     */
     @Override
-    public StreamCommunicator create(CommunicatorConfig config) {
-        requireAvailable();
+    protected StreamCommunicator connect(CommunicatorConfig config) {
         return new ScclConnector(ScclLibraries.get(), config).connect();
     }
 }

@@ -1,10 +1,15 @@
 package org.jccl.conformance;
 
+import static org.assertj.core.api.Assertions.catchThrowable;
+
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jccl.DataType;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,5 +65,18 @@ abstract class Cases {
                 size <= FEW_RANKS || backend().has(Capability.MANY_RANKS),
                 Capability.MANY_RANKS::absence);
         backend().ranks().run(size, body);
+    }
+
+    /** What an action throws, or null, once its own thread has run it. */
+    static CompletableFuture<Throwable> inThread(ThrowingCallable action) {
+        CompletableFuture<Throwable> outcome = new CompletableFuture<>();
+        Thread thread = new Thread(() -> outcome.complete(catchThrowable(action)), "inside");
+        thread.setDaemon(true);
+        thread.start();
+        return outcome;
+    }
+
+    static Throwable outcome(CompletableFuture<Throwable> thread) throws Exception {
+        return thread.get(Ranks.onThisHost(20).toMillis(), TimeUnit.MILLISECONDS);
     }
 }

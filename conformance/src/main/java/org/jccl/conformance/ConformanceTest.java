@@ -126,6 +126,15 @@ public abstract class ConformanceTest {
     }
 
     @Nested
+    @Tag("failures")
+    final class Closing extends ClosingCases {
+        @Override
+        ConformanceBackend backend() {
+            return ConformanceTest.this.backend();
+        }
+    }
+
+    @Nested
     @Tag("large")
     final class LargeTensors extends LargeTensorCases {
         @Override

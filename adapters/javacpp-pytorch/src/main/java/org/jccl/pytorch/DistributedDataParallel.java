@@ -1,12 +1,9 @@
 package org.jccl.pytorch;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.bytedeco.pytorch.Module;
@@ -69,7 +66,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
 
     // Guarded by the lock.
-    private final TreeMap<Long, Tensor> buckets = new TreeMap<>();
+    private final GradientBuckets buckets;
     private final List<Pending> pending = new ArrayList<>();
     private int accumulating;
     private Throwable failure;
@@ -81,7 +78,7 @@ public final class DistributedDataParallel implements AutoCloseable {
             Consumer<GradientReducerBuilder> options) {
         this.group = group;
         this.model = tensors;
-        List<NamedTensor> named = namedModel();
+        List<NamedTensor> named = ModelTensors.named(model);
         GradientReducerBuilder builder = GradientReducer.builder(group);
         for (NamedTensor each : named) {
             Tensor tensor = model.get(each.name());
@@ -93,9 +90,10 @@ public final class DistributedDataParallel implements AutoCloseable {
                 untrained.put(each.name(), tensor);
             }
         }
-        device = commonDevice(named);
+        device = ModelTensors.commonDevice(group, named);
+        buckets = new GradientBuckets(parameters);
         options.accept(builder);
-        builder.device(device).bucketMemory(this::allocateBucket).onRebuild(this::placeGradients);
+        builder.device(device).bucketMemory(buckets).onRebuild(this::placeGradients);
         locked(() -> GradientReducer.broadcastModel(group, named, 0));
         reducer = builder.build();
         placeGradients();
@@ -175,65 +173,8 @@ public final class DistributedDataParallel implements AutoCloseable {
         return new DistributedDataParallel(group, tensors, options);
     }
 
-    private List<NamedTensor> namedModel() {
-        List<NamedTensor> named = new ArrayList<>();
-        model.forEach(
-                (name, tensor) -> {
-                    org.jccl.Tensor memory = TorchTensors.of("parameter '" + name + "'", tensor);
-                    named.add(NamedTensor.of(name, memory, TorchTensors.shape(tensor)));
-                });
-        return named;
-    }
-
-    private Device commonDevice(List<NamedTensor> named) {
-        Device first = named.isEmpty() ? Device.CPU : named.get(0).tensor().device();
-        for (NamedTensor each : named) {
-            if (!each.tensor().device().equals(first)) {
-                throw usage(
-                        "'"
-                                + each.name()
-                                + "' is on "
-                                + each.tensor().device()
-                                + ", others are on "
-                                + first
-                                + "; a module must be on one device");
-            }
-        }
-        return first;
-    }
-
-    /** As a tensor of PyTorch's, which lives as long as a gradient in it. */
-    private org.jccl.Tensor allocateBucket(Device where, DataType type, long count) {
-        Tensor like =
-                parameters.stream().filter(p -> p.type == type).findFirst().orElseThrow().tensor;
-        // One element more: also what has no elements lies inside.
-        Tensor bucket = TorchTensors.keep(like.new_zeros(count + 1).set_requires_grad(false));
-        try (Tensor part = bucket.narrow(0, 0, count)) {
-            org.jccl.Tensor memory = TorchTensors.of("a bucket", part);
-            buckets.put(memory.address(), bucket);
-            return memory;
-        }
-    }
-
-    /** Tells each parameter where its gradient lies now. */
     private void placeGradients() {
-        Set<Long> used = new HashSet<>();
-        for (int i = 0; i < parameters.size(); i++) {
-            org.jccl.Tensor view = reducer.bucketView(i);
-            Map.Entry<Long, Tensor> bucket = buckets.floorEntry(view.address());
-            long offset = (view.address() - bucket.getKey()) / view.dataType().size();
-            parameters.get(i).setPlace(bucket.getValue(), offset);
-            used.add(bucket.getKey());
-        }
-        buckets.entrySet()
-                .removeIf(
-                        entry -> {
-                            boolean old = !used.contains(entry.getKey());
-                            if (old) {
-                                entry.getValue().close();
-                            }
-                            return old;
-                        });
+        buckets.place(reducer);
     }
 
     /** A gradient has been computed, and PyTorch is about to add it up in this thread. */
@@ -430,7 +371,8 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     private void broadcastFrom(int root) {
-        List<org.jccl.Tensor> tensors = namedModel().stream().map(NamedTensor::tensor).toList();
+        List<org.jccl.Tensor> tensors =
+                ModelTensors.named(model).stream().map(NamedTensor::tensor).toList();
         GradientReducer.broadcastParameters(group, tensors, root);
     }
 
@@ -485,8 +427,7 @@ public final class DistributedDataParallel implements AutoCloseable {
                     pending.clear();
                     parameters.forEach(Parameter::close);
                     reducer.close();
-                    buckets.values().forEach(Tensor::close);
-                    buckets.clear();
+                    buckets.close();
                 });
     }
 

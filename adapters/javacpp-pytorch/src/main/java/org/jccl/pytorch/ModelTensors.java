@@ -1,12 +1,19 @@
 package org.jccl.pytorch;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.StringTensorDict;
 import org.bytedeco.pytorch.StringTensorDictItem;
 import org.bytedeco.pytorch.Tensor;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.ProcessGroup;
+import org.jccl.UsageException;
+import org.jccl.training.NamedTensor;
 
 /** The tensors of a model by name, as handles of our own. */
 final class ModelTensors {
@@ -62,6 +69,36 @@ final class ModelTensors {
                     tensors.put(name, TorchTensors.keep(new Tensor(tensor)));
                 });
         return tensors;
+    }
+
+    /** The tensors as memory of JCCL's, with their shapes. */
+    static List<NamedTensor> named(Map<String, Tensor> model) {
+        List<NamedTensor> named = new ArrayList<>();
+        model.forEach(
+                (name, tensor) -> {
+                    org.jccl.Tensor memory = TorchTensors.of("parameter '" + name + "'", tensor);
+                    named.add(NamedTensor.of(name, memory, TorchTensors.shape(tensor)));
+                });
+        return named;
+    }
+
+    /** The device that all are on. */
+    static Device commonDevice(ProcessGroup group, List<NamedTensor> named) {
+        Device first = named.isEmpty() ? Device.CPU : named.get(0).tensor().device();
+        for (NamedTensor each : named) {
+            if (!each.tensor().device().equals(first)) {
+                throw new UsageException(
+                        FailureContext.ofGroup(group.name(), group.rank()),
+                        "'"
+                                + each.name()
+                                + "' is on "
+                                + each.tensor().device()
+                                + ", others are on "
+                                + first
+                                + "; a module must be on one device");
+            }
+        }
+        return first;
     }
 
     static long identity(Tensor tensor) {

@@ -6,6 +6,7 @@ import org.jccl.BackendOptions;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
@@ -40,7 +41,7 @@ public abstract class DeviceBackend implements ConformanceBackend {
      *
      * @param name of the backend
      * @param deviceType of its devices
-     * @param options of its groups
+     * @param options of its groups, or null for none
      * @param deviceOfRank index of the device that each rank uses
      */
     protected DeviceBackend(
@@ -58,15 +59,15 @@ public abstract class DeviceBackend implements ConformanceBackend {
     public final ProcessGroup join(Store store, int rank, int size, Duration timeout) {
         Device device = new Device(deviceType, deviceOfRank.applyAsInt(rank));
         mine.set(device);
-        return ProcessGroup.builder()
-                .backend(name)
-                .store(store)
-                .rank(rank)
-                .worldSize(size)
-                .device(device)
-                .timeout(timeout)
-                .options(options)
-                .build();
+        ProcessGroupBuilder builder =
+                ProcessGroup.builder()
+                        .backend(name)
+                        .store(store)
+                        .rank(rank)
+                        .worldSize(size)
+                        .device(device)
+                        .timeout(timeout);
+        return (options == null ? builder : builder.options(options)).build();
     }
 
     /**

@@ -48,10 +48,15 @@ public final class ThreadsProvider implements BackendProvider {
 
     @Override
     public Communicator create(CommunicatorConfig config) {
+        return join(config);
+    }
+
+    /** Meets the other ranks of a group. */
+    static ThreadsCommunicator join(CommunicatorConfig config) {
         return config.join(KEY, List.of(KEY), () -> connect(config));
     }
 
-    private static Communicator connect(CommunicatorConfig config) {
+    private static ThreadsCommunicator connect(CommunicatorConfig config) {
         if (config.rank() == 0) {
             String id = UUID.randomUUID().toString();
             HUBS.put(id, new Hub(config.size()));

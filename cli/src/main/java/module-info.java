@@ -6,6 +6,7 @@
 @SuppressWarnings("requires-automatic")
 module org.jccl.cli {
     requires org.jccl.launch;
+    requires org.jccl.ranktable;
     requires com.fasterxml.jackson.core;
     requires info.picocli;
     requires jdk.management;

@@ -6,6 +6,7 @@
  */
 module org.jccl.examples {
     requires org.jccl.api;
+    requires org.jccl.ranktable;
     requires org.jccl.training;
 
     exports org.jccl.examples;

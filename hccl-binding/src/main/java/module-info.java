@@ -7,6 +7,7 @@
 module org.jccl.hccl {
     requires com.sun.jna;
     requires transitive org.jccl.api;
+    requires org.jccl.ranktable;
 
     exports org.jccl.hccl;
 

@@ -4,10 +4,11 @@
  *
  * @uses org.jccl.spi.BackendProvider the bindings
  * @uses org.jccl.spi.HostAllocator memory for large tensors
+ * @uses org.jccl.bootstrap.RankTableSource rank tables as a source of rank and size
  * @uses org.jccl.JcclProvider the implementation of {@code org.jccl}
  * @provides org.jccl.JcclProvider the same
  */
-// What the launcher shares; it is compiled after this module, which need not know it.
+// What other modules of ours share; they are compiled later, and this one need not know them.
 @SuppressWarnings("module")
 module org.jccl.api {
     requires jdk.unsupported;
@@ -16,15 +17,16 @@ module org.jccl.api {
 
     exports org.jccl;
     exports org.jccl.bootstrap;
-    exports org.jccl.ranktable;
     exports org.jccl.spi;
     exports org.jccl.store;
     exports org.jccl.internal.checks to
-            org.jccl.launch;
+            org.jccl.launch,
+            org.jccl.ranktable;
     exports org.jccl.internal.rendezvous to
             org.jccl.launch;
 
     uses org.jccl.JcclProvider;
+    uses org.jccl.bootstrap.RankTableSource;
     uses org.jccl.spi.BackendProvider;
     uses org.jccl.spi.HostAllocator;
 

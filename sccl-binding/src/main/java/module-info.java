@@ -7,6 +7,7 @@
 module org.jccl.sccl {
     requires com.sun.jna;
     requires transitive org.jccl.api;
+    requires transitive org.jccl.ranktable;
 
     exports org.jccl.sccl;
     // JNA reads the fields of structures.

@@ -62,11 +62,7 @@ class ArchitectureTest {
             List.of(
                     List.of("org.jccl"),
                     List.of("org.jccl.spi"),
-                    List.of(
-                            "org.jccl.store",
-                            "org.jccl.ranktable",
-                            "org.jccl.internal.checks",
-                            "org.jccl.internal.json"),
+                    List.of("org.jccl.store", "org.jccl.internal.checks", "org.jccl.internal.json"),
                     List.of("org.jccl.internal.rendezvous"),
                     List.of("org.jccl.bootstrap"),
                     List.of("org.jccl.internal.memory", "org.jccl.internal.backend"),
@@ -172,7 +168,7 @@ class ArchitectureTest {
                 .noneMatch(name -> name.contains("internal"));
     }
 
-    /** Launchers of that name are the bootstrap's business, file formats the rank tables'. */
+    /** Launchers of that name are the bootstrap's business. */
     @Test
     void noVendorIsNamedInCode() throws IOException {
         Path sources = Path.of("src", "main", "java");
@@ -181,7 +177,6 @@ class ArchitectureTest {
             files =
                     all.filter(file -> file.toString().endsWith(".java"))
                             .filter(file -> !file.toString().contains("bootstrap"))
-                            .filter(file -> !file.toString().contains("ranktable"))
                             .toList();
         }
         assertThat(files).hasSizeGreaterThan(20);

@@ -1,10 +1,11 @@
 package org.jccl.bootstrap;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.bootstrap.RankTableSource.LocalPlace;
 import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
-import org.jccl.ranktable.RankTable;
 
 /**
  * Ascend's {@code RANK_ID}, {@code RANK_SIZE} and {@code DEVICE_ID}. A rank table says how many
@@ -44,15 +45,17 @@ final class AscendEnvironment implements ClusterEnvironment {
             return readPod(reader);
         }
         int rank = reader.required(0, "rank of this process", "RANK_ID");
-        Optional<RankTable> table = reader.rankTable();
-        int worldSize =
-                reader.requiredOr(table.map(RankTable::size), 1, "number of ranks", "RANK_SIZE");
-        table.ifPresent(ranks -> reader.mustAgree("RANK_SIZE", ranks.size(), RankTable.VARIABLE));
+        Optional<List<LocalPlace>> table = reader.rankTable();
+        int worldSize = reader.requiredOr(table.map(List::size), 1, "number of ranks", "RANK_SIZE");
+        table.ifPresent(ranks -> reader.mustAgree("RANK_SIZE", ranks.size(), RankTables.VARIABLE));
         reader.mustAgree(RankVariables.RANK, rank, "RANK_ID");
         reader.mustAgree(RankVariables.WORLD_SIZE, worldSize, "RANK_SIZE");
         table.filter(ranks -> rank >= 0 && rank < ranks.size())
                 .ifPresentOrElse(
-                        ranks -> reader.local(ranks, rank),
+                        ranks ->
+                                reader.local(
+                                        ranks.get(rank).localRank(),
+                                        ranks.get(rank).localWorldSize()),
                         () ->
                                 reader.local(
                                         reader.optional(0, "DEVICE_ID"), MembershipReader.UNKNOWN));

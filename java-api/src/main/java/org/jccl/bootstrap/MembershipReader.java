@@ -7,10 +7,10 @@ import java.util.Map;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.bootstrap.RankTableSource.LocalPlace;
 import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
-import org.jccl.ranktable.RankTable;
-import org.jccl.ranktable.RankTableException;
 
 /**
  * Reads one launcher's variables. Whatever is wrong is collected, so that {@link #membership} can
@@ -79,11 +79,11 @@ final class MembershipReader {
     }
 
     /** The table that {@code RANK_TABLE_FILE} names; that it is not valid is a problem. */
-    Optional<RankTable> rankTable() {
-        text(RankTable.VARIABLE);
+    Optional<List<LocalPlace>> rankTable() {
+        text(RankTables.VARIABLE);
         try {
-            return RankTable.fromEnvironment(environment);
-        } catch (RankTableException e) {
+            return RankTables.read(environment);
+        } catch (JcclException e) {
             problem(e.getMessage());
             return Optional.empty();
         }
@@ -129,11 +129,6 @@ final class MembershipReader {
         localRank = rank;
         localWorldSize = size;
         return this;
-    }
-
-    /** What a table says of a rank that it has. */
-    MembershipReader local(RankTable table, int rank) {
-        return local(table.localRank(rank), table.ranksOf(table.node(rank)).size());
     }
 
     /** {@code MASTER_ADDR} and {@code MASTER_PORT}, where they are set. */

@@ -1,7 +1,6 @@
 package org.jccl.bootstrap;
 
 import java.nio.charset.StandardCharsets;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +25,6 @@ import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.internal.rendezvous.WorldStore;
-import org.jccl.ranktable.RankTable;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
@@ -71,7 +69,7 @@ public final class Rendezvous implements AutoCloseable {
      * <ul>
      *   <li>{@code env://}: the variables of the launcher that started this process, see {@link
      *       ClusterEnvironment}; a rank table that {@code RANK_TABLE_FILE} names is waited for
-     *       while it is {@code initializing}
+     *       while it is {@code initializing}, if {@code jccl-ranktable} is present
      *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
      *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can reach; it must not
      *       exist before the job
@@ -216,24 +214,12 @@ public final class Rendezvous implements AutoCloseable {
                         + ": give it once, or twice the same");
     }
 
-    /** Whatever else may be wrong with it is told by whoever reads it. */
-    private static void awaitRankTable(Map<String, String> environment, Duration timeout) {
-        String file = environment.getOrDefault(RankTable.VARIABLE, "");
-        try {
-            if (!file.isBlank() && !timeout.isNegative()) {
-                RankTable.awaitCompleted(Path.of(file), timeout);
-            }
-        } catch (InvalidPathException e) {
-            return;
-        }
-    }
-
     private static Membership fromEnvironment(
             OptionalInt rank,
             OptionalInt worldSize,
             Duration timeout,
             Map<String, String> environment) {
-        awaitRankTable(environment, timeout);
+        RankTables.await(environment, timeout);
         Map<String, String> variables = new HashMap<>(environment);
         rank.ifPresent(value -> variables.putIfAbsent(RankVariables.RANK, Integer.toString(value)));
         worldSize.ifPresent(

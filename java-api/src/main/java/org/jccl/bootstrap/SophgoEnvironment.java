@@ -1,10 +1,11 @@
 package org.jccl.bootstrap;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.bootstrap.RankTableSource.LocalPlace;
 import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
-import org.jccl.ranktable.RankTable;
 
 /**
  * Sophgo's {@code RANK}, {@code WORLD_SIZE}, {@code LOCAL_RANK} and {@code CHIP_MAP}, a list of the
@@ -27,14 +28,14 @@ final class SophgoEnvironment implements ClusterEnvironment {
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank of this process", RankVariables.RANK);
-        Optional<RankTable> table = reader.rankTable();
+        Optional<List<LocalPlace>> table = reader.rankTable();
         int worldSize =
                 reader.requiredOr(
-                        table.map(RankTable::size), 1, "number of ranks", RankVariables.WORLD_SIZE);
+                        table.map(List::size), 1, "number of ranks", RankVariables.WORLD_SIZE);
         int localRank =
                 reader.requiredOr(
                         table.filter(ranks -> rank >= 0 && rank < ranks.size())
-                                .map(ranks -> ranks.localRank(rank)),
+                                .map(ranks -> ranks.get(rank).localRank()),
                         0,
                         "rank on this host",
                         RankVariables.LOCAL_RANK);

@@ -1,5 +1,2 @@
-/**
- * Reading JSON of files that users write by hand, and writing it. Uses nothing of this module. No
- * lock: readers and writers belong to one thread.
- */
+/** Writes JSON, for recordings and for torchrun's file of errors. Uses nothing else. */
 package org.jccl.internal.json;

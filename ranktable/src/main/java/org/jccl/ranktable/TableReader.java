@@ -3,8 +3,8 @@ package org.jccl.ranktable;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.jccl.internal.json.Json;
-import org.jccl.internal.json.JsonReader;
+import org.jccl.ranktable.json.Json;
+import org.jccl.ranktable.json.JsonReader;
 
 /** Finds out which form a table has and reads it. */
 final class TableReader {

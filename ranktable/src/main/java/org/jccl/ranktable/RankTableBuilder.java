@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Given;
-import org.jccl.internal.json.Json;
+import org.jccl.ranktable.json.Json;
 
 /**
  * Makes a table. Ranks are given out in the order in which devices are added, from 0; local ranks

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import org.jccl.internal.json.Json;
+import org.jccl.ranktable.json.Json;
 
 /** Makes the JSON of new tables: names, order and types of the fields in each form. */
 final class TableWriter {

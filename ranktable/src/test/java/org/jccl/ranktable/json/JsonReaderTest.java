@@ -1,4 +1,4 @@
-package org.jccl.internal.json;
+package org.jccl.ranktable.json;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

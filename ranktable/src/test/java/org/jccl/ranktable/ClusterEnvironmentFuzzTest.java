@@ -1,4 +1,4 @@
-package org.jccl.bootstrap;
+package org.jccl.ranktable;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,7 +10,8 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import org.jccl.BootstrapException;
-import org.jccl.ranktable.RankTable;
+import org.jccl.bootstrap.ClusterEnvironment;
+import org.jccl.bootstrap.Membership;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -20,6 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 class ClusterEnvironmentFuzzTest {
 
     private static final int HIGHEST_PORT = 65535;
+
+    private static final ClusterEnvironment PLAIN =
+            ClusterEnvironment.KNOWN.get(ClusterEnvironment.KNOWN.size() - 1);
 
     @TempDir private static Path folder;
 
@@ -92,7 +96,7 @@ class ClusterEnvironmentFuzzTest {
         }
         plain.put("MASTER_ADDR", place.masterAddress().get());
         plain.put("MASTER_PORT", String.valueOf(place.masterPort().get()));
-        Membership again = new PlainEnvironment().read(plain);
+        Membership again = PLAIN.read(plain);
         assertThat(again)
                 .isEqualTo(
                         new Membership(

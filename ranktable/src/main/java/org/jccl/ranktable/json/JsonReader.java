@@ -1,4 +1,4 @@
-package org.jccl.internal.json;
+package org.jccl.ranktable.json;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,4 +1,4 @@
-package org.jccl.internal.json;
+package org.jccl.ranktable.json;
 
 /**
  * Something wrong with a document.

@@ -2,9 +2,9 @@ package org.jccl.ranktable;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.jccl.internal.json.Json;
-import org.jccl.internal.json.JsonFault;
-import org.jccl.internal.json.JsonPath;
+import org.jccl.ranktable.json.Json;
+import org.jccl.ranktable.json.JsonFault;
+import org.jccl.ranktable.json.JsonPath;
 
 /** Collects what is wrong with a table. A file of nothing but faults must not fill the memory. */
 final class Faults {

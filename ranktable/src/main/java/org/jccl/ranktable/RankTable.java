@@ -24,9 +24,9 @@ import java.util.regex.Pattern;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Given;
-import org.jccl.internal.json.Json;
-import org.jccl.internal.json.JsonReader;
-import org.jccl.internal.json.JsonWriter;
+import org.jccl.ranktable.json.Json;
+import org.jccl.ranktable.json.JsonReader;
+import org.jccl.ranktable.json.JsonWriter;
 
 /**
  * Which device of which node each rank of a job uses: the files of SCCL and HCCL. The format is

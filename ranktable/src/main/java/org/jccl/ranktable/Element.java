@@ -3,9 +3,9 @@ package org.jccl.ranktable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.jccl.internal.json.Json;
-import org.jccl.internal.json.JsonFault;
-import org.jccl.internal.json.JsonPath;
+import org.jccl.ranktable.json.Json;
+import org.jccl.ranktable.json.JsonFault;
+import org.jccl.ranktable.json.JsonPath;
 
 /**
  * A value of a table with its path. What it is asked for and does not have goes to the faults, and

@@ -1,0 +1,101 @@
+package org.jccl.ranktable;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.jccl.BootstrapException;
+import org.jccl.bootstrap.ClusterEnvironment;
+import org.jccl.bootstrap.Membership;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Launchers whose rank table says what their variables do not. */
+class ClusterEnvironmentTest {
+
+    private static Membership read(Map<String, String> environment) {
+        return ClusterEnvironment.readFirst(environment);
+    }
+
+    private static Map<String, String> with(Map<String, String> base, String... pairs) {
+        Map<String, String> all = new HashMap<>(base);
+        for (int i = 0; i < pairs.length; i += 2) {
+            all.put(pairs[i], pairs[i + 1]);
+        }
+        return all;
+    }
+
+    private static Map<String, String> without(Map<String, String> base, String name) {
+        Map<String, String> rest = new HashMap<>(base);
+        rest.remove(name);
+        return rest;
+    }
+
+    /** Rank 2 is the first one of the second node, though its device is 5. */
+    private static final String RANK_TABLE =
+            """
+            {"version": "1.0", "status": "completed", "server_list": [
+              {"server_id": "10.0.0.1", "device": [
+                {"device_id": "4", "device_ip": "10.1.0.1", "rank_id": "0"},
+                {"device_id": "5", "device_ip": "10.1.0.2", "rank_id": "1"}]},
+              {"server_id": "10.0.0.2", "device": [
+                {"device_id": "5", "device_ip": "10.1.0.3", "rank_id": "2"},
+                {"device_id": "4", "device_ip": "10.1.0.4", "rank_id": "3"}]}]}
+            """;
+
+    @Test
+    void ascendWithARankTable(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("hccl.json"), RANK_TABLE);
+        Map<String, String> ascend =
+                Map.of("RANK_ID", "2", "DEVICE_ID", "5", "RANK_TABLE_FILE", file.toString());
+        Membership place = read(ascend);
+        assertThat(place.rank()).isEqualTo(2);
+        assertThat(place.worldSize()).isEqualTo(4);
+        assertThat(place.localRank()).isZero();
+        assertThat(place.localWorldSize()).isEqualTo(2);
+        assertThat(read(with(ascend, "RANK_SIZE", "4")).worldSize()).isEqualTo(4);
+        assertThatThrownBy(() -> read(with(ascend, "RANK_SIZE", "8")))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining(
+                        "RANK_SIZE=8 contradicts RANK_TABLE_FILE, which gives 4: unset the one"
+                                + " that is wrong");
+        assertThatThrownBy(() -> read(with(ascend, "RANK_ID", "4")))
+                .hasMessageContaining("rank 4 must be less than world size 4");
+    }
+
+    @Test
+    void aRankTableThatIsNotValidIsExplained(@TempDir Path folder) throws IOException {
+        Path file =
+                Files.writeString(
+                        folder.resolve("hccl.json"), RANK_TABLE.replace("completed", "begun"));
+        Map<String, String> ascend = Map.of("RANK_ID", "2", "RANK_TABLE_FILE", file.toString());
+        assertThatThrownBy(() -> read(ascend))
+                .isInstanceOf(BootstrapException.class)
+                .hasMessageContaining("$.status (line 1, column 30) is \"begun\"")
+                .hasMessageContaining("RANK_TABLE_FILE=" + file);
+    }
+
+    @Test
+    void sophgoFillsWhatIsNotSetFromARankTable(@TempDir Path folder) throws IOException {
+        Path file =
+                Files.writeString(
+                        folder.resolve("table"),
+                        """
+                        {"version": "1.0", "node_list": [{"device_list": [
+                          {"device_id": 4, "rank": "1"}, {"device_id": 0, "rank": "0"}]}]}
+                        """);
+        Map<String, String> sophgo =
+                Map.of("RANK", "1", "CHIP_MAP", "0,4", "RANK_TABLE_FILE", file.toString());
+        Membership place = read(sophgo);
+        assertThat(place.worldSize()).isEqualTo(2);
+        assertThat(place.localRank()).isZero();
+        assertThat(read(with(sophgo, "LOCAL_RANK", "1")).localRank()).isEqualTo(1);
+        assertThatThrownBy(() -> read(without(sophgo, "RANK_TABLE_FILE")))
+                .hasMessageContaining("WORLD_SIZE is not set")
+                .hasMessageContaining("LOCAL_RANK is not set");
+    }
+}

@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -11,11 +12,22 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr size_t queueLimit = 1024;
-// A worker that has just been busy naps instead of sleeping: the caller then enqueues without a system call.
-constexpr int napsBeforeSleep = 40;
 constexpr auto nap = 50us;
+constexpr auto lostWakeUp = 10ms;
+using Clock = std::chrono::steady_clock;
 // Where others want the processor, a single yield can take the whole of their time slice.
 constexpr auto yieldingAtMost = 200us;
+
+// The largest random delay before an operation.
+uint64_t delayLimit() {
+    static const auto limit = static_cast<uint64_t>(setting("MOCK_DELAY_US", 0));
+    return limit;
+}
+
+// A worker that has just been busy naps instead of sleeping: the caller then enqueues without a system call. Operations
+// with delays measure nothing, and naps and yields would only take processor time.
+int napsBeforeSleep() { return delayLimit() == 0 ? 40 : 0; }
+int yieldsBeforeSleep() { return delayLimit() == 0 ? 20 : 0; }
 }  // namespace
 
 thread_local bool inHostFunction = false;
@@ -28,11 +40,7 @@ void Position::await() const {
 
 bool Position::await(int milliseconds) const {
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
-    while (!reached()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(nap);
-    }
-    return true;
+    return stream == nullptr || stream->await(sequence, end);
 }
 
 Position Stream::push(Task task) {
@@ -78,10 +86,12 @@ void Stream::pushWait(Position position) {
 
 Position Stream::tail() { return {this, issued_.load(std::memory_order_acquire)}; }
 
-void Stream::await(uint64_t sequence) {
-    auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < 20 && std::chrono::steady_clock::now() - start < yieldingAtMost; ++i) {
-        if (isReached(sequence)) return;
+void Stream::await(uint64_t sequence) { await(sequence, Clock::time_point::max()); }
+
+bool Stream::await(uint64_t sequence, Clock::time_point end) {
+    auto start = Clock::now();
+    for (int i = 0; i < yieldsBeforeSleep() && Clock::now() - start < yieldingAtMost; ++i) {
+        if (isReached(sequence)) return true;
         sched_yield();
     }
     wake_.notify_one();
@@ -89,9 +99,10 @@ void Stream::await(uint64_t sequence) {
     {
         std::unique_lock<std::mutex> lock(doneMutex_);
         // The time limit only bounds the cost of a wake-up lost between a nap and the notification above.
-        while (!isReached(sequence)) done_.wait_for(lock, 1ms);
+        while (!isReached(sequence) && Clock::now() < end) done_.wait_until(lock, std::min(end, Clock::now() + lostWakeUp));
     }
     waiters_.fetch_sub(1);
+    return isReached(sequence);
 }
 
 void Stream::close() {
@@ -115,7 +126,7 @@ void Stream::work() {
                     started_ = false;
                     return;
                 }
-                if (naps++ < napsBeforeSleep) {
+                if (naps++ < napsBeforeSleep()) {
                     wake_.wait_for(lock, nap);
                 } else {
                     asleep_ = true;
@@ -145,15 +156,15 @@ void Stream::run(Task& task, uint64_t sequence) {
 }
 
 void Stream::pause(Random& random) {
-    static const uint64_t limit = static_cast<uint64_t>(setting("MOCK_DELAY_US", 0));
-    if (limit == 0) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(random.next() % (limit + 1)));
+    if (delayLimit() == 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(random.next() % (delayLimit() + 1)));
 }
 
 void Stream::finish(uint64_t sequence) {
     completed_.store(sequence);
     if (waiters_.load() == 0) return;
-    std::lock_guard<std::mutex> lock(doneMutex_);
+    // No waiter is between its check of completed_ and its sleep now. Notified under the lock, it would block on it.
+    { std::lock_guard<std::mutex> lock(doneMutex_); }
     done_.notify_all();
 }
 

@@ -1,6 +1,7 @@
 // A stream: operations in order, on a thread of its own.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,8 @@ public:
     Position tail();
     bool isReached(uint64_t sequence) const { return completed_.load(std::memory_order_acquire) >= sequence; }
     void await(uint64_t sequence);
+    /** False when the time was over first. */
+    bool await(uint64_t sequence, std::chrono::steady_clock::time_point end);
 
     /** Lets the worker end after what is queued. */
     void close();

@@ -5,10 +5,13 @@ import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
 import org.jccl.spi.CleanUp;
+import org.jccl.testing.DeviceFamilies;
 import org.jccl.testing.OwnDevices;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The suite on Gloo with tensors of ACL's mock, whose streams delay each copy at random. */
+@ExtendWith(DeviceFamilies.class)
 final class StagedConformanceTest extends ConformanceTest {
 
     /** Libraries are loaded at first use, which tests with short deadlines do not wait for. */

@@ -8,6 +8,8 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -15,6 +17,8 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Tensors on CUDA devices. The devices are mocks whose memory the host can touch, so that a library
  * that takes host memory only can be passed off as one that is CUDA-aware.
  */
+@Execution(ExecutionMode.CONCURRENT)
+@Timeout(300)
 class CudaTest {
 
     @TempDir static Path directory;
@@ -59,7 +63,6 @@ class CudaTest {
      */
     @ParameterizedTest
     @EnumSource
-    @Timeout(300)
     void conforms(Mpirun mpirun) throws Exception {
         String families = "!(groups | arguments)";
         MpiConformanceTest.conforms(mpirun, 2, prefix(true), jvmOptions(), false, "cuda", families);

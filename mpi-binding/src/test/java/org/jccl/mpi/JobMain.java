@@ -337,7 +337,7 @@ final class JobMain {
     /** The library refuses what is needed for the first groups. */
     /** Rank 1 makes the group when rank 0 has given up, and without a store nothing said so. */
     private static void makeAGroupLate() {
-        ProcessGroup world = join(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(2));
+        ProcessGroup world = join(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(8));
         if (world.rank() == 0) {
             try {
                 world.newGroup(List.of(0, 1));
@@ -347,8 +347,9 @@ final class JobMain {
             world.sync().send(ints(1, 1), 1, 0);
             world.sync().recv(ints(1, 0), 1, 0);
         } else {
-            LockSupport.parkNanos(1_000_000_000L);
-            world.sync().recv(ints(1, 0), 0, 0); // which rank 0 sends after its 2 s
+            // Rank 0 sends after its 8 s, and either rank may be some seconds behind the other.
+            LockSupport.parkNanos(Duration.ofSeconds(4).toNanos());
+            world.sync().recv(ints(1, 0), 0, 0);
             world.newGroup(List.of(0, 1));
             print("rank 1 is through");
             world.sync().send(ints(1, 1), 0, 0);

@@ -14,12 +14,16 @@ import org.jccl.Store;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The conformance suite with a process for each rank, under both launchers. */
+@Execution(ExecutionMode.CONCURRENT)
+@Timeout(300)
 class MpiConformanceTest {
 
     private static final int RANKS = 4;
@@ -32,7 +36,6 @@ class MpiConformanceTest {
 
     @ParameterizedTest
     @MethodSource("modes")
-    @Timeout(300)
     void conforms(Mpirun mpirun, boolean checked) throws Exception {
         conforms(mpirun, List.of(), List.of(), checked);
     }
@@ -42,7 +45,6 @@ class MpiConformanceTest {
      */
     @ParameterizedTest
     @EnumSource(Mpirun.class)
-    @Timeout(300)
     void conformsWhereTensorsAreTooLargeForOneCall(Mpirun mpirun) throws Exception {
         List<String> jvmOptions = List.of("-D" + ConformanceMain.LARGEST_CALL + "=3000");
         String families = "reductions|gathers|all-to-all|messages";

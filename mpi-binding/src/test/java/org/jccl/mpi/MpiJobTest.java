@@ -8,7 +8,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -16,6 +19,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * Jobs as users start them, under both launchers: no environment of ours, and what can go wrong.
  */
+@Execution(ExecutionMode.CONCURRENT)
+@Timeout(300)
 class MpiJobTest {
 
     private static final String DEBIAN_MPICH =
@@ -170,7 +175,7 @@ class MpiJobTest {
         mpirun.assumeInstalled();
         assertThat(mpirun.run(2, JobMain.class, "late").output())
                 .contains("rank 0: ", "OperationTimeoutException", "rank 1 is through")
-                .contains("MPI did not form the communicator within 2 s");
+                .contains("MPI did not form the communicator within 8 s");
     }
 
     @ParameterizedTest

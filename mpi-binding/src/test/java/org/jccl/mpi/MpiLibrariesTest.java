@@ -11,8 +11,11 @@ import org.jccl.testing.ChildJvm;
 import org.jccl.testing.JarOfAnotherPlatform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Resources;
 
 /** Which library is chosen, and what is said when there is none. */
+@ResourceLock(Resources.SYSTEM_PROPERTIES)
 class MpiLibrariesTest {
 
     @AfterEach

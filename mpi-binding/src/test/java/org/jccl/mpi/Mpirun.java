@@ -16,9 +16,17 @@ import org.junit.jupiter.api.Assumptions;
 
 /** The launchers of both families, and what a job printed. */
 enum Mpirun {
+    /** Jobs run beside each other, so a rank that waits must yield. */
     OPEN_MPI(
             "mpirun.openmpi",
-            List.of("--allow-run-as-root", "--oversubscribe", "--bind-to", "none")),
+            List.of(
+                    "--allow-run-as-root",
+                    "--oversubscribe",
+                    "--bind-to",
+                    "none",
+                    "--mca",
+                    "mpi_yield_when_idle",
+                    "1")),
     MPICH("mpirun.mpich", List.of());
 
     /** How a job ended. */

@@ -9,11 +9,14 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.jccl.Availability;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Resources;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -21,6 +24,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The shim for the standard ABI of MPI 5, on a library that speaks it and has MPICH behind it. Both
  * that library and a listing have the ABI's constants once more, so a wrong one can not pass.
  */
+@Execution(ExecutionMode.CONCURRENT)
+@Timeout(300)
 class StandardAbiTest {
 
     @TempDir static Path directory;
@@ -36,11 +41,6 @@ class StandardAbiTest {
         List<String> all = new ArrayList<>(List.of(options));
         all.add("-I" + Gcc.SHIM.resolve("standard_abi"));
         return Gcc.library("test/mpi_abi.cc", directory.resolve(name), all.toArray(String[]::new));
-    }
-
-    @AfterEach
-    void forget() {
-        System.clearProperty(MpiLibraries.PROPERTY);
     }
 
     private static List<String> jvmOptions() {
@@ -94,19 +94,23 @@ class StandardAbiTest {
     }
 
     @Test
+    @ResourceLock(Resources.SYSTEM_PROPERTIES)
     void anAbiThatIsNotKnownIsRefused() throws Exception {
         Path unknown = build("libmpi_abi.so.2", "-DABI_MAJOR=2");
         System.setProperty(MpiLibraries.PROPERTY, unknown.toString());
-        Availability answer = new MpiProvider().availability();
-        assertThat(((Availability.Unavailable) answer).tried())
-                .singleElement()
-                .asString()
-                .contains(unknown.toString(), "version 2.0 of the standard ABI");
+        try {
+            Availability answer = new MpiProvider().availability();
+            assertThat(((Availability.Unavailable) answer).tried())
+                    .singleElement()
+                    .asString()
+                    .contains(unknown.toString(), "version 2.0 of the standard ABI");
+        } finally {
+            System.clearProperty(MpiLibraries.PROPERTY);
+        }
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    @Timeout(300)
     void conforms(boolean checked) throws Exception {
         MpiConformanceTest.conforms(Mpirun.MPICH, List.of(), jvmOptions(), checked);
     }

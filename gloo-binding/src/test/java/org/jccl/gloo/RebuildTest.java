@@ -22,11 +22,16 @@ import org.jccl.UsageException;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The documented recovery: a world is built again in the same processes. */
+@Execution(ExecutionMode.CONCURRENT)
+@Timeout(300)
 class RebuildTest {
 
     private static final int RANKS = 3;

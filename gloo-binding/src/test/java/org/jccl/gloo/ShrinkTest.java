@@ -12,10 +12,13 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.launch.ProcessLauncher;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Processes that are killed, and those that go on without them. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(120)
 class ShrinkTest {
 

@@ -9,10 +9,13 @@ import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks that differ: told apart once they are stuck, in a process of their own. */
+@Execution(ExecutionMode.CONCURRENT)
 final class MismatchTest {
 
     /** Two ranks whose first sums differ; prints what failed. */

@@ -254,8 +254,8 @@ def draw(results, root, file, operation, ranks, peers):
 
 
 def write(results, root):
-    """Writes the pictures, and what is between the marks in docs/performance.md."""
-    page = root / "docs" / "performance.md"
+    """Writes the pictures, and what is between the marks in docs/performance-tables.md."""
+    page = root / "docs" / "performance-tables.md"
     before, _, rest = page.read_text().partition(BEGIN)
     old, mark, after = rest.partition(END)
     if not mark:

@@ -187,7 +187,7 @@ def setting(results):
     others = [each["others"] for each in those if "others" in each]
     if others:
         lines.append(
-            f"What else ran took {statistics.median(others):.0%} of the processors (between {min(others):.0%} and "
+            f"Other programs took {statistics.median(others):.0%} of the processors (between {min(others):.0%} and "
             f"{max(others):.0%}, by session)"
             + (": **the machine was not quiet, so times are long and ratios wide.**" if max(others) > BUSY else ".")
         )

@@ -28,7 +28,7 @@ class SoakTest {
                         "--fault=none",
                         "--ranks=3",
                         "--steps=60",
-                        "--root=..",
+                        "--root=../..",
                         "--output=" + output);
         assertThat(Files.readString(output.resolve("table.md")))
                 .contains("| gloo | none | 1 |", "| nccl | none | 1 |");
@@ -45,7 +45,7 @@ class SoakTest {
                 "--backend=gloo",
                 "--fault=kill",
                 "--ranks=3",
-                "--root=..",
+                "--root=../..",
                 "--output=" + output);
         assertThat(Files.readString(output.resolve("table.md"))).contains("| gloo | kill | 1 |");
         assertThat(Files.readString(output.resolve("summary.json")))

@@ -76,7 +76,7 @@ public final class Soak implements Callable<Integer> {
     private Path root = Path.of("");
 
     @Option(names = "--output", description = "folder for logs, summary.json and table.md")
-    private Path output = Path.of("soak/target/soak");
+    private Path output = Path.of("verification/soak/target/soak");
 
     private final Tally tally = new Tally();
     private final AtomicInteger next = new AtomicInteger();

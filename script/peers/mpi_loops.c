@@ -1,4 +1,4 @@
-// The loops of org.jccl.benchmarks.MpiPairs in C. Built by script/bench-vs-mpi, for the MPI that the process runs on.
+// The loops of org.jccl.benchmarks.MpiPairs in C. Built by script/bench/vs-mpi, for the MPI that the process runs on.
 #include <jni.h>
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-// A rank of a C program in script/bench-peers, which says over a socket what to measure next. What includes this has
+// A rank of a C program in script/bench/peers, which says over a socket what to measure next. What includes this has
 // `call` and `barrier`; rank.py and org.jccl.benchmarks.PeerRank do the same for Python and Java.
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +132,6 @@ static void serve(const char* path, const char* version) {
     fprintf(out, "ok %lld %lld\n", last - begun, times[chunks / 2]);
     free(times);
   }
-  fprintf(stderr, "script/bench-peers is gone\n");
+  fprintf(stderr, "script/bench/peers is gone\n");
   exit(1);
 }

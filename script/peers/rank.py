@@ -1,4 +1,4 @@
-"""A rank of a Python library in script/bench-peers, which says over a socket what to measure next.
+"""A rank of a Python library in script/bench/peers, which says over a socket what to measure next.
 
 rank.py torch|mpi4py SOCKET. rank.h and org.jccl.benchmarks.PeerRank do the same for C and Java.
 """
@@ -169,7 +169,7 @@ def main():
                 prepared = (operation, floats) if fault is None else None
             answer = fault or timed(peer, call, *numbers)
             connection.sendall(f"{answer}\n".encode())
-    print("script/bench-peers is gone", file=sys.stderr)
+    print("script/bench/peers is gone", file=sys.stderr)
     os._exit(1)
 
 

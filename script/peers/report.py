@@ -1,4 +1,4 @@
-"""Tables and pictures of what script/bench-peers measured."""
+"""Tables and pictures of what script/bench/peers measured."""
 
 import csv
 import json
@@ -51,7 +51,7 @@ PICTURES = [
     ("all_reduce-mpi.svg", "all_reduce", 2, OVER_ALL),
 ]
 SIZES_OF_DOCUMENT = [1 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]  # beside the smallest
-BEGIN, END = "<!-- written by script/bench-peers -->", "<!-- end of what script/bench-peers wrote -->"
+BEGIN, END = "<!-- written by script/bench/peers -->", "<!-- end of what script/bench/peers wrote -->"
 BUSY = 0.05  # of the processors, from which on others' work is called load
 
 

@@ -1,4 +1,4 @@
-"""Tests of script/bench-peers, by itself and with the floor on this machine: python3 -m unittest discover script/peers"""
+"""Tests of script/bench/peers, by itself and with the floor on this machine: python3 -m unittest discover script/peers"""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""PyTorch's TCPStore, as a server and as a client, for script/bench-store.
+"""PyTorch's TCPStore, as a server and as a client, for script/bench/store.
 
 torch_store.py serve libuv|legacy            prints its port and serves until the standard input ends
 torch_store.py load ROUNDS MILLIS NAME:PID:PORT...   latencies of PyTorch's client, as StoreLoad prints them

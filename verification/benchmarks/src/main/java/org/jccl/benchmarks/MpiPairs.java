@@ -17,7 +17,7 @@ import org.jccl.mpi.MpiOptions;
 
 /**
  * JCCL beside C, and beside another binding, in the same processes on the same memory: each takes a
- * short turn, over and over. {@code script/bench-vs-mpi} starts it several times, since one start
+ * short turn, over and over. {@code script/bench/vs-mpi} starts it several times, since one start
  * differs from the next more than the contenders do.
  */
 public final class MpiPairs {

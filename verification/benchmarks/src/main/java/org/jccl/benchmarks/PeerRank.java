@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * A rank of a Java library in {@code script/bench-peers}, which says over a socket what to measure
+ * A rank of a Java library in {@code script/bench/peers}, which says over a socket what to measure
  * next. {@code script/peers/rank.h} and {@code rank.py} do the same for C and Python.
  */
 public final class PeerRank {
@@ -56,7 +56,7 @@ public final class PeerRank {
     private void serve(BufferedReader in, PrintWriter out) throws Exception {
         for (String line = in.readLine(); !"end".equals(line); line = in.readLine()) {
             if (line == null) {
-                throw new IOException("script/bench-peers is gone");
+                throw new IOException("script/bench/peers is gone");
             }
             String[] words = line.split(" ");
             int[] numbers = Arrays.stream(words).skip(1).mapToInt(Integer::parseInt).toArray();

@@ -42,7 +42,7 @@ import org.jccl.store.TcpStoreServer;
 
 /**
  * Many ranks that do against one store what ranks do, by the same classes, each in a thread and
- * with a connection of its own; only the libraries are missing. {@code script/bench-scale} runs it.
+ * with a connection of its own; only the libraries are missing. {@code script/bench/scale} runs it.
  *
  * <p>All ranks begin a phase together, and its time is that until the last one is done.
  */

@@ -24,7 +24,7 @@ import org.jccl.store.TcpStoreServer;
 
 /**
  * One load for several servers of TCPStore's protocol, which take turns within each second. {@code
- * script/bench-store} starts the servers and this, and compares.
+ * script/bench/store} starts the servers and this, and compares.
  *
  * <p>Latencies are those of {@link TcpStore}, one call after the other. For throughput one thread
  * speaks the protocol on all connections, so that it costs less than the server: it sends a request

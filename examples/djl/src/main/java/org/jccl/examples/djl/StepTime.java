@@ -23,7 +23,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.djl.DistributedTrainer;
 
 /**
- * How long a training step of DJL takes, with or without the other ranks; {@code script/bench-djl}
+ * How long a training step of DJL takes, with or without the other ranks; {@code script/bench/djl}
  * compares the two.
  */
 public final class StepTime {

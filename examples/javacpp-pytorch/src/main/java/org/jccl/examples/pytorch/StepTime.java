@@ -28,7 +28,7 @@ import org.jccl.pytorch.TorchLibrary;
 
 /**
  * Measures a step of training of a multilayer perceptron: forward, backward with averaging, and
- * optimizer. {@code script/bench-ddp} compares it with the same in Python.
+ * optimizer. {@code script/bench/ddp} compares it with the same in Python.
  */
 public final class StepTime {
 

@@ -151,7 +151,7 @@ final class DocumentationTest {
     void thePomOfGettingStartedIsOfThisVersionAndSaysWhatMavenMustKnow() throws Exception {
         Element pom = parsed(block("xml"));
         Element root = parsed(Files.readString(TREE.resolve("pom.xml")));
-        Element bom = parsed(Files.readString(TREE.resolve("bom/pom.xml")));
+        Element bom = parsed(Files.readString(TREE.resolve("release/bom/pom.xml")));
         String level = texts(root, "maven.compiler.release").get(0);
         assertThat(texts(pom, "modelVersion")).containsExactly("4.0.0");
         // Maven 3.8 compiles for Java 5 without these.

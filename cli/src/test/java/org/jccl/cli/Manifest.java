@@ -14,13 +14,13 @@ import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 /**
- * A file of {@code deploy/kubernetes}.
+ * A file of {@code examples/kubernetes}.
  *
  * @param objects what it declares
  */
 record Manifest(List<Map<?, ?>> objects) {
 
-    private static final Path FOLDER = Path.of("..", "deploy", "kubernetes");
+    private static final Path FOLDER = Path.of("..", "examples", "kubernetes");
 
     static List<String> names() throws IOException {
         try (Stream<Path> files = Files.list(FOLDER)) {

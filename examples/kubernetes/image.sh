@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Puts together what an image holds: a Java runtime of the modules that are used, the jccl command, and the examples.
-#   deploy/kubernetes/image.sh DIR      needs a JDK (17 or later), and mvn package -pl cli,examples -am
+#   examples/kubernetes/image.sh DIR      needs a JDK (17 or later), and mvn package -pl cli,examples -am
 set -euo pipefail
-target=${1:?usage: deploy/kubernetes/image.sh DIR}
+target=${1:?usage: examples/kubernetes/image.sh DIR}
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 if [[ -e $target ]]; then
     echo "image: $target is there already" >&2

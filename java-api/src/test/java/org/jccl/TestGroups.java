@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jccl.internal.api.DefaultProcessGroup;
 import org.jccl.internal.backend.Backend;
-import org.jccl.internal.group.Group;
+import org.jccl.internal.group.WorldBuilder;
 import org.jccl.spi.BackendProvider;
 
 /** Makes groups of providers that are no services. */
@@ -26,14 +26,12 @@ public final class TestGroups {
     public static ProcessGroup world(
             BackendProvider provider, Store store, int rank, int size, Duration timeout) {
         return new DefaultProcessGroup(
-                Group.world(
-                        rank,
-                        size,
-                        Optional.of(store),
-                        Interop.NONE,
-                        timeout,
-                        List.of(new Backend(provider, Device.CPU, Optional.empty())),
-                        OnFailure.THROW,
-                        () -> {}));
+                new WorldBuilder(
+                                rank,
+                                size,
+                                timeout,
+                                List.of(new Backend(provider, Device.CPU, Optional.empty())))
+                        .store(store, false)
+                        .connect());
     }
 }

@@ -26,8 +26,8 @@ import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.Backends;
 import org.jccl.internal.checks.Given;
-import org.jccl.internal.group.Group;
 import org.jccl.internal.group.WorldAgreement;
+import org.jccl.internal.group.WorldBuilder;
 import org.jccl.internal.observe.Listener;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Descriptors;
@@ -164,34 +164,24 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
             return new DefaultProcessGroup(
-                    Group.world(
-                            world.rank(),
-                            world.size(),
-                            Optional.empty(),
-                            false,
-                            interop,
-                            timeout,
-                            timeout,
-                            placed(backends, world.localRank()),
-                            onFailure,
-                            listeners,
-                            () -> {}));
+                    world(world.rank(), world.size(), placed(backends, world.localRank()))
+                            .connect());
         }
         Meeting meeting = known.map(this::meet).orElseGet(() -> meet(start));
         Membership place = meeting.rendezvous().membership();
         return new DefaultProcessGroup(
-                Group.world(
-                        place.rank(),
-                        place.worldSize(),
-                        Optional.of(meeting.part()),
-                        servedByRank0(meeting.rendezvous()),
-                        interop,
-                        timeout,
-                        left(start),
-                        placed(backends, place.localRank()),
-                        onFailure,
-                        listeners,
-                        meeting.rendezvous()::close));
+                world(place.rank(), place.worldSize(), placed(backends, place.localRank()))
+                        .store(meeting.part(), servedByRank0(meeting.rendezvous()))
+                        .joinTimeout(left(start))
+                        .onClose(meeting.rendezvous()::close)
+                        .connect());
+    }
+
+    private WorldBuilder world(int rank, int size, List<Backend> placed) {
+        return new WorldBuilder(rank, size, timeout, placed)
+                .interop(interop)
+                .onFailure(onFailure)
+                .listeners(listeners);
     }
 
     private void requireInterop(Backend backend) {

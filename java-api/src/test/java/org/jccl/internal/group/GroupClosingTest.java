@@ -11,7 +11,6 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.NativeException;
-import org.jccl.OnFailure;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.internal.backend.Backend;
@@ -47,15 +46,16 @@ class GroupClosingTest {
                     });
 
     private Group world(Interop interop, Optional<Store> store, Runnable onClose) {
-        return Group.world(
-                rank,
-                rank + 1,
-                store,
-                interop,
-                TIMEOUT,
-                List.of(new Backend(provider, Device.CPU, Optional.empty())),
-                OnFailure.THROW,
-                onClose);
+        WorldBuilder builder =
+                new WorldBuilder(
+                                rank,
+                                rank + 1,
+                                TIMEOUT,
+                                List.of(new Backend(provider, Device.CPU, Optional.empty())))
+                        .interop(interop)
+                        .onClose(onClose);
+        store.ifPresent(given -> builder.store(given, false));
+        return builder.connect();
     }
 
     private void assertNothingIsLeft() throws InterruptedException {

@@ -14,8 +14,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jccl.Device;
 import org.jccl.FailureContext;
-import org.jccl.Interop;
-import org.jccl.OnFailure;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
@@ -53,18 +51,13 @@ class GroupJoiningTest {
     }
 
     private Group world(int rank, Store store, boolean rankZeroServes, Duration timeout) {
-        return Group.world(
-                rank,
-                3,
-                Optional.of(store),
-                rankZeroServes,
-                Interop.NONE,
-                timeout,
-                timeout,
-                List.of(new Backend(provider, Device.CPU, Optional.empty())),
-                OnFailure.THROW,
-                List.of(),
-                () -> {});
+        return new WorldBuilder(
+                        rank,
+                        3,
+                        timeout,
+                        List.of(new Backend(provider, Device.CPU, Optional.empty())))
+                .store(store, rankZeroServes)
+                .connect();
     }
 
     private static TcpStoreServer server() {

@@ -11,10 +11,8 @@ import java.util.Optional;
 import java.util.Set;
 import org.jccl.BackendUnavailableException;
 import org.jccl.Device;
-import org.jccl.Interop;
-import org.jccl.OnFailure;
 import org.jccl.internal.backend.Backend;
-import org.jccl.internal.group.Group;
+import org.jccl.internal.group.WorldBuilder;
 import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.spi.BackendProvider;
 import org.jccl.spi.DeviceRuntime;
@@ -81,15 +79,8 @@ class DevicePlaceTest {
         Backend backend = new Backend(provider, DEVICE, Optional.empty());
         assertThatThrownBy(
                         () ->
-                                Group.world(
-                                        0,
-                                        1,
-                                        Optional.empty(),
-                                        Interop.NONE,
-                                        Duration.ofSeconds(1),
-                                        List.of(backend),
-                                        OnFailure.THROW,
-                                        () -> {}))
+                                new WorldBuilder(0, 1, Duration.ofSeconds(1), List.of(backend))
+                                        .connect())
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("no binding on the class path drives devices");
         assertThat(library.calls()).containsExactly("close");

@@ -22,9 +22,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.GroupInfo;
 import org.jccl.GroupListener;
-import org.jccl.Interop;
 import org.jccl.JcclException;
-import org.jccl.OnFailure;
 import org.jccl.OperationInfo;
 import org.jccl.OperationTime;
 import org.jccl.ProcessGroup;
@@ -34,7 +32,7 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.internal.api.DefaultProcessGroup;
 import org.jccl.internal.backend.Backend;
-import org.jccl.internal.group.Group;
+import org.jccl.internal.group.WorldBuilder;
 import org.jccl.internal.host.ScriptedCommunicator;
 import org.jccl.internal.host.ScriptedProvider;
 import org.jccl.spi.BackendProvider;
@@ -139,18 +137,14 @@ class GroupListenerTest {
     /** Rank 1 of 2, so that messages have a peer. */
     private ProcessGroup world(GroupListener... listeners) {
         return new DefaultProcessGroup(
-                Group.world(
-                        1,
-                        2,
-                        Optional.of(HashStore.create(TIMEOUT)),
-                        false,
-                        Interop.NONE,
-                        TIMEOUT,
-                        TIMEOUT,
-                        List.of(new Backend(provider, Device.CPU, Optional.empty())),
-                        OnFailure.THROW,
-                        Stream.of(listeners).map(Listener::of).toList(),
-                        () -> {}));
+                new WorldBuilder(
+                                1,
+                                2,
+                                TIMEOUT,
+                                List.of(new Backend(provider, Device.CPU, Optional.empty())))
+                        .store(HashStore.create(TIMEOUT), false)
+                        .listeners(Stream.of(listeners).map(Listener::of).toList())
+                        .connect());
     }
 
     private static Tensor tensor() {

@@ -1,0 +1,339 @@
+package org.jccl.internal.group;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jccl.BackendOptions;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.GroupInfo;
+import org.jccl.Interop;
+import org.jccl.JcclException;
+import org.jccl.OnFailure;
+import org.jccl.PeerLostException;
+import org.jccl.Store;
+import org.jccl.UsageException;
+import org.jccl.internal.backend.Backend;
+import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.device.StreamEngine;
+import org.jccl.internal.diagnosis.DesyncDetector;
+import org.jccl.internal.engine.Engine;
+import org.jccl.internal.host.DevicePlace;
+import org.jccl.internal.host.HostEngine;
+import org.jccl.internal.host.TensorPlace;
+import org.jccl.internal.staged.StagedPlace;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.Communicator;
+import org.jccl.spi.CommunicatorConfig;
+import org.jccl.spi.HostCommunicator;
+import org.jccl.spi.SilentStore;
+import org.jccl.spi.StreamCommunicator;
+import org.jccl.store.PrefixStore;
+
+/** The engines of a group, one for each type of device, and how they get their communicators. */
+final class GroupEngines {
+
+    /** What the ranks of a group tell each other of trouble. */
+    private static final String DESYNC = "desync";
+
+    private record Entry(Backend backend, Engine engine) {
+
+        boolean isFor(String deviceType) {
+            return deviceType().equals(deviceType);
+        }
+
+        String deviceType() {
+            return backend.device().type();
+        }
+    }
+
+    /**
+     * What the communicators of a group may be made out of.
+     *
+     * @param parent the group whose ranks these are, or empty
+     * @param ranks in that group
+     * @param color of this group, where all ranks of the parent take part
+     */
+    record Origin(Optional<GroupEngines> parent, List<Integer> ranks, OptionalInt color) {
+
+        /** Communicators are formed anew. */
+        static final Origin NONE = new Origin(Optional.empty(), List.of(), OptionalInt.empty());
+    }
+
+    private final FailureContext context;
+    private final List<Integer> worldRanks;
+    private final Optional<Store> store;
+    private final Optional<TorchKeys> torch;
+    private final WorldServices world;
+
+    /** One or two as a rule, which each operation looks through. */
+    private final List<Entry> entries = new ArrayList<>();
+
+    /**
+     * Makes none yet.
+     *
+     * @param context of the calling rank
+     * @param worldRanks the members
+     * @param store of the group
+     * @param torch where PyTorch's ranks form communicators, or empty
+     * @param world what all groups share
+     */
+    GroupEngines(
+            FailureContext context,
+            List<Integer> worldRanks,
+            Optional<Store> store,
+            Optional<TorchKeys> torch,
+            WorldServices world) {
+        this.context = context;
+        this.worldRanks = worldRanks;
+        this.store = store;
+        this.torch = torch;
+        this.world = world;
+    }
+
+    /**
+     * Makes the engines, and waits for the other ranks.
+     *
+     * @param backends at least one, the preferred one for barriers first
+     * @param origin what communicators may be made out of
+     * @param deadline in the time of {@link System#nanoTime}
+     */
+    void connect(List<Backend> backends, Origin origin, long deadline) {
+        for (Backend backend : backends) {
+            connect(backend, origin, deadline);
+        }
+    }
+
+    private void connect(Backend backend, Origin origin, long deadline) {
+        long start = System.nanoTime();
+        if (backend.isForeign() || backend.isStaged()) {
+            DeviceRuntimes.of(backend.device()); // the library may ask which one is current
+        }
+        Optional<Store> own = store.map(mine -> new PrefixStore(backend.storeName(), mine));
+        DesyncDetector detector =
+                new DesyncDetector(
+                        own.map(mine -> () -> desyncStore(backend, world.diagnosis().client())),
+                        world.diagnosis(),
+                        context.rank(),
+                        size(),
+                        world.rankZeroServes(),
+                        world.diagnosis()
+                                .departures(
+                                        root -> desyncStore(backend, root),
+                                        context.rank(),
+                                        size()));
+        Communicator communicator = communicator(backend, own, origin, deadline, detector);
+        Engine engine = engineOrClose(backend, communicator, detector);
+        engine.observe(world.observation().of(info(backend), backend.worksOnHost()));
+        if (world.onFailure() == OnFailure.END_PROCESS) {
+            engine.endProcessOnFailure();
+        }
+        world.watchdog().add(engine);
+        entries.add(new Entry(backend, engine));
+        engine.observers().groupMade(System.nanoTime() - start);
+    }
+
+    private Communicator communicator(
+            Backend backend,
+            Optional<Store> own,
+            Origin origin,
+            long deadline,
+            DesyncDetector detector) {
+        Optional<Store> rendezvous =
+                torch.map(keys -> keys.communicator(backend.device().type())).or(() -> own);
+        Optional<Engine> parent =
+                origin.parent().flatMap(engines -> engines.find(backend.device().type()));
+        Function<Optional<Communicator>, Communicator> create =
+                from ->
+                        create(
+                                backend,
+                                origin.color(),
+                                new CommunicatorConfig(
+                                        context.group(),
+                                        context.rank(),
+                                        size(),
+                                        rendezvous,
+                                        world.timeout(),
+                                        left(deadline),
+                                        backend.isStaged() ? Device.CPU : backend.device(),
+                                        torch.map(TorchKeys::interop).orElse(Interop.NONE),
+                                        backend.options(),
+                                        from,
+                                        origin.ranks()));
+        try {
+            // The parent must not be freed while another communicator is made out of it.
+            return parent.isPresent()
+                    ? parent.get().inside(each -> create.apply(Optional.of(each)))
+                    : create.apply(Optional.empty());
+        } catch (PeerLostException e) {
+            // The rank it was lost to may itself have given up because of another one.
+            throw detector.explainSoon(e);
+        } catch (JcclException e) {
+            // Others lose this rank now, and ask it why.
+            detector.noteFailure(e);
+            if (SilentStore.isCauseOf(e)) {
+                detector.publishLater();
+            } else {
+                detector.publishSoon();
+            }
+            throw e;
+        }
+    }
+
+    private static Duration left(long deadline) {
+        return Duration.ofNanos(
+                Math.max(TimeUnit.MILLISECONDS.toNanos(1), deadline - System.nanoTime()));
+    }
+
+    private Store desyncStore(Backend backend, Store root) {
+        Store own = new PrefixStore(context.group(), root);
+        return new PrefixStore(DESYNC, new PrefixStore(backend.storeName(), own));
+    }
+
+    /**
+     * Only a split has all ranks of the parent take part, which libraries need to make one
+     * communicator out of another.
+     */
+    private static Communicator create(
+            Backend backend, OptionalInt color, CommunicatorConfig config) {
+        Optional<Communicator> divided =
+                config.parent().filter(from -> from.capabilities().splits());
+        return color.isPresent() && divided.isPresent()
+                ? divided.get().split(color.getAsInt(), config)
+                : backend.provider().create(config);
+    }
+
+    private GroupInfo info(Backend backend) {
+        return new GroupInfo(
+                context.group(),
+                context.rank(),
+                size(),
+                worldRanks,
+                backend.provider().name(),
+                backend.device());
+    }
+
+    /** An engine that can not be made does not own the communicator yet. */
+    private Engine engineOrClose(
+            Backend backend, Communicator communicator, DesyncDetector detector) {
+        try {
+            return engine(backend, communicator, detector);
+        } catch (RuntimeException | Error e) {
+            CleanUp.run(context.toString(), communicator::close);
+            throw e;
+        }
+    }
+
+    private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
+        if (communicator instanceof HostCommunicator host) {
+            return new HostEngine(host, context, world.timeout(), detector, place(backend));
+        }
+        return new StreamEngine(
+                (StreamCommunicator) communicator,
+                context,
+                world.timeout(),
+                detector,
+                DeviceRuntimes.of(backend.device()),
+                backend.device(),
+                backend.options().map(BackendOptions::highPriorityStream).orElse(false));
+    }
+
+    private TensorPlace place(Backend backend) {
+        if (backend.device().isCpu()) {
+            return TensorPlace.HOST;
+        }
+        return backend.isStaged()
+                ? new StagedPlace(backend.device(), context, size())
+                : new DevicePlace(backend.device());
+    }
+
+    private int size() {
+        return worldRanks.size();
+    }
+
+    List<Backend> backends() {
+        return entries.stream().map(Entry::backend).toList();
+    }
+
+    void forEach(Consumer<Engine> action) {
+        engines().forEach(action);
+    }
+
+    Stream<Engine> engines() {
+        return entries.stream().map(Entry::engine);
+    }
+
+    /** The engine for barriers. */
+    Engine first() {
+        return entries.get(0).engine();
+    }
+
+    Optional<Backend> backend(String deviceType) {
+        return entries.stream()
+                .filter(entry -> entry.isFor(deviceType))
+                .map(Entry::backend)
+                .findFirst();
+    }
+
+    private Optional<Engine> find(String deviceType) {
+        return entries.stream()
+                .filter(entry -> entry.isFor(deviceType))
+                .map(Entry::engine)
+                .findFirst();
+    }
+
+    /** The engine for the tensors of a device. */
+    Engine of(Device device) {
+        for (int i = 0; i < entries.size(); i++) {
+            Entry entry = entries.get(i);
+            if (entry.isFor(device.type())) {
+                requireSame(device, entry.backend().device());
+                return entry.engine();
+            }
+        }
+        throw new UsageException(
+                context,
+                "tensor is on "
+                        + device
+                        + ", but the group was made for "
+                        + entries.stream().map(Entry::deviceType).toList()
+                        + "; name a backend for it, as in 'cpu:a,"
+                        + device.type()
+                        + ":b'");
+    }
+
+    private void requireSame(Device device, Device place) {
+        if (!place.isCpu() && !device.equals(place)) {
+            throw new UsageException(
+                    context, "tensor is on " + device + ", but this rank's device is " + place);
+        }
+    }
+
+    /** Libraries split a communicator that is idle, and with all its ranks. */
+    void prepareSplits(int color) {
+        engines()
+                .filter(engine -> engine.capabilities().splits())
+                .forEach(engine -> prepareSplit(engine, color));
+    }
+
+    private void prepareSplit(Engine engine, int color) {
+        engine.awaitQuiet();
+        try {
+            if (color < 0) {
+                engine.inside(
+                        communicator -> {
+                            communicator.declineSplit();
+                            return null;
+                        });
+            }
+        } catch (JcclException e) {
+            throw e.at(context);
+        }
+    }
+}

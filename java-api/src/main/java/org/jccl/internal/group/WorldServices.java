@@ -1,0 +1,29 @@
+package org.jccl.internal.group;
+
+import java.time.Duration;
+import java.util.Optional;
+import org.jccl.OnFailure;
+import org.jccl.Store;
+import org.jccl.internal.diagnosis.Diagnosis;
+import org.jccl.internal.engine.Watchdog;
+import org.jccl.internal.observe.Observation;
+
+/**
+ * What all groups of a world share. The world closes it.
+ *
+ * @param store reached by all ranks, or empty
+ * @param rankZeroServes whether the store is in the process of rank 0
+ * @param timeout deadline of each operation
+ * @param watchdog ends what takes too long
+ * @param diagnosis finds out why
+ * @param observation observes operations
+ * @param onFailure what a failure does
+ */
+record WorldServices(
+        Optional<Store> store,
+        boolean rankZeroServes,
+        Duration timeout,
+        Watchdog watchdog,
+        Diagnosis diagnosis,
+        Observation observation,
+        OnFailure onFailure) {}

@@ -3,10 +3,13 @@ package org.jccl.internal.api;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import org.jccl.Device;
 import org.jccl.FailureContext;
+import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Lists;
+import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.tensor.NativeTensor;
 
@@ -308,6 +311,52 @@ final class ArgumentChecks {
 
     private UsageException overlapping(Operation operation, String one, String other) {
         return bad(operation, one + " and " + other + " overlap in memory");
+    }
+
+    /** Fills in how elements are combined. */
+    void reduction(Operation operation, Engine engine, ReduceOp op, Device device) {
+        if (op == null) {
+            throw bad(operation, "reduce op is null");
+        }
+        if (!op.supports(operation.type)) {
+            throw bad(operation, op + " is not defined for " + operation.type);
+        }
+        if (!engine.reduces(op, operation.type)) {
+            throw bad(
+                    operation,
+                    "this backend has no " + op + " of " + operation.type + " on " + device);
+        }
+        operation.op = op;
+    }
+
+    /** Fills in the other side of a message, and its tag. */
+    void peer(Operation operation, Engine engine, int peer, int tag) {
+        message(operation, engine, tag);
+        operation.peer = rankArgument(operation, "peer", peer);
+        if (peer == rank) {
+            throw bad(operation, "peer is this rank itself; copy the tensor instead");
+        }
+    }
+
+    /** Fills in the tag of a message. */
+    void message(Operation operation, Engine engine, int tag) {
+        if (size == 1) {
+            throw bad(operation, "the group has no other rank");
+        }
+        if (tag < 0) {
+            throw bad(operation, "tag must not be negative, got " + tag);
+        }
+        int largest = engine.capabilities().largestTag();
+        if (tag > largest) {
+            throw bad(
+                    operation,
+                    largest == 0
+                            ? "this backend has no tags: messages between two ranks match in the"
+                                    + " order of the calls; use tag 0, got "
+                                    + tag
+                            : "tag is at most " + largest + " on this backend, got " + tag);
+        }
+        operation.tag = tag;
     }
 
     /** {@code operation} may be null, where it is not known yet. */

@@ -2,7 +2,6 @@ package org.jccl.internal.api;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.jccl.Device;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -60,7 +59,7 @@ final class Arguments {
 
     void allReduce(Operation operation, Engine engine, Tensor tensor, ReduceOp op) {
         start(operation, OperationKind.ALL_REDUCE, tensor, "tensor");
-        reduction(operation, engine, op, tensor.device());
+        checks.reduction(operation, engine, op, tensor.device());
         operation.input = tensor.address();
         operation.output = tensor.address();
         operation.count = tensor.count();
@@ -127,7 +126,7 @@ final class Arguments {
 
     void allReduce(Operation operation, Engine engine, List<Tensor> tensors, ReduceOp op) {
         start(operation, OperationKind.ALL_REDUCE, tensors.get(0), "tensors.get(0)");
-        reduction(operation, engine, op, tensors.get(0).device());
+        checks.reduction(operation, engine, op, tensors.get(0).device());
         inPlace(operation, tensors);
         operation.input = operation.output;
     }
@@ -161,7 +160,7 @@ final class Arguments {
             List<Tensor> inputs,
             ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, outputs.get(0), "outputs.get(0)");
-        reduction(operation, engine, op, outputs.get(0).device());
+        checks.reduction(operation, engine, op, outputs.get(0).device());
         operation.outputCounts = Parts.counts(outputs);
         operation.count = Parts.sum(operation.outputCounts);
         Parts.outputParts(operation, outputs);
@@ -177,7 +176,7 @@ final class Arguments {
 
     void reduce(Operation operation, Engine engine, Tensor tensor, int root, ReduceOp op) {
         start(operation, OperationKind.REDUCE, tensor, "tensor");
-        reduction(operation, engine, op, tensor.device());
+        checks.reduction(operation, engine, op, tensor.device());
         operation.peer = checks.rankArgument(operation, "root", root);
         operation.input = tensor.address();
         operation.output = tensor.address();
@@ -265,7 +264,7 @@ final class Arguments {
             Operation operation, Engine engine, Tensor output, List<Tensor> given, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
         List<Tensor> inputs = checks.copy("inputs", given);
-        reduction(operation, engine, op, output.device());
+        checks.reduction(operation, engine, op, output.device());
         checks.parts(operation, "inputs", inputs, output);
         long[] counts = Parts.counts(inputs);
         if (counts[rank] != output.count()) {
@@ -295,7 +294,7 @@ final class Arguments {
     void reduceScatterSingle(
             Operation operation, Engine engine, Tensor output, Tensor input, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
-        reduction(operation, engine, op, output.device());
+        checks.reduction(operation, engine, op, output.device());
         checks.same(operation, "input", input, output);
         checks.multiple(operation, "input", input.count(), "output", output.count());
         operation.count = output.count();
@@ -379,7 +378,7 @@ final class Arguments {
 
     void send(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
         start(operation, OperationKind.SEND, tensor, "tensor");
-        peer(operation, engine, peer, tag);
+        checks.peer(operation, engine, peer, tag);
         operation.input = tensor.address();
         operation.count = tensor.count();
         hold(operation, tensor, "tensor");
@@ -387,7 +386,7 @@ final class Arguments {
 
     void recv(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
-        peer(operation, engine, peer, tag);
+        checks.peer(operation, engine, peer, tag);
         operation.output = tensor.address();
         operation.count = tensor.count();
         hold(operation, tensor, "tensor");
@@ -395,7 +394,7 @@ final class Arguments {
 
     void recvAnySource(Operation operation, Engine engine, Tensor tensor, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
-        message(operation, engine, tag);
+        checks.message(operation, engine, tag);
         if (!engine.capabilities().anySource()) {
             throw checks.bad(operation, "this backend receives only from a peer that is named");
         }
@@ -415,49 +414,6 @@ final class Arguments {
             throw checks.bad(operation, name + " is null");
         }
         operation.type = tensor.dataType();
-    }
-
-    private void reduction(Operation operation, Engine engine, ReduceOp op, Device device) {
-        if (op == null) {
-            throw checks.bad(operation, "reduce op is null");
-        }
-        if (!op.supports(operation.type)) {
-            throw checks.bad(operation, op + " is not defined for " + operation.type);
-        }
-        if (!engine.reduces(op, operation.type)) {
-            throw checks.bad(
-                    operation,
-                    "this backend has no " + op + " of " + operation.type + " on " + device);
-        }
-        operation.op = op;
-    }
-
-    private void peer(Operation operation, Engine engine, int peer, int tag) {
-        message(operation, engine, tag);
-        operation.peer = checks.rankArgument(operation, "peer", peer);
-        if (peer == rank) {
-            throw checks.bad(operation, "peer is this rank itself; copy the tensor instead");
-        }
-    }
-
-    private void message(Operation operation, Engine engine, int tag) {
-        if (size == 1) {
-            throw checks.bad(operation, "the group has no other rank");
-        }
-        if (tag < 0) {
-            throw checks.bad(operation, "tag must not be negative, got " + tag);
-        }
-        int largest = engine.capabilities().largestTag();
-        if (tag > largest) {
-            throw checks.bad(
-                    operation,
-                    largest == 0
-                            ? "this backend has no tags: messages between two ranks match in the"
-                                    + " order of the calls; use tag 0, got "
-                                    + tag
-                            : "tag is at most " + largest + " on this backend, got " + tag);
-        }
-        operation.tag = tag;
     }
 
     void hold(Operation operation, Tensor tensor, String name) {

@@ -2,10 +2,7 @@ package org.jccl.internal.group;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -19,7 +16,6 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
-import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
@@ -46,31 +42,19 @@ public final class WorldAgreement {
     private static final String OVER = "over";
 
     private static final String COUNTER = "made";
-    private static final String TAKEN = "taken ";
+    static final String TAKEN = "taken ";
 
     /** In a ticket, before the name of its rank's host. */
     private static final char AT = '@';
 
-    private static final String TAKEN_BACK = "";
+    static final String TAKEN_BACK = "";
     private static final String COME_AGAIN = "again";
-
-    /** Why rank 0 gave up, when it has. */
-    private static final String WHY = "why";
-
-    /**
-     * In larger worlds only rank 0 looks for ranks that are missing: when all that have come look
-     * for all others at the same time, the store does not get through with it.
-     */
-    private static final int MOST_LOOK = 256;
-
-    /** How much later than this rank's the time of rank 0 may be over. */
-    private static final Duration RANK_ZERO_PATIENCE = Duration.ofSeconds(2);
 
     private static final Duration SHORTEST_POLL = Duration.ofMillis(5);
     private static final Duration LONGEST_POLL = Duration.ofMillis(50);
 
     /** How long an answer may take that rank 0 is about to write. */
-    private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(5);
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
 
     private final Store root;
     private final Store store;
@@ -79,6 +63,7 @@ public final class WorldAgreement {
     private final int size;
     private final boolean servesOneWorld;
     private final Duration timeout;
+    private final AbsentRanks absent;
     private final long deadline;
 
     /**
@@ -121,6 +106,7 @@ public final class WorldAgreement {
         this.size = size;
         this.servesOneWorld = servesOneWorld;
         this.timeout = timeout;
+        this.absent = new AbsentRanks(store, rank, size, servesOneWorld, timeout);
         this.deadline = System.nanoTime() + within.toNanos();
     }
 
@@ -146,7 +132,7 @@ public final class WorldAgreement {
     /** The hosts of ranks that wait, this one included. */
     private SortedMap<Integer, String> waiting(List<Integer> ranks) {
         SortedMap<Integer, String> hosts = new TreeMap<>();
-        present(ranks)
+        absent.present(ranks)
                 .forEach(
                         (other, ticket) -> {
                             if (waits(ticket)) {
@@ -199,7 +185,7 @@ public final class WorldAgreement {
     /** Once its ticket was taken a rank belongs to the world, even if its time is over. */
     private void awaitOwed(String key) {
         try {
-            store.await(List.of(key), ANSWER_PATIENCE);
+            store.await(List.of(key), ANSWER_TIMEOUT);
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     context,
@@ -210,7 +196,7 @@ public final class WorldAgreement {
     }
 
     private String invite() {
-        store.deleteKey(WHY);
+        store.deleteKey(AbsentRanks.WHY);
         put(ticketOf(0), newTicket());
         List<Integer> others = IntStream.range(1, size).boxed().toList();
         try {
@@ -295,7 +281,7 @@ public final class WorldAgreement {
     private void sendAway(List<Integer> others) {
         if (servesOneWorld) {
             List<String> waiting =
-                    present(others).values().stream().filter(WorldAgreement::waits).toList();
+                    absent.present(others).values().stream().filter(WorldAgreement::waits).toList();
             answer(waiting, COME_AGAIN);
         }
     }
@@ -303,90 +289,10 @@ public final class WorldAgreement {
     private OperationTimeoutException missing(StoreTimeoutException cause) {
         return new OperationTimeoutException(
                 context,
-                atOnce(this::whoIsMissing, cause)
+                atOnce(absent::describe, cause)
                         + "; see whether they run and build the same world, with the same number of"
                         + " ranks",
                 cause);
-    }
-
-    /**
-     * The others give up at about the same time, so one that has taken its ticket back was here and
-     * is not to blame for it.
-     */
-    private String whoIsMissing() {
-        if (rank > 0 && size > MOST_LOOK) {
-            return whatRankZeroSays();
-        }
-        String found = lookForMissing();
-        if (rank == 0) {
-            put(WHY, found);
-        }
-        return found;
-    }
-
-    /** For the worlds in which not every rank looks for every other. */
-    private String whatRankZeroSays() {
-        String ofRankZero = present(List.of(0)).getOrDefault(0, TAKEN);
-        if (ofRankZero.startsWith(TAKEN)) {
-            return "ranks [0] of " + size + " did not join within " + Durations.text(timeout);
-        }
-        try {
-            store.await(List.of(WHY), RANK_ZERO_PATIENCE);
-        } catch (StoreTimeoutException e) {
-            return "the world of "
-                    + size
-                    + " ranks was not made within "
-                    + Durations.text(timeout)
-                    + "; rank 0 still waits, and its message will say for whom";
-        }
-        return "rank 0 gave up: " + text(store.get(WHY));
-    }
-
-    private String lookForMissing() {
-        List<Integer> absent = new ArrayList<>();
-        List<Integer> gaveUp = new ArrayList<>();
-        // Rank 0 is here where it serves this store.
-        List<Integer> others =
-                IntStream.range(servesOneWorld ? 1 : 0, size)
-                        .filter(other -> other != rank)
-                        .boxed()
-                        .toList();
-        Map<Integer, String> tickets = present(others);
-        for (int other : others) {
-            String ticket = tickets.get(other);
-            if (ticket == null || !waits(ticket)) {
-                (TAKEN_BACK.equals(ticket) ? gaveUp : absent).add(other);
-            }
-        }
-        String rest =
-                " within "
-                        + Durations.text(timeout)
-                        + (gaveUp.isEmpty()
-                                ? ""
-                                : " (ranks "
-                                        + Arrivals.ranks(gaveUp)
-                                        + " came, and gave up before)");
-        if (!absent.isEmpty()) {
-            return "ranks " + Arrivals.ranks(absent) + " of " + size + " did not join" + rest;
-        }
-        return rank == 0 || gaveUp.contains(0)
-                ? "the world of " + size + " ranks was not made" + rest
-                : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
-    }
-
-    /** What ranks have put down last; those that never did are not among the keys. */
-    private Map<Integer, String> present(List<Integer> ranks) {
-        List<Integer> came = new ArrayList<>(ranks);
-        came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, WorldAgreement::ticketOf)));
-        Map<Integer, String> tickets = new TreeMap<>();
-        if (!came.isEmpty()) {
-            List<byte[]> values =
-                    store.multiGet(came.stream().map(WorldAgreement::ticketOf).toList());
-            for (int i = 0; i < came.size(); i++) {
-                tickets.put(came.get(i), text(values.get(i)));
-            }
-        }
-        return tickets;
     }
 
     /** The time is over, so what is asked now must not take as long again. */
@@ -394,7 +300,7 @@ public final class WorldAgreement {
         AtomicReference<T> answer = new AtomicReference<>();
         Runnable ask = () -> answer.set(question.get());
         BoundedCall call = BoundedCall.start("jccl-world-" + rank, ask);
-        if (!SilentStore.isCauseOf(cause) && call.await(ANSWER_PATIENCE)) {
+        if (!SilentStore.isCauseOf(cause) && call.await(ANSWER_TIMEOUT)) {
             return answer.get();
         }
         throw new OperationTimeoutException(
@@ -431,7 +337,7 @@ public final class WorldAgreement {
     }
 
     /** Whether a rank with this ticket waits for an answer. */
-    private static boolean waits(String ticket) {
+    static boolean waits(String ticket) {
         return !ticket.equals(TAKEN_BACK) && !ticket.startsWith(TAKEN);
     }
 
@@ -439,7 +345,7 @@ public final class WorldAgreement {
         return UUID.randomUUID().toString() + AT + LocalHost.name();
     }
 
-    private static String ticketOf(int rank) {
+    static String ticketOf(int rank) {
         return "ticket/" + rank;
     }
 
@@ -451,7 +357,7 @@ public final class WorldAgreement {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
-    private static String text(byte[] bytes) {
+    static String text(byte[] bytes) {
         return new String(bytes, StandardCharsets.UTF_8);
     }
 }

@@ -110,7 +110,7 @@ final class FaultTest {
 
         public static void main(String[] arguments) {
             int rank = Integer.getInteger("rank");
-            Duration timeout = Duration.ofSeconds(5);
+            Duration timeout = Duration.ofSeconds(20);
             // Nothing is closed: the device is stuck.
             Store store = FileStore.open(Path.of(System.getProperty("file")), 2, timeout);
             ProcessGroup group = World.join(store, rank, 2, timeout, ScclOptions.defaults());

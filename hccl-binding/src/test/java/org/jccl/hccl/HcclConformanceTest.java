@@ -1,5 +1,6 @@
 package org.jccl.hccl;
 
+import java.util.function.IntUnaryOperator;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.spi.CleanUp;
@@ -10,9 +11,12 @@ final class HcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new HcclBackend(
-                HcclOptions.defaults(),
-                OwnDevices.of(HcclProvider.DEVICE_TYPE, HcclConformanceTest::synchronizeDevice));
+        return new HcclBackend(HcclOptions.defaults(), ownDevices());
+    }
+
+    /** Devices of this test alone, for each rank one. */
+    static IntUnaryOperator ownDevices() {
+        return OwnDevices.of(HcclProvider.DEVICE_TYPE, HcclConformanceTest::synchronizeDevice);
     }
 
     private static void synchronizeDevice(int device) {

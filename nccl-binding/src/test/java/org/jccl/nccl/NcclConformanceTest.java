@@ -1,5 +1,6 @@
 package org.jccl.nccl;
 
+import java.util.function.IntUnaryOperator;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.spi.CleanUp;
@@ -10,9 +11,12 @@ final class NcclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new NcclBackend(
-                NcclOptions.defaults(),
-                OwnDevices.of(NcclProvider.DEVICE_TYPE, NcclConformanceTest::synchronizeDevice));
+        return new NcclBackend(NcclOptions.defaults(), ownDevices());
+    }
+
+    /** Devices of this test alone, for each rank one. */
+    static IntUnaryOperator ownDevices() {
+        return OwnDevices.of(NcclProvider.DEVICE_TYPE, NcclConformanceTest::synchronizeDevice);
     }
 
     private static void synchronizeDevice(int device) {

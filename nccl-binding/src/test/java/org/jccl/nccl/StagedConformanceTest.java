@@ -4,38 +4,16 @@ import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
-import org.jccl.spi.CleanUp;
-import org.jccl.testing.OwnDevices;
-import org.junit.jupiter.api.BeforeAll;
 
 /** The suite on Gloo with tensors of CUDA's mock, whose streams delay each copy at random. */
 final class StagedConformanceTest extends ConformanceTest {
 
-    /** Libraries are loaded at first use, which tests with short deadlines do not wait for. */
-    @BeforeAll
-    static void load() {
-        staged().alone().close();
-    }
-
     @Override
     protected ConformanceBackend backend() {
-        return staged();
-    }
-
-    private static StagedBackend staged() {
         return new StagedBackend(
                 "gloo",
                 NcclProvider.DEVICE_TYPE,
                 GlooOptions.onHost("127.0.0.1"),
-                OwnDevices.of(NcclProvider.DEVICE_TYPE, StagedConformanceTest::synchronizeDevice));
-    }
-
-    private static void synchronizeDevice(int device) {
-        CudaRuntime.enter(device);
-        CleanUp.run(
-                "cuda:" + device,
-                () ->
-                        CudaErrors.check(
-                                NcclNative.cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
+                NcclConformanceTest.ownDevices());
     }
 }

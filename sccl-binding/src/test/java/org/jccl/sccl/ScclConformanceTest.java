@@ -2,6 +2,7 @@ package org.jccl.sccl;
 
 import java.lang.reflect.Method;
 import java.util.Map;
+import java.util.function.IntUnaryOperator;
 import org.jccl.Device;
 import org.jccl.Stream;
 import org.jccl.conformance.ConformanceBackend;
@@ -21,9 +22,12 @@ final class ScclConformanceTest extends ConformanceTest {
 
     @Override
     protected ConformanceBackend backend() {
-        return new ScclBackend(
-                ScclOptions.defaults(),
-                OwnDevices.of(ScclProvider.DEVICE_TYPE, ScclConformanceTest::synchronizeDevice));
+        return new ScclBackend(ScclOptions.defaults(), ownDevices());
+    }
+
+    /** Devices of this test alone, for each rank one. */
+    static IntUnaryOperator ownDevices() {
+        return OwnDevices.of(ScclProvider.DEVICE_TYPE, ScclConformanceTest::synchronizeDevice);
     }
 
     /** Its one stream is all there is. */

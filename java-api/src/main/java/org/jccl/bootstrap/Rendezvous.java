@@ -1,18 +1,11 @@
 package org.jccl.bootstrap;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.SortedMap;
-import java.util.TreeMap;
-import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Store;
@@ -25,16 +18,13 @@ import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.internal.rendezvous.WorldStore;
-import org.jccl.spi.Arrivals;
 import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
-import org.jccl.spi.LocalHost;
 import org.jccl.spi.PathSetting;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.FileStore;
-import org.jccl.store.TcpStore;
 
 /**
  * Where the ranks of a job meet: this process's place among them and a store that all of them
@@ -46,9 +36,6 @@ import org.jccl.store.TcpStore;
 public final class Rendezvous implements AutoCloseable {
 
     private static final String ENVIRONMENT = "env";
-
-    /** Set by each rank that has reached the store, for the message about those that have not. */
-    private static final String HERE = "jccl/here/";
 
     /** Of a process that serves a store, beside one connection of each rank. */
     private static final int SERVER_DESCRIPTORS = 16;
@@ -182,7 +169,7 @@ public final class Rendezvous implements AutoCloseable {
                             Optional.of(served.port()),
                             false,
                             0);
-            meet(served.client(), place, serve, limit.atMost(timeout));
+            new WorkerBarrier(served.client(), place).pass(serve, limit.atMost(timeout));
             return new Rendezvous(place, served.client(), served::close);
         } catch (RuntimeException e) {
             if (served != null) {
@@ -323,7 +310,7 @@ public final class Rendezvous implements AutoCloseable {
                     serve
                             ? HostedStore.serve(host, port, run.contents(), timeout)
                             : connect(place, host, port, run, timeout);
-            meet(hosted.client(), place, serve, limit.atMost(timeout));
+            new WorkerBarrier(hosted.client(), place).pass(serve, limit.atMost(timeout));
         } catch (RuntimeException e) {
             if (hosted != null) {
                 hosted.close();
@@ -365,49 +352,6 @@ public final class Rendezvous implements AutoCloseable {
         return failure instanceof StoreTimeoutException
                 ? new StoreTimeoutException(reason, failure)
                 : new StoreException(reason, failure);
-    }
-
-    /** The rank that serves the store waits for the others. */
-    private static void meet(TcpStore store, Membership place, boolean serve, Duration timeout) {
-        store.set(HERE + place.rank(), LocalHost.name().getBytes(StandardCharsets.UTF_8));
-        store.joinWorkers();
-        if (serve) {
-            try {
-                WaitLog.during(
-                        "rank 0",
-                        0,
-                        place.worldSize(),
-                        ranks -> here(store, ranks),
-                        () -> {
-                            store.awaitWorkers(place.worldSize(), timeout);
-                            return place;
-                        });
-            } catch (StoreTimeoutException e) {
-                throw new StoreTimeoutException(
-                        e.reason() + ". Missing: " + missing(store, place.worldSize()), e);
-            }
-        }
-    }
-
-    /** The hosts of those that have come; PyTorch's ranks do not say it. */
-    private static SortedMap<Integer, String> here(Store store, List<Integer> ranks) {
-        List<Integer> came = new ArrayList<>(ranks);
-        came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, rank -> HERE + rank)));
-        SortedMap<Integer, String> hosts = new TreeMap<>();
-        if (!came.isEmpty()) {
-            List<byte[]> values = store.multiGet(came.stream().map(rank -> HERE + rank).toList());
-            for (int i = 0; i < came.size(); i++) {
-                hosts.put(came.get(i), Arrivals.text(values.get(i)));
-            }
-        }
-        return hosts;
-    }
-
-    /** PyTorch's ranks count themselves, but do not say which they are. */
-    private static String missing(TcpStore store, int worldSize) {
-        List<Integer> all = IntStream.range(0, worldSize).boxed().toList();
-        List<Integer> silent = Arrivals.missing(store, all, rank -> HERE + rank);
-        return "ranks " + Arrivals.ranks(silent) + ", but for those among them that are PyTorch's";
     }
 
     /**

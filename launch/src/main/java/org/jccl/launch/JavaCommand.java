@@ -30,6 +30,30 @@ final class JavaCommand {
 
     private JavaCommand() {}
 
+    /**
+     * The command of a JVM that runs a class.
+     *
+     * @param classPath where to find it; empty for the paths of this JVM
+     */
+    static List<String> of(
+            Path executable,
+            List<String> jvmArguments,
+            Optional<String> classPath,
+            Class<?> mainClass,
+            List<String> arguments) {
+        // Not of a module that the program loaded by itself, which no option of a JVM names.
+        boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
+        if (ofModule && classPath.isEmpty()) {
+            return ofModule(executable, jvmArguments, mainClass, arguments);
+        }
+        return ofClass(
+                executable,
+                jvmArguments,
+                classPath.orElseGet(JavaCommand::ownClassPath),
+                mainClass.getName(),
+                arguments);
+    }
+
     /** The command of a JVM that runs a class from the class path. */
     static List<String> ofClass(
             Path executable,
@@ -42,7 +66,7 @@ final class JavaCommand {
     }
 
     /** The command of a JVM that runs a class of a module, with the paths of this JVM. */
-    static List<String> ofModule(
+    private static List<String> ofModule(
             Path executable,
             List<String> jvmArguments,
             Class<?> mainClass,

@@ -1,10 +1,14 @@
 package org.jccl.launch;
 
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
+import org.jccl.bootstrap.Membership;
 
 /**
  * What {@link ProcessLauncher} was asked for, checked and complete.
@@ -45,6 +49,56 @@ record LaunchSettings(
         OutputStreams redirects,
         Optional<Duration> timeout,
         Duration grace) {
+
+    /**
+     * Checks what no single option shows.
+     *
+     * @throws UsageException if two options contradict each other, or one lacks another
+     */
+    LaunchSettings {
+        check(
+                elastic.isEmpty() || nodes == 1,
+                "both nodes and an elastic job are given, whose nodes come and go; give one");
+        check(
+                nodes == 1 || masterPort != 0,
+                "with " + nodes + " nodes, give the address of node 0 and a port as the master");
+        check(
+                !keepSurvivors || nodes == 1 && elastic.isEmpty(),
+                "survivors are kept in jobs of one node only; over several, make the job elastic");
+        check(
+                logs.isEmpty() || isBelow(logs.get(), runId),
+                "the run id '"
+                        + runId
+                        + "' leads out of the log folder "
+                        + logs.map(Path::toString).orElse("")
+                        + "; give a name");
+        List<String> names = roles.stream().map(LaunchRole::name).toList();
+        check(
+                names.stream().distinct().count() == names.size(),
+                "two roles have the same name: " + names);
+        long world =
+                (long) elastic.map(ElasticNodes::max).orElse(nodes)
+                        * roles.stream().mapToLong(LaunchRole::ranks).sum();
+        check(
+                world <= Membership.MOST_RANKS,
+                world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
+    }
+
+    private static boolean isBelow(Path folder, String name) {
+        try {
+            Path root = folder.toAbsolutePath().normalize();
+            Path path = root.resolve(name).normalize();
+            return path.startsWith(root) && !path.equals(root);
+        } catch (InvalidPathException e) {
+            return false;
+        }
+    }
+
+    static void check(boolean condition, String message) {
+        if (!condition) {
+            throw new UsageException(FailureContext.NONE, message);
+        }
+    }
 
     int ranksPerNode() {
         return roles.stream().mapToInt(LaunchRole::ranks).sum();

@@ -1,6 +1,7 @@
 package org.jccl.launch;
 
-import java.nio.file.InvalidPathException;
+import static org.jccl.launch.LaunchSettings.check;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,10 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.ErrorFile;
-import org.jccl.bootstrap.Membership;
 import org.jccl.spi.Durations;
 
 /**
@@ -347,29 +346,9 @@ public final class ProcessLauncherBuilder {
      */
     public ProcessLauncher build() {
         check(command != null || mainClass != null, "nothing to run: give a main class or command");
-        check(
-                elastic == null || nodes == 1,
-                "both nodes and an elastic job are given, whose nodes come and go; give one");
-        check(
-                nodes == 1 || masterPort != 0,
-                "with " + nodes + " nodes, give the address of node 0 and a port as the master");
-        check(
-                !keepSurvivors || nodes == 1 && elastic == null,
-                "survivors are kept in jobs of one node only; over several, make the job elastic");
-        check(
-                logs == null || isBelow(logs, runId),
-                "the run id '" + runId + "' leads out of the log folder " + logs + "; give a name");
         List<LaunchRole> roles = new ArrayList<>();
         roles.add(new LaunchRole(role, ranks, command != null ? command : javaCommand()));
         roles.addAll(moreRoles);
-        check(
-                roles.stream().map(LaunchRole::name).distinct().count() == roles.size(),
-                "two roles have the same name: " + roles.stream().map(LaunchRole::name).toList());
-        long most = elastic == null ? nodes : elastic.max();
-        long world = most * roles.stream().mapToLong(LaunchRole::ranks).sum();
-        check(
-                world <= Membership.MOST_RANKS,
-                world + " ranks are more than " + Membership.MOST_RANKS + ", the most of a world");
         return new ProcessLauncher(
                 new LaunchSettings(
                         List.copyOf(roles),
@@ -391,33 +370,13 @@ public final class ProcessLauncherBuilder {
                         grace));
     }
 
-    private static boolean isBelow(Path folder, String name) {
-        try {
-            Path root = folder.toAbsolutePath().normalize();
-            Path path = root.resolve(name).normalize();
-            return path.startsWith(root) && !path.equals(root);
-        } catch (InvalidPathException e) {
-            return false;
-        }
-    }
-
     private List<String> javaCommand() {
         List<String> options = new ArrayList<>();
         if (logs != null) {
             options.add("-XX:ErrorFile=" + logs.toAbsolutePath().resolve("hs_err_pid%p.log"));
         }
         options.addAll(jvmArguments);
-        // Not of a module that the program loaded by itself, which no option of a JVM names.
-        boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
-        if (ofModule && classPath.isEmpty()) {
-            return JavaCommand.ofModule(java, options, mainClass, arguments);
-        }
-        return JavaCommand.ofClass(
-                java,
-                options,
-                classPath.orElseGet(JavaCommand::ownClassPath),
-                mainClass.getName(),
-                arguments);
+        return JavaCommand.of(java, options, classPath, mainClass, arguments);
     }
 
     private static void checkRanks(int ranks) {
@@ -444,11 +403,5 @@ public final class ProcessLauncherBuilder {
     private static <T> T given(T argument, String what) {
         check(argument != null, "the " + what + " is null");
         return argument;
-    }
-
-    private static void check(boolean condition, String message) {
-        if (!condition) {
-            throw new UsageException(FailureContext.NONE, message);
-        }
     }
 }

@@ -91,7 +91,7 @@ final class RankTableCommandTest {
                                 "[[0, 1, 2, 3, 4, 5, 6, 7]]",
                                 "-o",
                                 file.toString()));
-        assertThat(out).startsWith(file + ": SCCL 1.0, 8 ranks on 1 nodes");
+        assertThat(out).startsWith(file + ": SCCL 1.0, 8 ranks on 1 node");
         assertThat(file).hasSameTextualContentAs(example("sccl-1.0.json"));
         assertThat(
                         succeeded(
@@ -360,7 +360,7 @@ final class RankTableCommandTest {
                         "10.20.0.12  1       3     1           192.168.41.20");
         assertThat(succeeded(ranktable("show", example("sccl-template.json").toString())).lines())
                 .containsExactly(
-                        "SCCL 1.0, 2 ranks on 1 nodes",
+                        "SCCL 1.0, 2 ranks on 1 node",
                         "node  device  rank  local rank  ip",
                         "0     0       0     0           -",
                         "0     1       1     1           -");

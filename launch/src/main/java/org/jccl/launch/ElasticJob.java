@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jccl.BootstrapException;
 import org.jccl.StoreException;
+import org.jccl.internal.checks.Counted;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
@@ -42,11 +43,15 @@ final class ElasticJob {
         this.reaper = reaper;
         String roles =
                 settings.roles().stream()
-                        .map(role -> role.ranks() + " ranks of role " + role.name())
+                        .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
                         .collect(Collectors.joining(", "));
         this.job =
-                "%s on each of %d to %d nodes, %d restarts"
-                        .formatted(roles, nodes.min(), nodes.max(), settings.maxRestarts());
+                "%s on each of %d to %s, %s"
+                        .formatted(
+                                roles,
+                                nodes.min(),
+                                Counted.text(nodes.max(), "node"),
+                                Counted.text(settings.maxRestarts(), "restart"));
     }
 
     /** Runs it until the job has ended. */

@@ -14,6 +14,7 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.internal.checks.Counted;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.store.PrefixStore;
 
@@ -66,8 +67,11 @@ final class NodeAgreement implements OtherNodes {
                     "two launchers of run '%s' say they are node %d", settings.runId(), node);
         }
         String job =
-                "%s on each of %d nodes, %d restarts"
-                        .formatted(ranks(), settings.nodes(), settings.maxRestarts());
+                "%s on each of %s, %s"
+                        .formatted(
+                                ranks(),
+                                Counted.text(settings.nodes(), "node"),
+                                Counted.text(settings.maxRestarts(), "restart"));
         store.set(key("enter", node), bytes(job));
         try {
             store.await(keys("enter"), limit.atMost(JOIN_LIMIT));
@@ -94,7 +98,7 @@ final class NodeAgreement implements OtherNodes {
 
     private String ranks() {
         return settings.roles().stream()
-                .map(role -> role.ranks() + " ranks of role " + role.name())
+                .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
                 .collect(Collectors.joining(", "));
     }
 

@@ -23,6 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
+import org.jccl.internal.checks.Counted;
 import org.jccl.internal.checks.Given;
 import org.jccl.ranktable.json.Json;
 import org.jccl.ranktable.json.JsonReader;
@@ -370,6 +371,10 @@ public final class RankTable {
     /** The format and how many ranks and nodes there are. */
     @Override
     public String toString() {
-        return format + ", " + size() + " ranks on " + nodeCount() + " nodes";
+        return format
+                + ", "
+                + Counted.text(size(), "rank")
+                + " on "
+                + Counted.text(nodeCount(), "node");
     }
 }

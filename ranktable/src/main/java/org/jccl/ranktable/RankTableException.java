@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.internal.checks.Counted;
 
 /** A rank table can not be read or is not valid. {@link #faults()} has all that is wrong. */
 public final class RankTableException extends JcclException {
@@ -51,7 +52,7 @@ public final class RankTableException extends JcclException {
                         .map(fault -> "\n  " + fault)
                         .collect(Collectors.joining());
         String more = faults.size() > SHOWN ? "\n  and " + (faults.size() - SHOWN) + " more" : "";
-        String count = faults.size() == 1 ? "1 fault" : faults.size() + " faults";
+        String count = Counted.text(faults.size(), "fault");
         return table + " has " + count + ":" + text + more;
     }
 

@@ -11,7 +11,9 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import org.jccl.JcclException.Category;
 import org.jccl.Store;
+import org.jccl.internal.checks.Counted;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.launch.ElasticRecords.Ended;
 import org.jccl.launch.ElasticRecords.Joined;
@@ -82,6 +84,7 @@ final class ElasticCoordinator implements AutoCloseable {
     private TimeLimit joining;
     private Optional<TimeLimit> lastCall = Optional.empty();
     private Optional<TimeLimit> otherFailures = Optional.empty();
+    private TimeLimit otherCodes;
     private volatile boolean closed;
 
     ElasticCoordinator(
@@ -185,7 +188,13 @@ final class ElasticCoordinator implements AutoCloseable {
         List<Node> alive = alive();
         List<Node> ready = alive.stream().filter(this::isReady).limit(nodes.max()).toList();
         if (restarts > maxRestarts) {
-            end(new Ended(1, true, "the job was started again " + maxRestarts + " times already"));
+            end(
+                    new Ended(
+                            1,
+                            true,
+                            "the job was started again "
+                                    + Counted.text(maxRestarts, "time")
+                                    + " already"));
         } else if (ready.size() < nodes.min()) {
             lastCall = Optional.empty();
             if (joining.isOver()) {
@@ -195,8 +204,8 @@ final class ElasticCoordinator implements AutoCloseable {
                                 true,
                                 ready.size()
                                         + " of at least "
-                                        + nodes.min()
-                                        + " nodes came within "
+                                        + Counted.text(nodes.min(), "node")
+                                        + " came within "
                                         + Durations.text(nodes.joinTimeout())
                                         + ": "
                                         + ready));
@@ -226,7 +235,12 @@ final class ElasticCoordinator implements AutoCloseable {
         Round next = new Round(attempt, restarts, ready.stream().map(node -> node.number).toList());
         store.set(ElasticRecords.key("round", attempt + 1), next.encode());
         store.add(ElasticRecords.ROUNDS, attempt + 1L - before);
-        LOGGER.log(Level.INFO, "round {0}, after {1} failures: {2}", attempt, restarts, ready);
+        LOGGER.log(
+                Level.INFO,
+                "round {0}, after {1}: {2}",
+                attempt,
+                Counted.text(restarts, "failure"),
+                ready);
         ready.forEach(node -> node.attempt = attempt);
         round = Optional.of(next);
         running = true;
@@ -236,7 +250,7 @@ final class ElasticCoordinator implements AutoCloseable {
     private void watch(Round current) {
         List<String> failures = new ArrayList<>();
         Optional<Ended> first = Optional.empty();
-        boolean last = false;
+        List<Ended> told = new ArrayList<>();
         int done = 0;
         for (int number : current.nodes()) {
             Optional<Ended> ended = ended(current, number);
@@ -244,7 +258,7 @@ final class ElasticCoordinator implements AutoCloseable {
                 done++;
             } else if (ended.isPresent()) {
                 first = first.or(() -> ended);
-                last |= ended.get().last();
+                told.add(ended.get());
                 failures.add(joined.get(number) + ": " + ended.get().why());
             } else if (joined.get(number).left) {
                 first = first.or(() -> Optional.of(new Ended(1, false, "left")));
@@ -262,7 +276,7 @@ final class ElasticCoordinator implements AutoCloseable {
             over(current, "the job is done");
             end(Ended.WELL);
         } else if (first.isPresent()) {
-            failed(current, first.get().exitCode(), last, failures);
+            failed(current, first.get().exitCode(), told, failures);
         } else if (current.nodes().size() < nodes.max() && done == 0) {
             alive().stream()
                     .filter(node -> !current.nodes().contains(node.number))
@@ -278,12 +292,20 @@ final class ElasticCoordinator implements AutoCloseable {
                 : Optional.empty();
     }
 
-    /** The first failure to be told is often the consequence of another. */
-    private void failed(Round current, int exitCode, boolean last, List<String> failures) {
+    /**
+     * The first failure to be told is often the consequence of another. A launcher waits longer for
+     * another code than 64 (see {@link LaunchAttempt}), and so does this.
+     */
+    private void failed(Round current, int exitCode, List<Ended> told, List<String> failures) {
         if (otherFailures.isEmpty()) {
             otherFailures = Optional.of(TimeLimit.in(FAILURES_TOGETHER));
+            otherCodes = TimeLimit.in(LaunchAttempt.USAGE_GRACE);
         }
-        if (!otherFailures.get().isOver() && failures.size() < current.nodes().size()) {
+        boolean ofUsage =
+                told.size() == failures.size()
+                        && told.stream().allMatch(ElasticCoordinator::isOfUsage);
+        TimeLimit others = ofUsage ? otherCodes : otherFailures.get();
+        if (!others.isOver() && failures.size() < current.nodes().size()) {
             return;
         }
         String why = String.join("\n", failures);
@@ -291,7 +313,7 @@ final class ElasticCoordinator implements AutoCloseable {
         boolean left = current.nodes().stream().anyMatch(number -> joined.get(number).left);
         restarts += left ? 0 : 1;
         over(current, why);
-        if (last) {
+        if (isLast(told)) {
             end(new Ended(exitCode, true, why));
         } else if (restarts > maxRestarts) {
             end(
@@ -307,6 +329,24 @@ final class ElasticCoordinator implements AutoCloseable {
                     maxRestarts,
                     why);
         }
+    }
+
+    private static boolean isOfUsage(Ended ended) {
+        return ended.last() && ended.exitCode() == Category.USAGE.exitCode();
+    }
+
+    /**
+     * Whether another start does not help. A node whose ranks say so of themselves is not believed
+     * if the program of another node failed, as in {@link LaunchException#mayPass}.
+     */
+    private static boolean isLast(List<Ended> told) {
+        boolean ofProgram =
+                told.stream()
+                        .anyMatch(
+                                ended ->
+                                        !ended.last()
+                                                && LaunchException.isOfProgram(ended.exitCode()));
+        return told.stream().anyMatch(ended -> ended.last() && !(ofProgram && isOfUsage(ended)));
     }
 
     private void over(Round current, String why) {

@@ -27,7 +27,7 @@ final class LaunchAttempt {
     private static final Duration SHORT_POLL = Duration.ofMillis(20);
 
     /** How long other ranks may take to end after one that says that no restart helps. */
-    private static final Duration USAGE_PATIENCE = Duration.ofSeconds(2);
+    static final Duration USAGE_GRACE = Duration.ofSeconds(2);
 
     private final LaunchSettings settings;
     private final LaunchRound round;
@@ -189,7 +189,7 @@ final class LaunchAttempt {
      * only have noticed that another rank closes its groups, whose program is about to fail.
      */
     private void awaitFailureOfProgram(List<RankProcess> failed) throws InterruptedException {
-        TimeLimit limit = TimeLimit.in(USAGE_PATIENCE);
+        TimeLimit limit = TimeLimit.in(USAGE_GRACE);
         while (!shuttingDown
                 && !limit.isOver()
                 && failed.stream().allMatch(LaunchAttempt::wouldFailAgain)

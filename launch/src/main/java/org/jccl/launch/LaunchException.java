@@ -68,14 +68,14 @@ public final class LaunchException extends JcclException {
      * the first takes that for a rank with less to do.
      */
     boolean mayPass() {
-        return failures().stream().anyMatch(LaunchException::isOfProgram)
+        return failures().stream().anyMatch(f -> isOfProgram(f.exitCode()))
                 || !failures().isEmpty()
                         && failures().stream()
                                 .noneMatch(f -> f.exitCode() == Category.USAGE.exitCode());
     }
 
-    private static boolean isOfProgram(RankFailure failure) {
-        int code = failure.exitCode();
+    /** Whether a rank with this code ended neither of wrong use nor of its group's failure. */
+    static boolean isOfProgram(int code) {
         return code != Category.USAGE.exitCode() && code != Category.FATAL_GROUP.exitCode();
     }
 

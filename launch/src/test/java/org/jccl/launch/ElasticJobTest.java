@@ -21,6 +21,9 @@ import org.jccl.StoreException;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.launch.ElasticRecords.Ended;
+import org.jccl.launch.ElasticRecords.Joined;
+import org.jccl.launch.ElasticRecords.Round;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.LaunchedRank;
@@ -30,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Elastic jobs, of launchers in this JVM and, where one is to be killed, in another. */
@@ -88,6 +92,17 @@ class ElasticJobTest {
     private void awaitLine(String line) throws InterruptedException {
         while (!lines.contains(line)) {
             TimeUnit.MILLISECONDS.sleep(20);
+        }
+    }
+
+    /** Waits until ranks have made a file; a job that ends before that says why. */
+    private static void awaitFile(Path file, CompletableFuture<Void> job) throws Exception {
+        while (Files.notExists(file)) {
+            if (job.isDone()) {
+                job.join();
+                throw new AssertionError("the job ended well, and no rank made " + file);
+            }
+            TimeUnit.MILLISECONDS.sleep(50);
         }
     }
 
@@ -186,6 +201,33 @@ class ElasticJobTest {
         LaunchException failure = failureOf(start(launcher(one, script).maxRestarts(5)));
         assertThat(failure.exitCode()).isEqualTo(64);
         assertThat(lines).containsOnlyOnce("[1] started");
+    }
+
+    /** One whose groups the other's ranks have closed may only have taken that for wrong use. */
+    @ParameterizedTest
+    @CsvSource({"64, 6, true", "6, 64, true", "64, 64, false", "64, 75, false"})
+    void aNodeThatWouldFailAgainIsHeardUnlessTheProgramOfAnotherFailed(
+            int first, int second, boolean again) throws Exception {
+        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        TimeLimit limit = TimeLimit.in(WAIT);
+        Joined self = new Joined("host", "job", 0, 0);
+        try (ElasticStore store = ElasticStore.open(two, limit);
+                ElasticCoordinator coordinator =
+                        new ElasticCoordinator(store, two, "elastic", "job", 1)) {
+            coordinator.start();
+            Duration alive = two.keepAliveInterval();
+            try (ElasticMember one = ElasticMember.join(store.client(), "elastic", self, alive);
+                    TcpStore client = store.client().duplicate(WAIT);
+                    ElasticMember other = ElasticMember.join(client, "elastic", self, alive)) {
+                Round round = one.awaitRound(0, limit).orElseThrow();
+                one.ended(round, new Ended(first, first == 64, "one failed"));
+                other.ended(round, new Ended(second, second == 64, "the other failed"));
+                one.awaitOver(round, limit);
+                one.stopped(round);
+                other.stopped(round);
+                assertThat(one.awaitRound(1, limit).isPresent()).isEqualTo(again);
+            }
+        }
     }
 
     @Test
@@ -325,9 +367,7 @@ class ElasticJobTest {
             lost = launcherProcess(endpoints, script, 3);
         }
         try {
-            while (Files.notExists(together)) {
-                TimeUnit.MILLISECONDS.sleep(50);
-            }
+            awaitFile(together, survivor);
         } finally {
             lost.destroyForcibly();
         }
@@ -351,9 +391,7 @@ class ElasticJobTest {
         lines.clear();
         Process leaves = launcherProcess(endpoint, script, 0);
         try {
-            while (Files.notExists(together)) {
-                TimeUnit.MILLISECONDS.sleep(50);
-            }
+            awaitFile(together, stays);
             leaves.destroy();
             stays.join();
         } finally {

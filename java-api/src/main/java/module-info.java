@@ -19,6 +19,7 @@ module org.jccl.api {
     exports org.jccl.bootstrap;
     exports org.jccl.spi;
     exports org.jccl.store;
+    exports org.jccl.torch;
     exports org.jccl.internal.checks to
             org.jccl.launch,
             org.jccl.ranktable;

@@ -63,6 +63,7 @@ class ArchitectureTest {
                     List.of("org.jccl"),
                     List.of("org.jccl.spi"),
                     List.of("org.jccl.store", "org.jccl.internal.checks", "org.jccl.internal.json"),
+                    List.of("org.jccl.torch"),
                     List.of("org.jccl.internal.rendezvous"),
                     List.of("org.jccl.bootstrap"),
                     List.of("org.jccl.internal.memory", "org.jccl.internal.backend"),
@@ -73,6 +74,7 @@ class ArchitectureTest {
                     List.of("org.jccl.internal.host", "org.jccl.internal.device"),
                     List.of("org.jccl.internal.staged"),
                     List.of("org.jccl.internal.tensor", "org.jccl.internal.group"),
+                    List.of("org.jccl.internal.torch"),
                     List.of("org.jccl.internal.api"));
 
     private static int layer(String packageName) {

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.testing.LaunchedRank;
-import org.jccl.torch.TorchPython;
+import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 

@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.torch.TorchPython;
+import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.launch.ProcessLauncherBuilder;
-import org.jccl.torch.TorchPython;
+import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;

@@ -20,9 +20,9 @@ import org.jccl.Device;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
-import org.jccl.TorchObjects;
 import org.jccl.Work;
 import org.jccl.conformance.Elements;
+import org.jccl.torch.TorchObjects;
 
 /** What {@code examples/pytorch-interop/collectives.py} does, as the Java ranks call it. */
 final class TorchCollectives {

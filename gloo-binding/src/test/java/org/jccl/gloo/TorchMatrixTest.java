@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jccl.ProcessGroup;
-import org.jccl.torch.Torch;
+import org.jccl.testing.Torch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import org.jccl.torch.TorchPython;
+import org.jccl.testing.TorchPython;
 
 /**
  * Runs a {@link TorchPlan} by processes of Java and Python, of which now and then one is stopped

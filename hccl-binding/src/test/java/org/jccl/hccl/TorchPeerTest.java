@@ -20,7 +20,7 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
-import org.jccl.torch.TorchPython;
+import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -20,7 +20,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.store.TcpStore;
-import org.jccl.torch.TorchPython;
+import org.jccl.testing.TorchPython;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 

@@ -29,6 +29,8 @@ import org.jccl.internal.checks.Given;
 import org.jccl.internal.group.WorldAgreement;
 import org.jccl.internal.group.WorldBuilder;
 import org.jccl.internal.observe.Listener;
+import org.jccl.internal.torch.TorchKeys;
+import org.jccl.internal.torch.TorchWorld;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
@@ -172,6 +174,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         return new DefaultProcessGroup(
                 world(place.rank(), place.worldSize(), placed(backends, place.localRank()))
                         .store(meeting.part(), servedByRank0(meeting.rendezvous()))
+                        .keys(TorchKeys.world(interop, Optional.of(meeting.part())))
                         .joinTimeout(left(start))
                         .onClose(meeting.rendezvous()::close)
                         .connect());
@@ -179,7 +182,6 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     private WorldBuilder world(int rank, int size, List<Backend> placed) {
         return new WorldBuilder(rank, size, timeout, placed)
-                .interop(interop)
                 .onFailure(onFailure)
                 .listeners(listeners);
     }
@@ -272,7 +274,8 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private Store partOf(Rendezvous rendezvous, long start) {
         Membership place = rendezvous.membership();
         if (interop != Interop.NONE) {
-            return torchPartOf(rendezvous);
+            return TorchWorld.partOf(
+                    rendezvous.store(), place, store.isEmpty(), servedByRank0(rendezvous));
         }
         Store attempt =
                 place.restarts() == 0
@@ -286,31 +289,6 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         timeout,
                         left(start))
                 .enter();
-    }
-
-    /**
-     * PyTorch's ranks put a prefix before the keys of a world that an init method leads to. The
-     * names are the same for every world, so a store can have one only.
-     */
-    private Store torchPartOf(Rendezvous rendezvous) {
-        Store shared = rendezvous.store();
-        Membership place = rendezvous.membership();
-        if (shared.add("jccl/torch/" + place.restarts() + "/" + place.rank(), 1) > 1) {
-            String why =
-                    "rank "
-                            + place.rank()
-                            + " has joined a world with PyTorch's ranks in this store before, and"
-                            + " PyTorch's names of keys can not tell two worlds apart";
-            if (servedByRank0(rendezvous)) {
-                throw new StoreException(why + ": close the old group on every rank", null);
-            }
-            throw new UsageException(
-                    FailureContext.NONE,
-                    why
-                            + ": give each world a store of its own, for instance another port in"
-                            + " the init method, or a PrefixStore on every rank");
-        }
-        return store.isEmpty() ? new PrefixStore("default_pg", shared) : shared;
     }
 
     /** Without a device of the user's, the ranks of a host take its devices in turn. */

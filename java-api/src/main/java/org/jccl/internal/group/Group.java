@@ -35,7 +35,7 @@ public final class Group {
     private final List<Integer> worldRanks;
     private final WorldServices world;
     private final Optional<Store> store;
-    private final Optional<TorchKeys> torch;
+    private final Optional<GroupKeys> foreign;
     private final StoreFailures storeFailures;
     private final GroupEngines engines;
     private final Runnable onClose;
@@ -53,24 +53,24 @@ public final class Group {
      * @param context of the calling rank
      * @param worldRanks the members
      * @param world what all groups share
-     * @param torch where PyTorch's ranks form communicators, or empty
+     * @param foreign where ranks of another API form communicators, or empty
      * @param onClose called when the group is closed
      */
     Group(
             FailureContext context,
             List<Integer> worldRanks,
             WorldServices world,
-            Optional<TorchKeys> torch,
+            Optional<GroupKeys> foreign,
             Runnable onClose) {
         this.context = context;
         this.worldRanks = worldRanks;
         this.world = world;
         this.store = world.store().map(root -> new PrefixStore(context.group(), root));
-        this.torch = torch;
+        this.foreign = foreign;
         this.storeFailures =
                 new StoreFailures(
                         context, worldRanks.indexOf(0), world.rankZeroServes(), this.store);
-        this.engines = new GroupEngines(context, worldRanks, this.store, torch, world);
+        this.engines = new GroupEngines(context, worldRanks, this.store, foreign, world);
         this.onClose = onClose;
     }
 
@@ -167,8 +167,9 @@ public final class Group {
     }
 
     private Store requireStore(String operation) {
-        if (torch.isPresent()) {
-            throw new UsageException(context, operation + " is unknown to PyTorch's ranks");
+        if (foreign.isPresent()) {
+            throw new UsageException(
+                    context, operation + " is unknown to " + foreign.get().peers());
         }
         return store.orElseThrow(
                 () ->
@@ -221,7 +222,7 @@ public final class Group {
         long deadline = System.nanoTime() + world.timeout().toNanos();
         requireUsable();
         MemberRanks.check(ranks, size(), context);
-        Optional<TorchKeys> keys = torch.map(own -> own.next(context, ranks));
+        Optional<GroupKeys> keys = foreign.map(own -> own.next(context, ranks));
         int mine = ranks.indexOf(context.rank());
         OptionalInt color = keys.map(own -> own.color(ranks)).orElse(OptionalInt.empty());
         if (color.isPresent()) {
@@ -271,7 +272,7 @@ public final class Group {
         return Optional.of(
                 child(
                         name,
-                        torch,
+                        foreign,
                         ranks.indexOf(context.rank()),
                         ranks,
                         OptionalInt.of(color),
@@ -342,7 +343,7 @@ public final class Group {
 
     private Group child(
             String name,
-            Optional<TorchKeys> keys,
+            Optional<GroupKeys> keys,
             int rank,
             List<Integer> ranks,
             OptionalInt color,
@@ -363,7 +364,7 @@ public final class Group {
         return group;
     }
 
-    private Group member(String name, Optional<TorchKeys> keys, int rank, List<Integer> ranks) {
+    private Group member(String name, Optional<GroupKeys> keys, int rank, List<Integer> ranks) {
         List<Integer> members = ranks.stream().map(worldRanks::get).toList();
         return new Group(childContext(name, rank, members), members, world, keys, () -> {});
     }

@@ -69,7 +69,7 @@ final class GroupEngines {
     private final FailureContext context;
     private final List<Integer> worldRanks;
     private final Optional<Store> store;
-    private final Optional<TorchKeys> torch;
+    private final Optional<GroupKeys> foreign;
     private final WorldServices world;
 
     /** One or two as a rule, which each operation looks through. */
@@ -81,19 +81,19 @@ final class GroupEngines {
      * @param context of the calling rank
      * @param worldRanks the members
      * @param store of the group
-     * @param torch where PyTorch's ranks form communicators, or empty
+     * @param foreign where ranks of another API form communicators, or empty
      * @param world what all groups share
      */
     GroupEngines(
             FailureContext context,
             List<Integer> worldRanks,
             Optional<Store> store,
-            Optional<TorchKeys> torch,
+            Optional<GroupKeys> foreign,
             WorldServices world) {
         this.context = context;
         this.worldRanks = worldRanks;
         this.store = store;
-        this.torch = torch;
+        this.foreign = foreign;
         this.world = world;
     }
 
@@ -146,7 +146,7 @@ final class GroupEngines {
             long deadline,
             DesyncDetector detector) {
         Optional<Store> rendezvous =
-                torch.map(keys -> keys.communicator(backend.device().type())).or(() -> own);
+                foreign.map(keys -> keys.communicator(backend.device().type())).or(() -> own);
         Optional<Engine> parent =
                 origin.parent().flatMap(engines -> engines.find(backend.device().type()));
         Function<Optional<Communicator>, Communicator> create =
@@ -162,7 +162,7 @@ final class GroupEngines {
                                         world.timeout(),
                                         left(deadline),
                                         backend.isStaged() ? Device.CPU : backend.device(),
-                                        torch.map(TorchKeys::interop).orElse(Interop.NONE),
+                                        foreign.map(GroupKeys::interop).orElse(Interop.NONE),
                                         backend.options(),
                                         from,
                                         origin.ranks()));

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
-import org.jccl.Interop;
 import org.jccl.OnFailure;
 import org.jccl.Store;
 import org.jccl.internal.backend.Backend;
@@ -24,7 +23,7 @@ public final class WorldBuilder {
     private final List<Backend> backends;
     private Optional<Store> store = Optional.empty();
     private boolean rankZeroServes;
-    private Interop interop = Interop.NONE;
+    private Optional<GroupKeys> keys = Optional.empty();
     private Duration joinTimeout;
     private OnFailure onFailure = OnFailure.THROW;
     private List<Listener> listeners = List.of();
@@ -49,7 +48,7 @@ public final class WorldBuilder {
     /**
      * Sets the store.
      *
-     * @param value reached by all ranks; anything but {@link Interop#NONE} needs one
+     * @param value reached by all ranks
      * @param servedByRankZero whether it is in the process of rank 0
      * @return this builder
      */
@@ -60,13 +59,13 @@ public final class WorldBuilder {
     }
 
     /**
-     * Sets what else may be a rank.
+     * Sets where communicators are formed, in a world that has ranks of another API.
      *
-     * @param value by default nothing else
+     * @param value keys of the world, in its store; by default there are no such ranks
      * @return this builder
      */
-    public WorldBuilder interop(Interop value) {
-        interop = value;
+    public WorldBuilder keys(Optional<GroupKeys> value) {
+        keys = value;
         return this;
     }
 
@@ -149,7 +148,7 @@ public final class WorldBuilder {
                                     diagnosis,
                                     observation,
                                     onFailure),
-                            TorchKeys.world(interop, store),
+                            keys,
                             end);
         } catch (RuntimeException | Error e) {
             CleanUp.run(context.toString(), end);

@@ -16,6 +16,7 @@ import org.jccl.StoreException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.host.ScriptedCommunicator;
 import org.jccl.internal.host.ScriptedProvider;
+import org.jccl.internal.torch.TorchKeys;
 import org.jccl.spi.BackendProvider;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
@@ -52,7 +53,7 @@ class GroupClosingTest {
                                 rank + 1,
                                 TIMEOUT,
                                 List.of(new Backend(provider, Device.CPU, Optional.empty())))
-                        .interop(interop)
+                        .keys(TorchKeys.world(interop, store))
                         .onClose(onClose);
         store.ifPresent(given -> builder.store(given, false));
         return builder.connect();

@@ -1,8 +1,10 @@
-package org.jccl;
+package org.jccl.torch;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /**
  * One {@code bytes} object in Python's pickle format. A pickle is a program; of its instructions

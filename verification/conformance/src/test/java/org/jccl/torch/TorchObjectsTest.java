@@ -1,4 +1,4 @@
-package org.jccl;
+package org.jccl.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,6 +7,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jccl.ProcessGroup;
+import org.jccl.TestGroups;
+import org.jccl.UsageException;
 import org.jccl.conformance.inmemory.InMemoryProvider;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;

@@ -1,4 +1,4 @@
-package org.jccl;
+package org.jccl.torch;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -6,6 +6,14 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.LongStream;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+import org.jccl.internal.checks.Given;
 
 /**
  * The object collectives of {@code torch.distributed} for objects that are {@code bytes} in Python

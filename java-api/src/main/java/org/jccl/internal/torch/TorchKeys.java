@@ -1,4 +1,4 @@
-package org.jccl.internal.group;
+package org.jccl.internal.torch;
 
 import java.util.List;
 import java.util.Optional;
@@ -7,14 +7,15 @@ import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.Store;
 import org.jccl.UsageException;
+import org.jccl.internal.group.GroupKeys;
 import org.jccl.store.PrefixStore;
 
 /**
- * The places in a store where PyTorch's ranks expect the communicators of a world's groups. The
+ * The keys of a store under which PyTorch's ranks form the communicators of a world's groups. The
  * world is group 0; every call of {@code new_group} takes the next number, also on ranks that are
  * not in the group.
  */
-final class TorchKeys {
+public final class TorchKeys implements GroupKeys {
 
     private static final int WORLD = 0;
 
@@ -30,18 +31,20 @@ final class TorchKeys {
     }
 
     /**
-     * Keys of the world, where they are needed.
+     * Keys of the world.
      *
+     * @param interop what else may be a rank
      * @param store as PyTorch's {@code init_process_group} passes it on: with the prefix {@code
      *     default_pg} when an init method led to it, as it is when the program gave it
+     * @return empty for {@link Interop#NONE}
      */
-    static Optional<TorchKeys> world(Interop interop, Optional<Store> store) {
+    public static Optional<GroupKeys> world(Interop interop, Optional<Store> store) {
         return store.filter(shared -> interop != Interop.NONE)
                 .map(shared -> new TorchKeys(interop, new PrefixStore(WORLD + "/", shared), WORLD));
     }
 
-    /** Keys of the next group; on every rank of the world, called for the world. */
-    synchronized TorchKeys next(FailureContext context, List<Integer> ranks) {
+    @Override
+    public synchronized TorchKeys next(FailureContext context, List<Integer> ranks) {
         if (number != WORLD) {
             throw new UsageException(
                     context,
@@ -60,22 +63,25 @@ final class TorchKeys {
         return new TorchKeys(interop, world, ++groupsMade);
     }
 
-    /** Which of PyTorch's ways it is. */
-    Interop interop() {
+    @Override
+    public Interop interop() {
         return interop;
     }
 
-    /**
-     * The color of a group that PyTorch's ranks split from the world's communicator, if they do.
-     */
-    OptionalInt color(List<Integer> ranks) {
+    @Override
+    public String peers() {
+        return "PyTorch's ranks";
+    }
+
+    @Override
+    public OptionalInt color(List<Integer> ranks) {
         return interop == Interop.TORCH_EAGER
                 ? OptionalInt.of(TorchColors.of(ranks))
                 : OptionalInt.empty();
     }
 
-    /** Where the communicators for a type of device meet. */
-    Store communicator(String deviceType) {
+    @Override
+    public Store communicator(String deviceType) {
         Store group = number == WORLD ? world : new PrefixStore(number + "/", world);
         return new PrefixStore(deviceType + "/", group);
     }

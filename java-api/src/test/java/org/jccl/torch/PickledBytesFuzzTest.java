@@ -1,8 +1,9 @@
-package org.jccl;
+package org.jccl.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import org.jccl.UsageException;
 
 /** Any bytes are a pickle of bytes or are refused. */
 class PickledBytesFuzzTest {

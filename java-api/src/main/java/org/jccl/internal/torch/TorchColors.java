@@ -1,4 +1,4 @@
-package org.jccl.internal.group;
+package org.jccl.internal.torch;
 
 import java.util.List;
 

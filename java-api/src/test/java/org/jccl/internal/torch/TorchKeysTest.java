@@ -1,4 +1,4 @@
-package org.jccl.internal.group;
+package org.jccl.internal.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,6 +9,7 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.UsageException;
+import org.jccl.internal.group.GroupKeys;
 import org.jccl.store.HashStore;
 import org.jccl.store.PrefixStore;
 import org.junit.jupiter.api.Test;
@@ -22,7 +23,7 @@ class TorchKeysTest {
 
     private final HashStore store = HashStore.create(Duration.ofSeconds(5));
 
-    private TorchKeys world() {
+    private GroupKeys world() {
         return TorchKeys.world(Interop.TORCH, Optional.of(new PrefixStore("default_pg", store)))
                 .orElseThrow();
     }
@@ -35,7 +36,7 @@ class TorchKeysTest {
 
     @Test
     void groupsAreNumberedBelowTheWorld() {
-        TorchKeys world = world();
+        GroupKeys world = world();
         world.next(RANK, List.of(0, 1));
         world.next(RANK, List.of(0, 2)).communicator("cuda").set("0", new byte[1]);
         assertThat(store.listKeys()).containsExactly("default_pg/0//2//cuda//0");
@@ -43,7 +44,7 @@ class TorchKeysTest {
 
     @Test
     void ranksThatPytorchWouldSortAreRefused() {
-        TorchKeys world = world();
+        GroupKeys world = world();
         assertThatThrownBy(() -> world.next(RANK, List.of(2, 0)))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("ascending");
@@ -53,7 +54,7 @@ class TorchKeysTest {
 
     @Test
     void groupsAreMadeOfTheWorld() {
-        TorchKeys group = world().next(RANK, List.of(0, 1));
+        GroupKeys group = world().next(RANK, List.of(0, 1));
         assertThatThrownBy(() -> group.next(RANK, List.of(0)))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("of the world");

@@ -1,4 +1,4 @@
-package org.jccl.torch;
+package org.jccl.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

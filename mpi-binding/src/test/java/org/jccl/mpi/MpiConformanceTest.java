@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(300)
 class MpiConformanceTest {
 
-    private static final int RANKS = 4;
+    static final int RANKS = 4;
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     static Stream<Arguments> modes() {
@@ -37,7 +37,7 @@ class MpiConformanceTest {
     @ParameterizedTest
     @MethodSource("modes")
     void conforms(Mpirun mpirun, boolean checked) throws Exception {
-        conforms(mpirun, List.of(), List.of(), checked);
+        conforms(mpirun, RANKS, List.of(), List.of(), checked, "cpu", "any()");
     }
 
     /**
@@ -51,14 +51,10 @@ class MpiConformanceTest {
         conforms(mpirun, RANKS, List.of(), jvmOptions, false, "cpu", families);
     }
 
-    /** Runs all of it on another library, with a command in front of Java. */
-    static void conforms(
-            Mpirun mpirun, List<String> prefix, List<String> jvmOptions, boolean checked)
-            throws Exception {
-        conforms(mpirun, RANKS, prefix, jvmOptions, checked, "cpu", "any()");
-    }
-
-    /** Runs the families that a tag expression says on other devices. */
+    /**
+     * Runs the families that a tag expression says on another library or on other devices, with a
+     * command in front of Java.
+     */
     static void conforms(
             Mpirun mpirun,
             int ranks,

@@ -30,6 +30,11 @@ class StandardAbiTest {
 
     @TempDir static Path directory;
 
+    /** What depends on the constants of the ABI, and with script/test --all the others too. */
+    private static final String FAMILIES =
+            "reductions | gathers | messages | mismatches | "
+                    + System.getProperty("jccl.test.all", "any()");
+
     private static Path library;
 
     @BeforeAll
@@ -112,6 +117,13 @@ class StandardAbiTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void conforms(boolean checked) throws Exception {
-        MpiConformanceTest.conforms(Mpirun.MPICH, List.of(), jvmOptions(), checked);
+        MpiConformanceTest.conforms(
+                Mpirun.MPICH,
+                MpiConformanceTest.RANKS,
+                List.of(),
+                jvmOptions(),
+                checked,
+                "cpu",
+                FAMILIES);
     }
 }

@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * One connection to a server, used by one thread at a time; another thread may close it. Sending,
- * receiving and connecting all end at a deadline with {@link SocketTimeoutException}. Interrupts do
- * not end them; the thread's flag stays set.
+ * receiving and connecting throw {@link SocketTimeoutException} at a deadline. Interrupts do not
+ * end them; the interrupt flag stays set.
  */
 final class ClientConnection implements AutoCloseable {
 
@@ -40,7 +40,7 @@ final class ClientConnection implements AutoCloseable {
         this.key = channel.register(selector, 0);
     }
 
-    /** Connects and proves to be a client; the server's answer is checked. */
+    /** Connects and performs the handshake. */
     static ClientConnection open(InetSocketAddress address, SharedSecret secret, Deadline deadline)
             throws IOException {
         SocketChannel channel = SocketChannel.open();
@@ -85,7 +85,7 @@ final class ClientConnection implements AutoCloseable {
         } catch (EOFException e) {
             throw new HandshakeException(
                     secret == null
-                            ? "it closed the connection: it is not a TCPStore server, or it wants a secret"
+                            ? "it closed the connection: it is not a TCPStore server, or it requires a secret"
                             : "it closed the connection: it has another secret or none",
                     true);
         }
@@ -105,14 +105,14 @@ final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Whether something was sent that the server may not have looked at yet. */
+    /** Returns whether a request was sent that the server may not have processed. */
     boolean hasUnanswered() {
         return unanswered;
     }
 
     /**
-     * Makes sure that nothing is there to be read before a request is sent: its answer would be
-     * taken for that request's, and each later answer for that of the request before.
+     * Checks, before a request is sent, that no bytes are unread. They would be taken for the
+     * answer to this request, and each later answer would be assigned to the wrong request.
      */
     void requireNothingUnread() throws IOException {
         if (!received.hasRemaining()) {
@@ -125,8 +125,7 @@ final class ClientConnection implements AutoCloseable {
         }
         if (received.hasRemaining()) {
             throw new IOException(
-                    "the server sent %d bytes that nobody had asked for"
-                            .formatted(received.remaining()));
+                    "the server sent %d unexpected bytes".formatted(received.remaining()));
         }
     }
 
@@ -152,7 +151,7 @@ final class ClientConnection implements AutoCloseable {
         return little(Long.BYTES, deadline).getLong();
     }
 
-    /** A length and that many bytes. */
+    /** Reads a length and that many bytes. */
     byte[] readBytes(Deadline deadline) throws IOException {
         long length = readLong(deadline);
         if (length < 0 || length > WireBuffer.MAX_BYTES) {
@@ -212,12 +211,12 @@ final class ClientConnection implements AutoCloseable {
         selector.close();
     }
 
-    /** The other side is not the server it should be; trying again does not help. */
+    /** Thrown if the peer is not the expected server. A retry does not help. */
     static final class HandshakeException extends IOException {
 
         private static final long serialVersionUID = 1L;
 
-        /** Whether the other side closed the connection, as one that is ending does. */
+        /** Whether the peer closed the connection, as a server that is ending does. */
         private final boolean closed;
 
         HandshakeException(String message, boolean closed) {

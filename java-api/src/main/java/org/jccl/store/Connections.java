@@ -8,14 +8,14 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * The connections of one client. Requests that are answered at once share the current connection
- * one after the other, so the server sees them in the order of the calls. A wait takes the current
- * connection away for as long as it lasts; only if a request comes meanwhile is an idle one taken
- * or another one opened. A client whose waits never overlap with anything has one connection.
+ * The connections of one client. Non-blocking requests share the current connection, one after the
+ * other, so the server sees them in the order of the calls. A blocking request occupies the current
+ * connection until its answer arrives. A request that arrives meanwhile uses an idle connection or
+ * opens another one. A client whose blocking requests never overlap with others has one connection.
  */
 final class Connections implements AutoCloseable {
 
-    /** Something done with a connection. */
+    /** An exchange of messages over a connection. */
     interface Exchange<T> {
         T run(ClientConnection connection) throws IOException;
     }
@@ -28,7 +28,7 @@ final class Connections implements AutoCloseable {
     private final Deque<ClientConnection> idle = new ArrayDeque<>();
     private ClientConnection current;
 
-    /** All that are open, so that {@link #close} finds those in use. Guards {@link #closed}. */
+    /** All open connections, so that {@link #close} finds those in use. Guards {@link #closed}. */
     private final Set<ClientConnection> open = new HashSet<>();
 
     private boolean closed;
@@ -39,7 +39,7 @@ final class Connections implements AutoCloseable {
         open.add(first);
     }
 
-    /** Makes a request that the server answers at once, or not at all. */
+    /** Makes a request that the server answers immediately, or not at all. */
     <T> T request(Deadline deadline, Exchange<T> exchange) throws IOException {
         synchronized (requests) {
             return run(takeCurrent(deadline), exchange);
@@ -47,9 +47,9 @@ final class Connections implements AutoCloseable {
     }
 
     /**
-     * Makes a request whose answer may take long.
+     * Makes a blocking request.
      *
-     * @param start sends the request; when it returns the server has looked at all earlier ones
+     * @param start sends the request; when it returns, the server has processed all earlier ones
      * @param rest receives the answer
      */
     <T> T await(Deadline deadline, Exchange<Void> start, Exchange<T> rest) throws IOException {
@@ -101,7 +101,10 @@ final class Connections implements AutoCloseable {
         return connection;
     }
 
-    /** After a failure nobody knows what the next byte means, so the connection is given up. */
+    /**
+     * Runs an exchange. After a failure the position in the protocol is unknown, so the connection
+     * is closed.
+     */
     private <T> T run(ClientConnection connection, Exchange<T> exchange) throws IOException {
         boolean done = false;
         try {

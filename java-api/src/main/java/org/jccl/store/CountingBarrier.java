@@ -8,8 +8,8 @@ import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Durations;
 
 /**
- * A barrier made of plain keys, with the names PyTorch gives them: everybody adds 1 to {@code
- * <key>/num_members}, whoever arrives last sets {@code <key>/last_member}, and all wait for that.
+ * A barrier of plain keys with PyTorch's names. Each participant adds 1 to {@code
+ * <key>/num_members}, the last one sets {@code <key>/last_member}, and all wait for that key.
  */
 final class CountingBarrier {
 
@@ -31,7 +31,7 @@ final class CountingBarrier {
         }
     }
 
-    /** The failure of a barrier, saying how many arrived. */
+    /** Returns the exception of a failed barrier; its message contains the number of arrivals. */
     static StoreTimeoutException timeout(
             Store store,
             String key,
@@ -40,7 +40,7 @@ final class CountingBarrier {
             Duration timeout,
             Throwable cause) {
         return new StoreTimeoutException(
-                "Barrier '%s' on %s: %d of %d arrived within %s. Check that the others are alive; a key serves one barrier, so use another for the next try"
+                "Barrier '%s' on %s: %d of %d arrived within %s. Check that the others are alive. A key can be used for one barrier only, so retry with another key"
                         .formatted(key, store, arrived, worldSize, Durations.text(timeout)),
                 cause);
     }

@@ -3,10 +3,10 @@ package org.jccl.store;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** A moment until which a call may wait. Waits that are interrupted go on; the flag stays set. */
+/** A deadline of a call. Interrupts do not end a wait; the interrupt flag stays set. */
 final class Deadline {
 
-    /** Longer waits than this would overflow the clock's arithmetic. */
+    /** Maximum wait; longer ones would overflow {@code nanoTime} arithmetic. */
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
     private final long end;
@@ -20,7 +20,7 @@ final class Deadline {
         return new Deadline(System.nanoTime() + bounded.toNanos());
     }
 
-    /** Nanoseconds left, 0 when the moment has passed. */
+    /** Returns the nanoseconds left, or 0 if the deadline has passed. */
     long nanosLeft() {
         return Math.max(0, end - System.nanoTime());
     }
@@ -33,7 +33,7 @@ final class Deadline {
         return Duration.ofNanos(nanosLeft());
     }
 
-    /** Sleeps for a while, but not beyond the deadline. */
+    /** Sleeps for a time, but not beyond the deadline. */
     void pause(Duration pause) {
         long until = System.nanoTime() + Math.min(nanosLeft(), pause.toNanos());
         boolean interrupted = false;

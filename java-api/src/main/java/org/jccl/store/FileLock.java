@@ -11,8 +11,8 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 
 /**
- * Holds the {@code flock(2)} lock of a file, through the {@code flock} command. The locks that Java
- * itself can take are another kind ({@code fcntl}), which PyTorch's {@code flock} does not see. The
+ * Holds the {@code flock(2)} lock of a file, through the {@code flock} command. Java's own file
+ * locks are of another kind ({@code fcntl}), which PyTorch's {@code flock} does not respect. The
  * command runs {@code cat} under the lock; closing its input ends both, and so does the end of this
  * JVM.
  */
@@ -30,9 +30,9 @@ final class FileLock implements AutoCloseable {
     }
 
     /**
-     * Waits for the exclusive lock of a file, which is created when missing. While one waits, the
-     * last user of the file may delete it and another make it anew: what is locked then is nobody's
-     * file any more.
+     * Acquires the exclusive lock of a file, and creates the file if it does not exist. During the
+     * wait, the last user may delete the file and another may create it again. The acquired lock is
+     * then that of the deleted file, so this method tries again.
      */
     static FileLock acquire(Path file, Deadline deadline) {
         while (true) {
@@ -47,7 +47,7 @@ final class FileLock implements AutoCloseable {
     private boolean isOf(Path file) {
         Path held = Path.of("/proc", Long.toString(command.pid()), "fd", FLOCKS_FILE);
         if (!Files.exists(held, LinkOption.NOFOLLOW_LINKS)) {
-            return true; // no way to tell here
+            return true; // cannot be determined without /proc
         }
         try {
             return Files.isSameFile(held, file);
@@ -84,7 +84,7 @@ final class FileLock implements AutoCloseable {
 
     private static String advice(Path file) {
         return FileLockHolder.of(file)
-                .map(holder -> holder + " holds it. Let it go on, or end it")
+                .map(holder -> holder + " holds it. Let it continue, or end it")
                 .orElse(
                         "check that the directory is writable and that no stopped process holds"
                                 + " the file");
@@ -97,7 +97,7 @@ final class FileLock implements AutoCloseable {
                     .start();
         } catch (IOException e) {
             throw new StoreException(
-                    "Can not lock store file '%s': the flock command does not start. Install it (package util-linux), or use a TcpStore"
+                    "Cannot lock store file '%s': the flock command does not start. Install it (package util-linux), or use a TcpStore"
                             .formatted(file),
                     e);
         }

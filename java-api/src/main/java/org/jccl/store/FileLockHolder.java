@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Who holds a file's {@code flock(2)} lock, as {@code /proc/locks} tells: a process of this host. A
- * lock of another host is not there.
+ * Finds the process of this host that holds a file's {@code flock(2)} lock, from {@code
+ * /proc/locks}. Locks of other hosts are not listed there.
  */
 final class FileLockHolder {
 
@@ -15,12 +15,12 @@ final class FileLockHolder {
 
     private FileLockHolder() {}
 
-    /** The process in words, or empty where the host does not tell. */
+    /** Returns a description of the process, or empty if it cannot be determined. */
     static Optional<String> of(Path file) {
         try {
             String inode = ":" + Files.getAttribute(file, "unix:ino");
             for (String line : Files.readAllLines(LOCKS)) {
-                // 1: FLOCK ADVISORY WRITE 4711 fe:00:2154514 0 EOF; with an arrow where one waits
+                // 1: FLOCK ADVISORY WRITE 4711 fe:00:2154514 0 EOF; an arrow marks a waiter
                 String[] fields = line.split(" +");
                 if (fields.length > 5 && fields[1].equals("FLOCK") && fields[5].endsWith(inode)) {
                     return ProcessHandle.of(Long.parseLong(fields[4]))
@@ -28,7 +28,7 @@ final class FileLockHolder {
                 }
             }
         } catch (IOException | NumberFormatException | UnsupportedOperationException e) {
-            return Optional.empty(); // what is asked for only explains
+            return Optional.empty(); // the holder only improves a message
         }
         return Optional.empty();
     }

@@ -12,11 +12,11 @@ import java.util.Objects;
 
 /**
  * PyTorch's file of records, each {@code u32 key length, key, u32 value length, value} in
- * little-endian order, and the content they add up to. A key that starts with {@code -} deletes the
- * key named by the rest. Keys are kept as Latin-1 text so that any bytes survive.
+ * little-endian order, and the resulting content. A record whose key starts with {@code -} deletes
+ * the key named by the rest. Keys are stored as Latin-1 text, so that any bytes are preserved.
  *
- * <p>Reading needs no lock: records are only ever appended, and one that is still being written is
- * shorter than it announces, so it is left for the next time.
+ * <p>Reading needs no lock, because records are only appended. A record that is still being written
+ * is shorter than its length says, and the next refresh reads it.
  */
 final class FileLog implements AutoCloseable {
 
@@ -26,7 +26,7 @@ final class FileLog implements AutoCloseable {
     private KeySpace keys = new KeySpace();
     private long position;
 
-    /** Keeps the number of the file from being given to another one; null before the first use. */
+    /** Keeps the file open, so that its inode number is not reused; null before the first use. */
     private RandomAccessFile first;
 
     private Object identity;
@@ -39,24 +39,27 @@ final class FileLog implements AutoCloseable {
         return keys;
     }
 
-    /** Takes in the records that were appended since the last time. */
+    /** Reads the records that were appended since the last refresh. */
     void refresh() throws IOException {
         try (RandomAccessFile content = open("r")) {
             read(content);
         }
     }
 
-    /** Takes in what is new; under the lock nobody is writing, so the last record is whole. */
+    /** Reads the new records. The caller holds the lock, so the last record must be complete. */
     void refreshUnderLock() throws IOException {
         try (RandomAccessFile content = open("r")) {
             if (read(content) != content.length()) {
                 throw new IOException(
-                        "its last record is cut short: a process died while writing, or this is not a store file");
+                        "its last record is truncated: a process died while writing, or this is not a store file");
             }
         }
     }
 
-    /** Not a FileChannel, which would be closed by an interrupt of the calling thread. */
+    /**
+     * Opens the file. Not as a FileChannel, because an interrupt of the calling thread would close
+     * it.
+     */
     private RandomAccessFile open(String mode) throws IOException {
         RandomAccessFile content = new RandomAccessFile(file.toFile(), mode);
         try {
@@ -66,7 +69,7 @@ final class FileLog implements AutoCloseable {
                 identity = found;
             }
             if (!Objects.equals(identity, found)) {
-                throw new IOException("it is another file: a job deleted it and made it anew");
+                throw new IOException("it is another file: a job deleted it and created it again");
             }
             return content;
         } catch (IOException | RuntimeException e) {
@@ -94,7 +97,11 @@ final class FileLog implements AutoCloseable {
         content.seek(position);
         int length = 0;
         for (int got = 0; got >= 0 && length < added.length; length += Math.max(0, got)) {
-            got = content.read(added, length, added.length - length); // less where one was cut off
+            got =
+                    content.read(
+                            added,
+                            length,
+                            added.length - length); // fewer if the file was truncated
         }
         ByteBuffer bytes = ByteBuffer.wrap(added, 0, length).order(ByteOrder.LITTLE_ENDIAN);
         for (byte[] key = part(bytes); key != null; key = part(bytes)) {
@@ -108,7 +115,7 @@ final class FileLog implements AutoCloseable {
         return position;
     }
 
-    /** The next length and bytes, or null when not all of them are there. */
+    /** Returns the next length-prefixed bytes, or null if they are incomplete. */
     private static byte[] part(ByteBuffer bytes) {
         if (bytes.remaining() < Integer.BYTES) {
             return null;
@@ -130,17 +137,17 @@ final class FileLog implements AutoCloseable {
         }
     }
 
-    /** Records the value a key has now. The caller holds the lock and has refreshed. */
+    /** Appends a record of a key's current value. The caller holds the lock and has refreshed. */
     void writeSet(String key) throws IOException {
         append(key, keys.get(key));
     }
 
-    /** Records that a key is gone. The caller holds the lock and has refreshed. */
+    /** Appends a record that deletes a key. The caller holds the lock and has refreshed. */
     void writeDelete(String key) throws IOException {
         append(DELETE + key, new byte[0]);
     }
 
-    /** What can not be written did not happen: the file gets its old end, and is read anew. */
+    /** Appends a record. If that fails, the file is truncated to its old length and read again. */
     private void append(String key, byte[] value) throws IOException {
         boolean written = false;
         try {
@@ -172,7 +179,7 @@ final class FileLog implements AutoCloseable {
                 content.seek(end);
                 content.write(record);
             } catch (IOException | Error e) {
-                content.setLength(end); // a part would make the file unreadable for writers
+                content.setLength(end); // writers reject a file with a partial record
                 throw e;
             }
         }

@@ -14,20 +14,20 @@ import org.jccl.StoreException;
 import org.jccl.UsageException;
 
 /**
- * A store in a file that all ranks can open, in the format of PyTorch's FileStore, so Java and
- * Python processes can share one. For a job on one host, or on a file system whose {@code flock}
- * works between hosts.
+ * A store in a file that all ranks can open, in the format of PyTorch's FileStore, so that Java and
+ * Python processes can share it. Suitable for a job on one host, or on a file system whose {@code
+ * flock} works between hosts.
  *
  * <p>The file must not exist, or be empty, when the first rank opens it. It grows with every write.
- * Each open store is counted in the file; the last one to close deletes it, once at least as many
- * as the world size have closed. A value that could not be written, as on a full disk, is not there
- * for any rank, and the call may be tried again.
+ * The file counts the open stores. The last store to close deletes the file, once at least {@code
+ * worldSize} stores have closed. If a value cannot be written, for example because the disk is
+ * full, no rank sees it, and the caller may retry.
  *
- * <p>Waiting looks at the file every 10 ms. Each write takes the file's {@code flock} through the
- * {@code flock} command of util-linux, a few milliseconds, and throws {@link StoreException} when
- * that is not installed. PyTorch's FileStore has no queues, so {@link #queuePush}, {@link
- * #queuePop}, {@link #queuePoll} and {@link #queueLength} throw {@link UsageException}. {@link
- * #keyCount} includes the counter of open stores.
+ * <p>A waiting call polls the file every 10 ms. Each write acquires the file's {@code flock}
+ * through the {@code flock} command of util-linux, which takes a few milliseconds; it throws {@link
+ * StoreException} if the command is not installed. PyTorch's FileStore has no queues, so {@link
+ * #queuePush}, {@link #queuePop}, {@link #queuePoll} and {@link #queueLength} throw {@link
+ * UsageException}. {@link #keyCount} includes the counter of open stores.
  */
 public final class FileStore implements Store {
 
@@ -50,15 +50,14 @@ public final class FileStore implements Store {
     }
 
     /**
-     * Opens a store, creating the file when it is missing.
+     * Opens a store and creates the file if it does not exist.
      *
-     * @param file path of the file, the same on every rank; its directory must exist
-     * @param worldSize number of ranks that will open the store, at least 1
-     * @param timeout how long blocking methods wait, zero or more; also how long a call waits for
-     *     the lock
+     * @param file the path of the file, the same on every rank; its directory must exist
+     * @param worldSize the number of ranks that open the store, at least 1
+     * @param timeout the time limit for blocking calls and for acquiring the lock, zero or more
      * @return the store
-     * @throws StoreException when the file can not be created, locked or read
-     * @throws UsageException when an argument is null or out of range
+     * @throws StoreException if the file cannot be created, locked or read
+     * @throws UsageException if an argument is null or out of range
      */
     public static FileStore open(Path file, int worldSize, Duration timeout) {
         if (file == null) {
@@ -308,7 +307,7 @@ public final class FileStore implements Store {
         return sum;
     }
 
-    /** One step on the content of the file. */
+    /** An operation on the content of the file. */
     private interface Step<T> {
         T run(KeySpace keys) throws IOException;
     }
@@ -333,12 +332,12 @@ public final class FileStore implements Store {
             return step.run(log.keys());
         } catch (NumberFormatException e) {
             throw new StoreException(
-                    "%s on %s: its count of open stores is not a number, so it is corrupt or no store file. Delete it when no job uses it, or give the job another path"
+                    "%s on %s: its count of open stores is not a number, so it is corrupt or not a store file. Delete it if no job uses it, or use another path"
                             .formatted(operation, this),
                     e);
         } catch (FileNotFoundException e) {
             throw new StoreException(
-                    "%s on %s: the file is gone or may not be read (%s). Give every rank the same path and world size, and do not delete the file while the job runs"
+                    "%s on %s: the file does not exist or cannot be read (%s). Give every rank the same path and world size, and do not delete the file while the job runs"
                             .formatted(operation, this, e.getMessage()),
                     e);
         } catch (IOException e) {
@@ -360,7 +359,7 @@ public final class FileStore implements Store {
                 this + " has no queues, as PyTorch's FileStore has none; use a TcpStore");
     }
 
-    /** How a key is named in the file: with a slash, and its UTF-8 bytes as Latin-1 text. */
+    /** Returns the name of a key in the file: a slash and the key's UTF-8 bytes as Latin-1 text. */
     private static String name(String key) {
         byte[] utf8 = (USER_KEYS + StoreArguments.key(key)).getBytes(StandardCharsets.UTF_8);
         return new String(utf8, StandardCharsets.ISO_8859_1);

@@ -10,12 +10,12 @@ import java.util.function.BooleanSupplier;
 import org.jccl.Store;
 
 /**
- * A store in the memory of this process, for ranks that are threads of one JVM and for tests. Its
- * duplicates share the content, which lives as long as one of them is reachable.
+ * A store in the memory of this process, for tests and for ranks that are threads of one JVM.
+ * Thread-safe. Duplicates share the content, which exists as long as one of them is reachable.
  */
 public final class HashStore implements Store {
 
-    /** What duplicates share. */
+    /** The state that duplicates share. */
     private static final class Shared {
         private final KeySpace keys = new KeySpace();
         private final ReentrantLock lock = new ReentrantLock();
@@ -34,9 +34,9 @@ public final class HashStore implements Store {
     /**
      * Creates an empty store.
      *
-     * @param timeout how long its blocking methods wait, zero or more
+     * @param timeout the time limit for blocking calls, zero or more
      * @return the store
-     * @throws org.jccl.UsageException when the timeout is null or negative
+     * @throws org.jccl.UsageException if the timeout is null or negative
      */
     public static HashStore create(Duration timeout) {
         return new HashStore(new Shared(), timeout);
@@ -202,7 +202,7 @@ public final class HashStore implements Store {
         return locked(keys -> new HashStore(shared, timeout));
     }
 
-    /** Ends this object and the waits that other threads have in it; duplicates stay open. */
+    /** Closes this object and ends the waits of other threads in it. Duplicates stay open. */
     @Override
     public void close() {
         shared.lock.lock();
@@ -219,12 +219,14 @@ public final class HashStore implements Store {
         return "HashStore";
     }
 
-    /** One step on the shared content. */
+    /** An operation on the shared content. */
     private interface Step<T> {
         T run(KeySpace keys);
     }
 
-    /** Runs a step under the lock and wakes all waiters, which look again at what they need. */
+    /**
+     * Runs an operation under the lock and wakes all waiters, which check their condition again.
+     */
     private <T> T locked(Step<T> step) {
         shared.lock.lock();
         try {

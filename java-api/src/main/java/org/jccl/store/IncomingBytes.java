@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Gathers a known number of bytes from however many pieces they arrive in. Memory grows with what
- * has arrived, not with what was announced, so announcing much costs the other side the sending.
+ * Collects a known number of bytes that may arrive in pieces. Memory grows with the received bytes,
+ * so that a client cannot reserve memory by announcing a large length.
  */
 final class IncomingBytes {
 
@@ -20,7 +20,7 @@ final class IncomingBytes {
         this.bytes = new byte[Math.min(wanted, FIRST_BYTES)];
     }
 
-    /** Takes what it needs; returns whether all is there. */
+    /** Reads up to the missing number of bytes. Returns whether all bytes are there. */
     boolean fill(ByteBuffer from) {
         while (filled < wanted && from.hasRemaining()) {
             if (filled == bytes.length) {
@@ -33,7 +33,7 @@ final class IncomingBytes {
         return filled == wanted;
     }
 
-    /** All bytes, once {@link #fill} has returned true. */
+    /** Returns all bytes, once {@link #fill} has returned true. */
     byte[] bytes() {
         return bytes;
     }

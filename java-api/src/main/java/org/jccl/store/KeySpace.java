@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keys and queues in memory, in two separate name spaces. Not safe for use by several threads. An
- * array that was handed in or out is never written to again, neither here nor by the caller.
+ * Keys and queues in memory, in two separate namespaces. Not thread-safe. Neither this class nor
+ * its callers modify an array that was passed in or returned.
  */
 final class KeySpace {
 
@@ -22,12 +22,12 @@ final class KeySpace {
         values.put(key, value);
     }
 
-    /** The value, or null when the key does not exist. */
+    /** Returns the value, or null if the key does not exist. */
     byte[] get(String key) {
         return values.get(key);
     }
 
-    /** Whether a key or a queue that is not empty has this name. */
+    /** Returns whether a key or a non-empty queue has this name. */
     boolean contains(String key) {
         return values.containsKey(key) || queues.containsKey(key);
     }
@@ -51,7 +51,7 @@ final class KeySpace {
     /**
      * Adds to a counter.
      *
-     * @throws NumberFormatException when the value does not start with a decimal number
+     * @throws NumberFormatException if the value does not start with a decimal number
      */
     long add(String key, long delta) {
         byte[] old = values.get(key);
@@ -60,7 +60,9 @@ final class KeySpace {
         return sum;
     }
 
-    /** The value afterwards, or {@code expected} for a missing key that was expected to exist. */
+    /**
+     * Returns the new value, or {@code expected} if the key is missing but was expected to exist.
+     */
     byte[] compareSet(String key, byte[] expected, byte[] desired) {
         byte[] current = values.get(key);
         boolean swap = current == null ? expected.length == 0 : Arrays.equals(current, expected);
@@ -71,7 +73,9 @@ final class KeySpace {
         return current == null ? expected : current;
     }
 
-    /** Appends if the value stays within the limit, else changes nothing and returns false. */
+    /**
+     * Appends to a value. Returns false and changes nothing if the value would exceed the limit.
+     */
     boolean append(String key, byte[] value) {
         byte[] old = values.get(key);
         if (old == null) {
@@ -91,7 +95,7 @@ final class KeySpace {
         queues.computeIfAbsent(queue, name -> new ArrayDeque<>()).add(value);
     }
 
-    /** The oldest value, or null when the queue is empty. */
+    /** Removes and returns the oldest value, or returns null if the queue is empty. */
     byte[] poll(String queue) {
         Deque<byte[]> values = queues.get(queue);
         if (values == null) {
@@ -109,7 +113,7 @@ final class KeySpace {
         return values == null ? 0 : values.size();
     }
 
-    /** Reads a number as C's {@code strtoll} does: white space, sign, digits, then anything. */
+    /** Parses a number as C's {@code strtoll}: white space, sign, digits, and then any text. */
     private static long leadingNumber(byte[] value) {
         String text = new String(value, StandardCharsets.ISO_8859_1).stripLeading();
         int end = text.startsWith("-") || text.startsWith("+") ? 1 : 0;

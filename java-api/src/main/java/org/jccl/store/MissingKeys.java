@@ -7,25 +7,25 @@ import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Durations;
 
-/** Finds out which of many keys are not there, for the message of a failed wait. */
+/** Finds the missing keys among many, for the message of a failed wait. */
 final class MissingKeys {
 
-    /** More names than this do not help a reader. */
+    /** Maximum number of keys in a message. */
     private static final int MOST_NAMED = 8;
 
     private MissingKeys() {}
 
-    /** The failure of a wait for keys, naming those that are missing. */
+    /** Returns the exception of a failed wait; its message names the missing keys. */
     static StoreTimeoutException timeout(Store store, List<String> keys, Duration after) {
         List<String> missing = new ArrayList<>();
         find(store, keys, missing);
         return new StoreTimeoutException(
-                "Waited %s for %d key(s) on %s; not there: %s. Check that the ranks that set them are alive and use the same store and prefix, or wait longer"
+                "Timed out after %s waiting for %d key(s) on %s. Missing keys: %s. Check that the ranks that set them are alive and use the same store and prefix, or wait longer"
                         .formatted(Durations.text(after), keys.size(), store, text(missing)),
                 null);
     }
 
-    /** Halves the list where something is missing, so that few requests find few keys. */
+    /** Bisects the list, so that few requests find few missing keys. */
     private static void find(Store store, List<String> keys, List<String> missing) {
         if (missing.size() >= MOST_NAMED || keys.isEmpty() || store.check(keys)) {
             return;
@@ -40,7 +40,7 @@ final class MissingKeys {
 
     private static String text(List<String> missing) {
         if (missing.isEmpty()) {
-            return "none any more, they came right after the timeout";
+            return "none, they were set right after the timeout";
         }
         return String.join(", ", missing) + (missing.size() >= MOST_NAMED ? ", ..." : "");
     }

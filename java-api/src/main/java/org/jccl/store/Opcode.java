@@ -3,9 +3,9 @@ package org.jccl.store;
 import java.util.List;
 
 /**
- * The requests of PyTorch's TCPStore, and two of our own far above them for the shared secret. A
- * request is its number and then its fields; {@code LIST} in front means a count and then the
- * fields that many times.
+ * The requests of PyTorch's TCPStore, and two private ones for the shared secret. A request is its
+ * number followed by its fields. {@code LIST} means a count, followed by that many repetitions of
+ * the fields.
  */
 enum Opcode {
     VALIDATE(0, Field.INT32),
@@ -30,9 +30,9 @@ enum Opcode {
     AUTHENTICATE(160),
     PROVE(161, Field.NONCE, Field.PROOF);
 
-    /** What a request is made of. */
+    /** The fields of a request. */
     enum Field {
-        /** A count; what follows is repeated. */
+        /** A count; the fields after it are repeated. */
         LIST(Long.BYTES, false),
         KEY(StoreArguments.MAX_KEY_BYTES, true),
         VALUE(StoreArguments.MAX_VALUE_BYTES, true),
@@ -50,12 +50,12 @@ enum Opcode {
             this.hasLength = hasLength;
         }
 
-        /** Size, or the largest one where a length stands in front. */
+        /** Returns the size, or the maximum size of a field with a length. */
         int bytes() {
             return bytes;
         }
 
-        /** What its length counts, for messages. */
+        /** Returns the unit of its length, for messages. */
         String announced() {
             return announced;
         }
@@ -109,12 +109,12 @@ enum Opcode {
         return fields;
     }
 
-    /** Whether a client that has proved nothing yet may send it; all of these are short. */
+    /** Returns whether a client may send it during the handshake; all of these are short. */
     boolean isOfHandshake() {
         return this == VALIDATE || this == AUTHENTICATE || this == PROVE;
     }
 
-    /** The opcode of this number, or null. */
+    /** Returns the opcode of this number, or null. */
     static Opcode of(byte number) {
         return BY_NUMBER[number & 0xFF];
     }

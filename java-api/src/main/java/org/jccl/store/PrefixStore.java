@@ -6,9 +6,9 @@ import java.util.Optional;
 import org.jccl.Store;
 
 /**
- * A part of another store: every key gets {@code prefix + "/"} in front. Prefixes nest, the
- * outermost one stands last before the key. The names are those PyTorch uses, so a Java and a
- * Python process with the same prefixes meet.
+ * A view of another store that puts {@code prefix + "/"} before every key. Prefixes nest: the
+ * outermost one is directly before the key. The names are PyTorch's, so Java and Python processes
+ * with the same prefixes share their keys.
  */
 public final class PrefixStore implements Store {
 
@@ -17,11 +17,11 @@ public final class PrefixStore implements Store {
     private final boolean ownsUnderlying;
 
     /**
-     * Creates a view of a store. Closing the view leaves that store open.
+     * Creates a view of a store. Closing the view does not close that store.
      *
-     * @param prefix what to put in front of each key, before a slash
+     * @param prefix the text before each key, without a slash
      * @param underlying the store that holds the keys; its timeout is used
-     * @throws org.jccl.UsageException when an argument is null
+     * @throws org.jccl.UsageException if an argument is null
      */
     public PrefixStore(String prefix, Store underlying) {
         this(prefix, underlying, false);
@@ -38,7 +38,7 @@ public final class PrefixStore implements Store {
     }
 
     /**
-     * The store beneath this one prefix.
+     * Returns the store beneath this prefix.
      *
      * @return the store given to the constructor
      */
@@ -47,7 +47,7 @@ public final class PrefixStore implements Store {
     }
 
     /**
-     * The store beneath all prefixes.
+     * Returns the store beneath all prefixes.
      *
      * @return the first store that is not a {@code PrefixStore}
      */
@@ -137,7 +137,7 @@ public final class PrefixStore implements Store {
     }
 
     /**
-     * The keys of this prefix, without it.
+     * Returns the keys with this prefix, without the prefix.
      *
      * @return the keys, in no order
      */
@@ -151,8 +151,8 @@ public final class PrefixStore implements Store {
     }
 
     /**
-     * Counts arrivals in plain keys, also where the store beneath has a barrier of its own: PyTorch
-     * does so, and both must use the same keys to meet.
+     * Waits at a barrier that uses plain keys, even if the underlying store has a native barrier.
+     * PyTorch does the same, and both sides must use the same keys.
      */
     @Override
     public void barrier(String key, int worldSize, Duration timeout) {
@@ -169,7 +169,7 @@ public final class PrefixStore implements Store {
         return new PrefixStore(prefix, underlying.duplicate(timeout), true);
     }
 
-    /** Closes the store beneath only if {@link #duplicate} made it. */
+    /** Closes the underlying store only if {@link #duplicate} created it. */
     @Override
     public void close() {
         if (ownsUnderlying) {

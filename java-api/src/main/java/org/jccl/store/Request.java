@@ -9,8 +9,8 @@ import java.util.List;
 /**
  * One request as the server received it.
  *
- * @param opcode what is asked
- * @param parts its fields; for a list all fields of all elements
+ * @param opcode the operation
+ * @param parts its fields; for a list, all fields of all elements
  */
 record Request(Opcode opcode, List<byte[]> parts) {
 
@@ -18,12 +18,12 @@ record Request(Opcode opcode, List<byte[]> parts) {
         return parts.get(part);
     }
 
-    /** A key as text of one character a byte, so that any bytes make a key. */
+    /** Returns a key as Latin-1 text, so that any bytes form a key. */
     String key(int part) {
         return new String(bytes(part), StandardCharsets.ISO_8859_1);
     }
 
-    /** All parts as keys. */
+    /** Returns all parts as keys. */
     List<String> keys() {
         List<String> keys = new ArrayList<>(parts.size());
         for (int i = 0; i < parts.size(); i++) {

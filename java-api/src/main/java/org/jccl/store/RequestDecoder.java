@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Turns one connection's bytes, in whatever pieces they come, into requests. Lengths and counts are
- * checked when they arrive, before what they announce.
+ * Decodes the bytes of one connection into requests, independently of how they are split. Lengths
+ * and counts are checked before the announced bytes arrive.
  */
 final class RequestDecoder {
 
-    /** What the bytes being gathered are. */
+    /** The meaning of the bytes that are being read. */
     private enum Expect {
         OPCODE,
         COUNT,
@@ -19,14 +19,14 @@ final class RequestDecoder {
         FIELD
     }
 
-    /** What an array and its place in a list take beside the bytes. */
+    /** Overhead of an array and its list entry, in bytes. */
     private static final int PART_OVERHEAD = 32;
 
     private final long mostBytes;
     private Expect expect = Expect.OPCODE;
     private int wanted = Byte.BYTES;
 
-    /** What has arrived of the bytes being gathered, unless that is all or nothing. */
+    /** A partially received field, or null. */
     private IncomingBytes incoming;
 
     private Opcode opcode;
@@ -36,16 +36,18 @@ final class RequestDecoder {
     private long bytesLeft;
 
     /**
-     * @param mostBytes of one request; a list of long values could fill the memory otherwise
+     * @param mostBytes the largest size of a request, because a list of long values could fill the
+     *     memory
      */
     RequestDecoder(long mostBytes) {
         this.mostBytes = mostBytes;
     }
 
     /**
-     * Takes bytes until a request is complete.
+     * Consumes bytes until a request is complete.
      *
-     * @param served whether the client is through its handshake; before, nothing long is taken
+     * @param served whether the handshake is complete; before that, only short messages are
+     *     accepted
      * @return the request, or null when more bytes are needed
      */
     Request next(ByteBuffer from, boolean served) throws BadRequestException {
@@ -76,7 +78,7 @@ final class RequestDecoder {
         return null;
     }
 
-    /** The bytes that are wanted, or null when not all have arrived. */
+    /** Returns the next field's bytes, or null if they have not all arrived. */
     private byte[] take(ByteBuffer from) {
         if (incoming == null && from.remaining() >= wanted) {
             byte[] bytes = new byte[wanted];
@@ -104,7 +106,7 @@ final class RequestDecoder {
                 bytesLeft -= length + PART_OVERHEAD;
                 if (bytesLeft < 0) {
                     throw new BadRequestException(
-                            opcode + " of more than " + mostBytes + " bytes, make several");
+                            opcode + " of more than " + mostBytes + " bytes; split it");
                 }
                 gather(Expect.FIELD, length);
             }

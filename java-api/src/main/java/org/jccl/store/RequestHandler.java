@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.BiConsumer;
 import org.jccl.store.ServerConnection.Stage;
 
-/** What the server does for each request. Used by the server's one thread only. */
+/** Executes the requests on the server. Used only by the server's thread. */
 final class RequestHandler {
 
     private final KeySpace keys = new KeySpace();
@@ -17,8 +17,8 @@ final class RequestHandler {
     private final BiConsumer<ServerConnection, IOException> onFailure;
 
     /**
-     * @param secret what clients must know, or null for none
-     * @param onFailure closes a connection that could not be told that its wait is over
+     * @param secret the secret that clients must prove, or null
+     * @param onFailure closes a connection to which the end of its wait could not be sent
      */
     RequestHandler(SharedSecret secret, BiConsumer<ServerConnection, IOException> onFailure) {
         this.secret = secret;
@@ -30,7 +30,7 @@ final class RequestHandler {
         keys.set(key, value.clone());
     }
 
-    /** Serves one request; an exception means that the connection must be closed. */
+    /** Executes one request. If it throws, the connection must be closed. */
     void handle(ServerConnection client, Request request) throws IOException {
         switch (client.stage) {
             case CONNECTED -> validate(client, request);
@@ -40,7 +40,7 @@ final class RequestHandler {
         }
     }
 
-    /** Forgets a connection that is gone. */
+    /** Removes a closed connection from the waiters. */
     void disconnected(ServerConnection client) {
         waiters.cancel(client);
     }
@@ -164,7 +164,10 @@ final class RequestHandler {
         }
     }
 
-    /** The values as they are stored, not copied: together they may be larger than the memory. */
+    /**
+     * Returns the stored values without copying, because together they may be larger than the
+     * memory.
+     */
     private List<ByteBuffer> values(List<String> wanted) {
         List<ByteBuffer> answer = new ArrayList<>(2 * wanted.size());
         for (String key : wanted) {

@@ -7,12 +7,12 @@ import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 
 /**
- * The requests of one client and their answers, each with a deadline. What the connection or the
- * server does wrong becomes a {@link StoreException} that says which call failed.
+ * The requests of one client and their answers, each with a deadline. Failures of the connection or
+ * the server become a {@link StoreException} that names the failed call.
  */
 final class RoundTrips implements AutoCloseable {
 
-    /** How long the server may take to begin or to cancel a wait whose time is over. */
+    /** Grace period for the server to start or cancel a wait whose deadline has passed. */
     private static final Duration CANCEL_GRACE = Duration.ofSeconds(1);
 
     private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
@@ -22,7 +22,7 @@ final class RoundTrips implements AutoCloseable {
     private final Duration timeout;
     private final Connections connections;
 
-    /** Connects, and tries again until the timeout. */
+    /** Connects, and retries until the timeout. */
     RoundTrips(TcpStore store, ServerAddress address, Duration timeout) {
         this.store = store;
         this.address = address;
@@ -60,7 +60,7 @@ final class RoundTrips implements AutoCloseable {
         call(operation, request, (connection, deadline) -> null);
     }
 
-    /** Sends a request that the server answers at once. */
+    /** Sends a request that the server answers immediately. */
     <T> T call(String operation, WireBuffer request, Answer<T> answer) {
         Deadline deadline = answerDeadline();
         return transfer(
@@ -87,8 +87,9 @@ final class RoundTrips implements AutoCloseable {
     }
 
     /**
-     * Before other threads may use another connection, the server must have seen what was sent on
-     * this one, or it could serve them in the wrong order. So a PING goes in front if needed.
+     * Starts a wait. The server must have processed the earlier requests of this connection before
+     * other threads use another one; otherwise it could serve them in the wrong order. A PING
+     * before the wait ensures that.
      */
     private Void startWait(ClientConnection connection, WireBuffer request, Deadline deadline)
             throws IOException {
@@ -108,7 +109,7 @@ final class RoundTrips implements AutoCloseable {
         return Deadline.after(left.compareTo(CANCEL_GRACE) > 0 ? left : CANCEL_GRACE);
     }
 
-    /** After a cancel a late release may still come before the answer to the cancel. */
+    /** Ends a wait. After a cancel, a late release may still precede the answer to the cancel. */
     private boolean endWait(ClientConnection connection, Deadline deadline) throws IOException {
         try {
             requireAnswer(Opcode.STOP_WAITING, connection.readByte(deadline));

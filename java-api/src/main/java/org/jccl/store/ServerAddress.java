@@ -13,26 +13,27 @@ import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 
 /**
- * Where a server is and how to connect to it.
+ * The address of a server, and how to connect to it.
  *
- * @param host name or address
- * @param port TCP port
- * @param secret what both sides know, or null for none
+ * @param host the name or address
+ * @param port the TCP port
+ * @param secret the shared secret, or null
  */
 record ServerAddress(String host, int port, SharedSecret secret) {
 
-    /** Of one connection: a socket, and two of its selector. */
+    /** File descriptors of one connection: a socket and two of its selector. */
     private static final int DESCRIPTORS = 3;
 
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
 
-    /** From then on it is no server that ends, but one that does not want this client. */
+    /** After this many closed connections, the server is not ending but rejects this client. */
     private static final int MOST_CLOSED_ON_US = 4;
 
     /**
-     * Connects, trying again with growing pauses until the deadline: the rank that serves the store
-     * may start later than this one. The name is resolved each time, for it may appear later too.
+     * Connects, and retries with growing pauses until the deadline, because the rank that serves
+     * the store may start later. The name is resolved again each time, because it may become known
+     * later.
      */
     ClientConnection connectWithRetry(Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
@@ -43,13 +44,13 @@ record ServerAddress(String host, int port, SharedSecret secret) {
             try {
                 return connect(deadline);
             } catch (ClientConnection.HandshakeException e) {
-                // The server of a world before may be closing, and a new one come at its place.
+                // The server of an earlier world may be closing, and a new one may replace it.
                 if (!e.closed() || ++closedOnUs == MOST_CLOSED_ON_US || deadline.hasPassed()) {
                     throw failure(timeout, e);
                 }
                 deadline.pause(FIRST_PAUSE);
             } catch (IOException e) {
-                // The last try may end with the time; what an earlier one was told says more.
+                // The last attempt may time out; the failure of an earlier one says more.
                 boolean isWorse = reason != null && e instanceof SocketTimeoutException;
                 reason = isWorse ? reason : e;
                 int percent = ThreadLocalRandom.current().nextInt(50, 151);
@@ -66,7 +67,7 @@ record ServerAddress(String host, int port, SharedSecret secret) {
     /**
      * Tries each address of the host once.
      *
-     * @throws StoreException when this process can open no connection, whoever serves the store
+     * @throws StoreException if this process cannot open any connection
      */
     ClientConnection connect(Deadline deadline) throws IOException {
         try {
@@ -77,7 +78,9 @@ record ServerAddress(String host, int port, SharedSecret secret) {
         }
     }
 
-    /** Without them every host is unknown, and every server out of reach. */
+    /**
+     * Without free descriptors, every lookup and every connection fails with a misleading message.
+     */
     private void requireDescriptors(IOException failure) {
         try {
             Descriptors.require(DESCRIPTORS, "a connection to the store at " + this);
@@ -107,7 +110,7 @@ record ServerAddress(String host, int port, SharedSecret secret) {
         String why =
                 cause instanceof UnknownHostException ? "unknown host " + host : cause.getMessage();
         return new StoreException(
-                "Can not connect to the store at %s within %s: %s. Check that the rank or launcher that serves the store runs, that host and port are right, and that no firewall is between"
+                "Cannot connect to the store at %s within %s: %s. Check that the rank or launcher that serves the store is running, that host and port are correct, and that no firewall blocks the connection"
                         .formatted(this, Durations.text(timeout), why),
                 cause);
     }

@@ -9,54 +9,54 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 
-/** One client's connection: what it has proved, what it waits for, and answers not yet sent. */
+/** One client's connection: its handshake, its pending wait and its unsent answers. */
 final class ServerConnection {
 
-    /** How far a client has come. */
+    /** The stages of a connection. */
     enum Stage {
         /** Nothing has arrived. */
         CONNECTED,
-        /** VALIDATE has arrived, the proof of the secret has not. */
+        /** VALIDATE has arrived, but not the proof of the secret. */
         VALIDATED,
         /** Requests are served. */
         SERVED
     }
 
-    /** What an open WAIT or BARRIER waits for. */
+    /** The condition of a pending WAIT or BARRIER. */
     sealed interface Wait {
 
         /**
          * @param keys all keys
-         * @param next the first one that was missing when last looked
+         * @param next the index of the first key that was missing at the last check
          */
         record ForKeys(List<String> keys, int next) implements Wait {}
 
         /**
          * @param key the counter
-         * @param worldSize what it must reach
+         * @param worldSize the value that it must reach
          */
         record ForCount(String key, long worldSize) implements Wait {}
     }
 
     /**
-     * Most bytes of answers that wait for a client that does not read. A single answer may be
-     * larger: it is the only one then.
+     * Maximum bytes of unsent answers for a client that does not read. A single answer may be
+     * larger if it is the only one.
      */
     private static final int MAX_BACKLOG = 16 << 20;
 
     /**
-     * Most bytes of one request: what clients can send at once, or less where this process has
-     * little memory; at least one value of the largest size and its key.
+     * Maximum bytes of one request: the clients' limit, or less if this process has little memory,
+     * but at least one value of the largest size with its key.
      */
     private static final long MOST_REQUEST_BYTES =
             Math.max(
                     2L * StoreArguments.MAX_VALUE_BYTES,
                     Math.min(WireBuffer.MAX_BYTES, Runtime.getRuntime().maxMemory() / 8));
 
-    /** Written at once: the platform copies that much to memory outside the heap, and keeps it. */
+    /** Maximum bytes of one write, because the JDK retains an off-heap buffer of that size. */
     private static final int WRITE_BYTES = 256 << 10;
 
-    /** Answers written at once. */
+    /** Maximum number of buffers in one write. */
     private static final int PIECES = 64;
 
     final SocketChannel channel;
@@ -77,23 +77,23 @@ final class ServerConnection {
         this.selection = selection;
     }
 
-    /** From now on answers are kept until {@link #uncork}, so that many leave together. */
+    /** Buffers answers until {@link #uncork}, so that they are sent together. */
     void cork() {
         corked = true;
     }
 
-    /** Sends the answers that were kept, or as many as the client takes. */
+    /** Sends the buffered answers, or as many as the socket accepts. */
     void uncork() throws IOException {
         corked = false;
         flush();
     }
 
-    /** Sends an answer, or keeps it until the client reads. */
+    /** Sends an answer, or queues it until the client reads. */
     void send(ByteBuffer answer) throws IOException {
         send(List.of(answer));
     }
 
-    /** Sends an answer that consists of several pieces, or keeps it until the client reads. */
+    /** Sends an answer of several pieces, or queues it until the client reads. */
     void send(List<ByteBuffer> answer) throws IOException {
         long bytes = 0;
         for (ByteBuffer piece : answer) {
@@ -113,7 +113,7 @@ final class ServerConnection {
         }
     }
 
-    /** Sends what it can. While answers wait, no further requests are read. */
+    /** Sends as much as possible. While answers are unsent, no further requests are read. */
     void flush() throws IOException {
         while (!unsent.isEmpty()) {
             int length = 0;
@@ -161,7 +161,7 @@ final class ServerConnection {
         }
     }
 
-    /** Lets go of the memory of a connection that is gone. */
+    /** Releases the memory of a closed connection. */
     void forget() {
         decoder = null;
         unsent.clear();

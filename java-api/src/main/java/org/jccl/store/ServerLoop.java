@@ -25,10 +25,10 @@ final class ServerLoop implements Runnable {
 
     private static final int READ_BYTES = 64 << 10;
 
-    /** How long to accept nobody after the process ran out of file descriptors. */
+    /** Pause of accepting after the process ran out of file descriptors. */
     private static final Duration ACCEPT_PAUSE = Duration.ofMillis(100);
 
-    /** A connection that has not got through its handshake. */
+    /** A connection that has not completed its handshake. */
     private record Newcomer(ServerConnection connection, Deadline deadline) {}
 
     private final TcpStoreServer server;
@@ -45,7 +45,7 @@ final class ServerLoop implements Runnable {
     /** Written by the loop's thread only. */
     private volatile long requests;
 
-    /** Connections that are open; counted by the loop's thread, under the monitor. */
+    /** Number of open connections; written by the loop's thread, under the monitor. */
     private int connected;
 
     ServerLoop(
@@ -65,7 +65,7 @@ final class ServerLoop implements Runnable {
         listener.register(selector, SelectionKey.OP_ACCEPT);
     }
 
-    /** Number of requests so far, those of handshakes included. */
+    /** Returns the number of requests so far, including handshakes. */
     long requests() {
         return requests;
     }
@@ -86,7 +86,7 @@ final class ServerLoop implements Runnable {
         notifyAll();
     }
 
-    /** Makes the loop end; it closes all connections and the listener. */
+    /** Ends the loop, which then closes all connections and the listener. */
     void stop() {
         stopped = true;
         selector.wakeup();
@@ -107,7 +107,7 @@ final class ServerLoop implements Runnable {
         }
     }
 
-    /** All ranks depend on this thread, so nothing but the selector's own failure ends it. */
+    /** All ranks depend on this thread, so only a failure of the selector ends it. */
     private void serveOnce() throws IOException {
         try {
             selector.select(ready, pauseMillis());
@@ -116,21 +116,21 @@ final class ServerLoop implements Runnable {
         } catch (ClosedSelectorException e) {
             throw e;
         } catch (RuntimeException | Error e) {
-            LockSupport.parkNanos(ACCEPT_PAUSE.toNanos()); // it may happen again at once
-            log(System.Logger.Level.ERROR, "goes on after a failure", e);
+            LockSupport.parkNanos(ACCEPT_PAUSE.toNanos()); // it may happen again immediately
+            log(System.Logger.Level.ERROR, "continues after a failure", e);
         }
     }
 
-    /** Logging takes memory and opens files, either of which may be what is missing. */
+    /** Logs a failure. Logging itself may fail if memory or file descriptors are exhausted. */
     private void log(System.Logger.Level level, String what, Throwable why) {
         try {
             LOG.log(level, server + " " + what, why);
         } catch (Error e) {
-            return; // nothing is left to log it with
+            return; // the failure cannot be logged
         }
     }
 
-    /** How long to wait for something to happen; 0 is for ever. */
+    /** Returns the timeout of the next select; 0 means no timeout. */
     private long pauseMillis() {
         return newcomers.isEmpty() && acceptAgain == null ? 0 : ACCEPT_PAUSE.toMillis();
     }
@@ -193,7 +193,7 @@ final class ServerLoop implements Runnable {
                 welcome(channel);
             }
         } catch (IOException e) {
-            log(System.Logger.Level.WARNING, "can not accept a client for now", e);
+            log(System.Logger.Level.WARNING, "cannot accept clients for now", e);
             key.interestOps(0);
             acceptAgain = Deadline.after(ACCEPT_PAUSE);
         }

@@ -9,17 +9,17 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jccl.StoreException;
 
 /**
- * Proofs that both ends of a connection know one secret, without sending it.
+ * Mutual authentication of both ends of a connection with a shared secret that is never sent.
  *
  * <p>After VALIDATE the client sends AUTHENTICATE (opcode 160, no fields) and the server answers
  * with 32 random bytes, its nonce. The client sends PROVE (opcode 161) with a nonce of its own and
  * the HMAC-SHA256, under the secret, of the words {@code jccl store client}, the server's nonce and
- * the client's. The server closes the connection unless it computes the same, else it answers with
- * the HMAC of {@code jccl store server} and the two nonces, which the client checks. The client
- * proves first so that a stranger gets nothing he could try secrets on.
+ * the client's. The server closes the connection if it computes another value. Otherwise it answers
+ * with the HMAC of {@code jccl store server} and the two nonces, which the client checks. The
+ * client proves first, so that an attacker gets no HMAC against which to test secrets.
  *
- * <p>This keeps strangers out. It does not encrypt, nor protect against somebody who can change
- * packets on the way.
+ * <p>This is authentication only. It does not encrypt, and it does not protect against an attacker
+ * who can modify packets.
  */
 final class SharedSecret {
 
@@ -52,7 +52,7 @@ final class SharedSecret {
         return proof("jccl store server", serverNonce, clientNonce);
     }
 
-    /** Compares in a time that does not depend on where they differ. */
+    /** Compares in constant time. */
     static boolean matches(byte[] expected, byte[] given) {
         return MessageDigest.isEqual(expected, given);
     }

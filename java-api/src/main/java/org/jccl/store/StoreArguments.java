@@ -8,18 +8,18 @@ import org.jccl.Store;
 import org.jccl.UsageException;
 
 /**
- * Checks of what callers pass, the same for every kind of store, so that a program that works with
- * one works with another. The limits are those of PyTorch's server.
+ * Argument checks, the same for every kind of store, so that a program works with any of them. The
+ * limits are those of PyTorch's server.
  */
 final class StoreArguments {
 
-    /** Longest key in UTF-8, the slash in front of it included. */
+    /** Maximum bytes of a key in UTF-8, including the slash before it. */
     static final int MAX_KEY_BYTES = 8192;
 
-    /** Longest value. */
+    /** Maximum bytes of a value. */
     static final int MAX_VALUE_BYTES = 8 << 20;
 
-    /** Most keys in one call. */
+    /** Maximum number of keys in one call. */
     static final int MAX_KEYS = 131_072;
 
     private static final int MAX_BYTES_PER_CHAR = 3;
@@ -68,7 +68,7 @@ final class StoreArguments {
         keys(keys);
         if (values == null || values.size() != keys.size()) {
             throw usage(
-                    "There are %d keys and %s values; pass one value a key"
+                    "There are %d keys and %s values; pass one value per key"
                             .formatted(keys.size(), values == null ? "null" : values.size()));
         }
         for (int i = 0; i < keys.size(); i++) {
@@ -96,19 +96,19 @@ final class StoreArguments {
         return new UsageException(FailureContext.NONE, message);
     }
 
-    /** What a call on a store gets that its own program has closed. */
+    /** Returns the exception for a call on a closed store. */
     static UsageException closed(Store store) {
         return usage(store + " is closed; keep it open until every thread is done with it");
     }
 
-    /** What {@code add} gets when the value is no number. */
+    /** Returns the exception of {@code add} if the value is not a number. */
     static UsageException notANumber(Store store, String key) {
         return usage(
                 "add(\"%s\") on %s: the value there is not a decimal number; use another key for the counter"
                         .formatted(key, store));
     }
 
-    /** What {@code append} gets when the value would grow beyond the limit. */
+    /** Returns the exception of {@code append} if the value would exceed the limit. */
     static UsageException tooLong(Store store, String key) {
         return usage(
                 "append(\"%s\") on %s: the value would have more than %d bytes; start another key"

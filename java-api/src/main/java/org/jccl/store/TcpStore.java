@@ -11,20 +11,20 @@ import org.jccl.StoreTimeoutException;
 import org.jccl.spi.Durations;
 
 /**
- * A client of a {@link TcpStoreServer} or of PyTorch's TCPStore (as of PyTorch 2.13, the libuv
- * server that is its default).
+ * A client of a {@link TcpStoreServer} or of PyTorch's TCPStore (the default libuv server, as of
+ * PyTorch 2.13).
  *
- * <p>Calls of several threads go through one connection in turn. A call that waits for something
- * does not hold up the others: while it waits, they use another connection, opened when needed.
+ * <p>Thread-safe. Calls of several threads share one connection, one after the other. A blocking
+ * call does not delay other calls: they use a second connection, which is opened on demand.
  *
  * <p>{@link #set}, {@link #append}, {@link #multiSet} and {@link #queuePush} return when the
- * request is sent; the server does not answer them. If it refuses one, a later call throws. All
- * requests of one object reach the server in the order of the calls.
+ * request is sent, because the protocol has no answer to them. If the server rejects one, a later
+ * call throws. All requests of one object reach the server in the order of the calls.
  *
- * <p>A server that does not answer a request that needs no waiting within {@link #timeout()}, or
- * within 10 seconds where that is longer, causes a {@link StoreTimeoutException}. When the server
- * dies every call throws {@link StoreException}, at once. Interrupting a thread does not end its
- * call; closing the store from another thread does, with {@link org.jccl.UsageException}.
+ * <p>A non-blocking request throws {@link StoreTimeoutException} if the server does not answer
+ * within {@link #timeout()} or 10 seconds, whichever is longer. After the server has ended, every
+ * call throws {@link StoreException} immediately. An interrupt does not end a call. If another
+ * thread closes the store, the call throws {@link org.jccl.UsageException}.
  */
 public final class TcpStore implements Store {
 
@@ -34,7 +34,7 @@ public final class TcpStore implements Store {
 
     private static final int LAST_PORT = 65_535;
 
-    /** Of requests that are sent together, and of their answers. */
+    /** Limit for requests that are sent together, and for their answers. */
     private static final int BYTES_AT_ONCE = 32 << 10;
 
     private final ServerAddress address;
@@ -48,17 +48,17 @@ public final class TcpStore implements Store {
     }
 
     /**
-     * Connects to a server that wants no secret. Tries again with growing pauses until the timeout,
-     * for the server may start later, and so may the name service know its name later. A lookup
-     * that is under way is not cut short.
+     * Connects to a server without a secret. Retries with growing pauses until the timeout, because
+     * the server may start or become resolvable later. A name lookup in progress is not
+     * interrupted.
      *
-     * @param host name or address of the server
+     * @param host the name or address of the server
      * @param port its port, 1 to 65535
-     * @param timeout how long to try, and how long blocking methods wait later
+     * @param timeout the time limit for connecting and for later blocking calls
      * @return the connected store
-     * @throws StoreException when there is no connection in time, or when what answers is no
-     *     TCPStore server without a secret
-     * @throws org.jccl.UsageException when an argument is null or out of range
+     * @throws StoreException if no connection is made in time, or the peer is not a TCPStore server
+     *     without a secret
+     * @throws org.jccl.UsageException if an argument is null or out of range
      */
     public static TcpStore connect(String host, int port, Duration timeout) {
         return new TcpStore(address(host, port, null), timeout);
@@ -67,14 +67,14 @@ public final class TcpStore implements Store {
     /**
      * Connects to a {@link TcpStoreServer} that has a secret.
      *
-     * @param host name or address of the server
+     * @param host the name or address of the server
      * @param port its port, 1 to 65535
-     * @param timeout how long to try, and how long blocking methods wait later
-     * @param secret what the server was started with; copied
+     * @param timeout the time limit for connecting and for later blocking calls
+     * @param secret the server's secret; copied
      * @return the connected store
-     * @throws StoreException when there is no connection in time, or when the server has another
-     *     secret or none
-     * @throws org.jccl.UsageException when an argument is null, empty or out of range
+     * @throws StoreException if no connection is made in time, or the server has another secret or
+     *     none
+     * @throws org.jccl.UsageException if an argument is null, empty or out of range
      */
     public static TcpStore connect(String host, int port, Duration timeout, byte[] secret) {
         return new TcpStore(address(host, port, new SharedSecret(secret)), timeout);
@@ -90,16 +90,16 @@ public final class TcpStore implements Store {
     }
 
     /**
-     * The server's host, as given.
+     * Returns the server's host.
      *
-     * @return name or address
+     * @return the name or address that was passed to {@code connect}
      */
     public String host() {
         return address.host();
     }
 
     /**
-     * The server's port.
+     * Returns the server's port.
      *
      * @return the port
      */
@@ -108,10 +108,10 @@ public final class TcpStore implements Store {
     }
 
     /**
-     * Counts this process as one of the workers that {@link #awaitWorkers} waits for. PyTorch's
-     * clients do so when they are given a world size. Call it once a process.
+     * Counts this process as one of the workers that {@link #awaitWorkers} waits for, as PyTorch's
+     * clients do if they have a world size. Each process must call it at most once.
      *
-     * @return how many have joined, this one included
+     * @return the number of workers that have joined, including this one
      */
     public long joinWorkers() {
         return countWorkers(1);
@@ -119,11 +119,12 @@ public final class TcpStore implements Store {
 
     /**
      * Waits until all workers have joined. The process that serves the store calls it, as PyTorch's
-     * rank 0 does.
+     * rank 0 does. It polls the store every 10 ms.
      *
-     * @param worldSize number of workers, at least 1
-     * @param timeout how long at most
-     * @throws StoreTimeoutException when not all join in time; the message says how many did
+     * @param worldSize the number of workers, at least 1
+     * @param timeout the maximum time to wait
+     * @throws StoreTimeoutException if a worker does not join in time; the message contains the
+     *     number that joined
      */
     public void awaitWorkers(int worldSize, Duration timeout) {
         StoreArguments.worldSize(worldSize);
@@ -214,8 +215,8 @@ public final class TcpStore implements Store {
     }
 
     /**
-     * As many from one on as can be sent before an answer is read: the answers must fit into what
-     * the system keeps for a connection, as the server takes nothing while it can not answer.
+     * Sends as many requests as possible before it reads an answer. The answers must fit the socket
+     * buffers, because the server stops reading while it cannot send.
      */
     private List<byte[]> compareSets(
             List<String> keys, List<byte[]> expected, List<byte[]> desired, int from) {
@@ -299,7 +300,7 @@ public final class TcpStore implements Store {
             if (value.isPresent()) {
                 return value.get();
             }
-            // Another client was faster, or a plain key of this name ends each wait at once.
+            // Another client was faster, or a plain key of this name ends each wait immediately.
             deadline.pause(POLL);
             if (deadline.hasPassed()) {
                 break;
@@ -325,8 +326,7 @@ public final class TcpStore implements Store {
     }
 
     /**
-     * All keys that clients have set, without queues and without the server's internal counter of
-     * workers.
+     * Returns all keys that clients have set, without queues and without the counter of workers.
      *
      * @return the keys, in no order
      */
@@ -369,7 +369,9 @@ public final class TcpStore implements Store {
         return new TcpStore(address, timeout);
     }
 
-    /** Closes the connections. Calls of other threads end with {@link org.jccl.UsageException}. */
+    /**
+     * Closes the connections. Pending calls of other threads throw {@link org.jccl.UsageException}.
+     */
     @Override
     public void close() {
         server.close();

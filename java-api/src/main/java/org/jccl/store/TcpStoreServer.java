@@ -9,23 +9,23 @@ import org.jccl.StoreException;
 
 /**
  * A server of PyTorch's TCPStore protocol (as of PyTorch 2.13). {@link TcpStore} and PyTorch
- * clients can use it together. One daemon thread serves all connections, thousands of them.
+ * clients can share it. One daemon thread serves all connections and can serve thousands.
  *
- * <p>Anybody who can reach the port can read and change the store, as with PyTorch's. Bind to an
- * interface that only the job's hosts can reach, or give a secret: then clients must prove that
- * they know it (HMAC-SHA256 over random numbers of both sides, in two extra opcodes 160 and 161;
- * the secret itself is never sent), and PyTorch clients are refused. The secret keeps strangers
- * out; it does not encrypt.
+ * <p>Without a secret, any process that can reach the port can read and change the store, as with
+ * PyTorch's server. Bind to an interface that only the job's hosts can reach, or set a secret.
+ * Clients must then prove that they know the secret, and PyTorch clients are rejected. The proof is
+ * an HMAC-SHA256 over nonces of both sides, in the extra opcodes 160 and 161; the secret is never
+ * sent. The secret provides authentication but no encryption.
  *
- * <p>A connection is closed, and nothing else happens, when its client does not start with
- * PyTorch's VALIDATE message within 30 seconds, sends garbage or an unknown opcode, announces a key
- * of more than 8192 bytes, a value of more than 8 MiB, a list of more than 131,072 keys or a
- * request of more than an eighth of the heap (16 MiB at least, 256 MiB at most), adds to a value
- * that is not a number, or does not read its answers while more than 16 MiB of them wait. Before
- * the secret is proved nothing but the messages of the handshake is taken. A request for which
- * there is no memory closes its connection as well. What is stored has no limit of its own.
+ * <p>The server closes a connection, without other effects, if its client does not send PyTorch's
+ * VALIDATE message within 30 seconds, or sends an unknown opcode or an invalid message. The limits
+ * are 8192 bytes per key, 8 MiB per value, 131,072 keys per list, and an eighth of the heap per
+ * request (at least 16 MiB, at most 256 MiB). The server also closes a connection if its client
+ * adds to a value that is not a number, does not read its answers while more than 16 MiB of them
+ * are pending, or sends a request for which there is not enough memory. Until the secret is proved,
+ * only handshake messages are accepted. The total size of the stored values is not limited.
  *
- * <p>Keep the server open until all clients are done. Safe for use by several threads.
+ * <p>The owner must keep the server open until all clients are done. Thread-safe.
  */
 public final class TcpStoreServer implements AutoCloseable {
 
@@ -53,27 +53,28 @@ public final class TcpStoreServer implements AutoCloseable {
      *
      * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
      * @return the running server
-     * @throws StoreException when the address can not be bound
-     * @throws org.jccl.UsageException when the address is null
+     * @throws StoreException if the address cannot be bound
+     * @throws org.jccl.UsageException if the address is null
      */
     public static TcpStoreServer bind(InetSocketAddress address) {
         return start(listen(address), null, HANDSHAKE_TIMEOUT);
     }
 
     /**
-     * Starts a server that any TCPStore client may use, and that has some keys before the first
-     * client can connect.
+     * Starts a server that any TCPStore client may use, with initial keys that exist before the
+     * first client connects.
      *
      * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
-     * @param contents keys and their values; copied
+     * @param contents the initial keys and values; copied
      * @return the running server
-     * @throws StoreException when the address can not be bound
-     * @throws org.jccl.UsageException when the address, the map, a key or a value is null, or a key
+     * @throws StoreException if the address cannot be bound
+     * @throws org.jccl.UsageException if the address, the map, a key or a value is null, or a key
      *     or a value is too long
      */
     public static TcpStoreServer bind(InetSocketAddress address, Map<String, byte[]> contents) {
         if (contents == null) {
-            throw StoreArguments.usage("The contents are null; pass an empty map for none");
+            throw StoreArguments.usage(
+                    "The initial contents of the store are null; pass an empty map for none");
         }
         contents.forEach(StoreArguments::value);
         return start(listen(address), null, HANDSHAKE_TIMEOUT, contents);
@@ -85,8 +86,8 @@ public final class TcpStoreServer implements AutoCloseable {
      * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
      * @param secret at least one byte, better 16 random ones; copied
      * @return the running server
-     * @throws StoreException when the address can not be bound
-     * @throws org.jccl.UsageException when the address is null or the secret null or empty
+     * @throws StoreException if the address cannot be bound
+     * @throws org.jccl.UsageException if the address is null or the secret null or empty
      */
     public static TcpStoreServer bind(InetSocketAddress address, byte[] secret) {
         SharedSecret shared = new SharedSecret(secret);
@@ -94,13 +95,13 @@ public final class TcpStoreServer implements AutoCloseable {
     }
 
     /**
-     * Starts a server on a channel that is already listening, so that a port can be chosen and
-     * published before the server exists.
+     * Starts a server on a channel that is already listening, so that the caller can choose and
+     * publish a port before the server exists.
      *
-     * @param listener a bound channel; the server owns it from now on
+     * @param listener a bound channel; the server takes ownership
      * @return the running server
-     * @throws StoreException when the channel can not be used
-     * @throws org.jccl.UsageException when the channel is null or not bound
+     * @throws StoreException if the channel cannot be used
+     * @throws org.jccl.UsageException if the channel is null or not bound
      */
     public static TcpStoreServer adopt(ServerSocketChannel listener) {
         return start(requireBound(listener), null, HANDSHAKE_TIMEOUT);
@@ -109,11 +110,11 @@ public final class TcpStoreServer implements AutoCloseable {
     /**
      * Starts a server for clients that know a secret, on a channel that is already listening.
      *
-     * @param listener a bound channel; the server owns it from now on
+     * @param listener a bound channel; the server takes ownership
      * @param secret at least one byte, better 16 random ones; copied
      * @return the running server
-     * @throws StoreException when the channel can not be used
-     * @throws org.jccl.UsageException when the channel is null or not bound, or the secret null or
+     * @throws StoreException if the channel cannot be used
+     * @throws org.jccl.UsageException if the channel is null or not bound, or the secret null or
      *     empty
      */
     public static TcpStoreServer adopt(ServerSocketChannel listener, byte[] secret) {
@@ -139,7 +140,7 @@ public final class TcpStoreServer implements AutoCloseable {
         } catch (IOException e) {
             ServerLoop.closeQuietly(listener);
             throw new StoreException(
-                    "Can not serve a store on %s: %s. Check the process's limit of open files"
+                    "Cannot serve a store on %s: %s. Check the process's limit of open files"
                             .formatted(listener, e.getMessage()),
                     e);
         }
@@ -160,7 +161,7 @@ public final class TcpStoreServer implements AutoCloseable {
         } catch (IOException e) {
             ServerLoop.closeQuietly(listener);
             throw new StoreException(
-                    "Can not serve a store on %s:%d: %s. Choose a free port (0 takes any) and an address of this host"
+                    "Cannot serve a store on %s:%d: %s. Choose a free port (0 takes any) and an address of this host"
                             .formatted(address.getHostString(), address.getPort(), e.getMessage()),
                     e);
         }
@@ -176,48 +177,48 @@ public final class TcpStoreServer implements AutoCloseable {
     }
 
     /**
-     * The port the server listens on.
+     * Returns the port on which the server listens.
      *
-     * @return the port, also where 0 was asked for
+     * @return the port; the actual one if the server was bound to port 0
      */
     public int port() {
         return address.getPort();
     }
 
     /**
-     * The address the server listens on.
+     * Returns the address on which the server listens.
      *
-     * @return interface and port
+     * @return the interface and port
      */
     public InetSocketAddress address() {
         return address;
     }
 
     /**
-     * How many requests clients have made, those of their handshakes included. It tells how busy
-     * the server is; one that answers some ten thousand in a second has little left.
+     * Returns the number of requests of all clients, including handshakes. A server that answers
+     * more than about ten thousand requests per second is close to its limit.
      *
-     * @return the number since the server began
+     * @return the number of requests since the server started
      */
     public long requests() {
         return loop.requests();
     }
 
     /**
-     * Waits until no client is connected, so that closing the server disturbs nobody. Interrupting
-     * the thread ends the wait, and leaves the flag set.
+     * Waits until no client is connected, so that closing the server affects no client. An
+     * interrupt ends the wait and leaves the interrupt flag set.
      *
-     * @param timeout how long at most
-     * @return whether all clients have gone
-     * @throws org.jccl.UsageException when the duration is null or negative
+     * @param timeout the maximum time to wait
+     * @return whether all clients have disconnected
+     * @throws org.jccl.UsageException if the duration is null or negative
      */
     public boolean awaitNoClients(Duration timeout) {
         return loop.awaitNoClients(Deadline.after(StoreArguments.timeout(timeout)));
     }
 
     /**
-     * Stops the server and closes all connections; what was stored is gone. Clients get a {@link
-     * StoreException}. Returns when the thread has ended. Closing twice is harmless.
+     * Stops the server, closes all connections and discards the stored values. Clients get a {@link
+     * StoreException}. Returns when the server's thread has ended. Idempotent.
      */
     @Override
     public void close() {

@@ -10,9 +10,9 @@ import java.util.Set;
 import org.jccl.store.ServerConnection.Wait;
 
 /**
- * Connections with an open WAIT or BARRIER. One that waits for several keys is listed under the
- * first missing one only, and moves on when that appears; before it is released all its keys are
- * looked at again, since some may have been deleted meanwhile.
+ * Connections with a pending WAIT or BARRIER. A connection that waits for several keys is listed
+ * only under the first missing one, and moves to the next when that key is set. Before it is
+ * released, all its keys are checked again, because some may have been deleted meanwhile.
  */
 final class Waiters {
 
@@ -24,7 +24,7 @@ final class Waiters {
         this.keys = keys;
     }
 
-    /** Returns true when all keys exist, else remembers the connection and returns false. */
+    /** Returns true if all keys exist. Otherwise registers the connection and returns false. */
     boolean existOrWait(ServerConnection connection, List<String> wanted) {
         return advance(connection, new Wait.ForKeys(wanted, 0));
     }
@@ -34,7 +34,7 @@ final class Waiters {
         byCounter.computeIfAbsent(counter, name -> new LinkedHashSet<>()).add(connection);
     }
 
-    /** Returns the connections whose wait is over now that a key or a queue has something. */
+    /** Returns the connections whose wait ends because a key was set or a queue is not empty. */
     List<ServerConnection> keyAppeared(String key) {
         Set<ServerConnection> waiting = byKey.remove(key);
         if (waiting == null) {
@@ -49,7 +49,7 @@ final class Waiters {
         return released;
     }
 
-    /** Returns the connections whose barrier is full now that its counter has this value. */
+    /** Returns the connections whose barrier is complete at this value of the counter. */
     List<ServerConnection> counted(String counter, long value) {
         Set<ServerConnection> waiting = byCounter.getOrDefault(counter, Set.of());
         List<ServerConnection> released = new ArrayList<>();
@@ -67,7 +67,7 @@ final class Waiters {
         return released;
     }
 
-    /** Forgets what a connection waits for, if anything. */
+    /** Cancels the wait of a connection, if any. */
     void cancel(ServerConnection connection) {
         if (connection.wait instanceof Wait.ForKeys wait) {
             remove(byKey, wait.keys().get(wait.next()), connection);

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 
-/** A growing message in the wire's format: little-endian, lengths and counts as 64-bit numbers. */
+/** A growing message in wire format: little-endian, with 64-bit lengths and counts. */
 final class WireBuffer {
 
     /** Largest message; beyond it the {@code put} methods throw {@link BufferOverflowException}. */
@@ -35,25 +35,25 @@ final class WireBuffer {
         return this;
     }
 
-    /** Bytes without a length. */
+    /** Appends bytes without a length. */
     WireBuffer putRaw(byte[] value) {
         room(value.length).put(value);
         return this;
     }
 
-    /** Bytes after their length. */
+    /** Appends the length and the bytes. */
     WireBuffer putBytes(byte[] value) {
         return putLong(value.length).putRaw(value);
     }
 
-    /** A count and then each element after its length. */
+    /** Appends a count, and then each element with its length. */
     WireBuffer putList(List<byte[]> values) {
         putLong(values.size());
         values.forEach(this::putBytes);
         return this;
     }
 
-    /** The message, ready to be sent. Nothing may be put afterwards. */
+    /** Returns the message for sending. The buffer must not be changed afterwards. */
     ByteBuffer finish() {
         return bytes.flip();
     }

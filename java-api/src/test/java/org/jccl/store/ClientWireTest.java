@@ -269,7 +269,7 @@ final class ClientWireTest {
             assertThat(store.keyCount()).isEqualTo(9);
             assertThatThrownBy(store::keyCount)
                     .isInstanceOf(StoreException.class)
-                    .hasMessageContaining("8 bytes that nobody had asked for");
+                    .hasMessageContaining("8 unexpected bytes");
             assertThat(store.keyCount()).isEqualTo(3);
         }
         join(done);

@@ -57,7 +57,7 @@ class FileStoreFuzzTest {
             log.refreshUnderLock();
             return true;
         } catch (IOException e) {
-            assertThat(e).hasMessageContaining("cut short");
+            assertThat(e).hasMessageContaining("truncated");
             return false;
         }
     }

@@ -150,7 +150,7 @@ final class FileStoreTest extends StoreContract {
         assertThatThrownBy(() -> FileStore.open(other, 1, LONG))
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining(other.toString())
-                .hasMessageContaining("cut short");
+                .hasMessageContaining("truncated");
     }
 
     @Test
@@ -198,7 +198,7 @@ final class FileStoreTest extends StoreContract {
                             store::close)) {
                 assertThatThrownBy(call)
                         .isInstanceOf(StoreException.class)
-                        .hasMessageContaining("a job deleted it and made it anew");
+                        .hasMessageContaining("a job deleted it and created it again");
             }
             assertThat(other.listKeys()).isEmpty();
             assertThat(file).exists();
@@ -212,7 +212,7 @@ final class FileStoreTest extends StoreContract {
         assertThatThrownBy(store::keyCount)
                 .isInstanceOf(StoreException.class)
                 .hasMessageContaining(file.toString())
-                .hasMessageContaining("gone");
+                .hasMessageContaining("the file does not exist");
     }
 
     // Whether writing to a command that ends early fails is a matter of luck.

@@ -222,7 +222,7 @@ abstract class StoreContract {
         store.set("there", bytes("1"));
         assertThatThrownBy(() -> store.await(List.of("there", "lost1", "lost2"), SHORT))
                 .isInstanceOf(StoreTimeoutException.class)
-                .hasMessageMatching(".*not there: \\S*lost1, \\S*lost2\\. .*")
+                .hasMessageMatching(".*Missing keys: \\S*lost1, \\S*lost2\\. .*")
                 .hasMessageContaining("100 ms");
         store.multiSet(List.of("lost1", "lost2"), List.of(bytes("1"), bytes("2")));
         store.await(List.of("there", "lost1", "lost2"));

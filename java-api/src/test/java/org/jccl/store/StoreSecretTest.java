@@ -48,7 +48,7 @@ final class StoreSecretTest {
     void refusesWhoDoesNot() {
         assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", server.port(), LONG))
                 .isInstanceOf(StoreException.class)
-                .hasMessageContaining("wants a secret");
+                .hasMessageContaining("requires a secret");
         assertThatThrownBy(
                         () ->
                                 TcpStore.connect(

@@ -72,7 +72,7 @@ public final class Rendezvous implements AutoCloseable {
      * @param timeout how long to wait for the store and the other ranks, and how long the store's
      *     blocking calls wait later
      * @param environment the process's variables, usually {@link System#getenv()}
-     * @return the meeting; the caller closes it
+     * @return the rendezvous; the caller closes it
      * @throws BootstrapException when rank, world size or the store's address are missing,
      *     malformed or contradict each other, when the host is unknown, the port can not be had, or
      *     the store is that of another run ({@code TORCHELASTIC_RUN_ID})
@@ -115,7 +115,7 @@ public final class Rendezvous implements AutoCloseable {
      * @param store a store that all ranks reach; stays the caller's to close
      * @param rank this process's rank
      * @param worldSize number of ranks
-     * @return the meeting
+     * @return the rendezvous
      * @throws BootstrapException when the rank or world size are missing
      * @throws UsageException when an argument is null or the rank does not exist
      */
@@ -139,7 +139,7 @@ public final class Rendezvous implements AutoCloseable {
      * @param broadcast of the library
      * @param timeout how long to wait for the store and the other ranks, and how long the store's
      *     blocking calls wait later
-     * @return the meeting; the caller closes it
+     * @return the rendezvous; the caller closes it
      * @throws org.jccl.StoreException when the store can not be reached, or not every rank comes,
      *     in time
      */
@@ -148,15 +148,15 @@ public final class Rendezvous implements AutoCloseable {
         TimeLimit limit = TimeLimit.in(timeout);
         HostedStore served = null;
         try {
-            byte[] told = new byte[WorldStore.BYTES];
+            byte[] announced = new byte[WorldStore.BYTES];
             if (serve) {
                 byte[] secret = WorldStore.newSecret();
                 served = HostedStore.serveWithSecret(secret, timeout);
-                WorldStore.ofThisHost(served.port(), secret).encode(told);
+                WorldStore.ofThisHost(served.port(), secret).encode(announced);
             }
-            broadcast.broadcast(told, timeout);
+            broadcast.broadcast(announced, timeout);
             if (!serve) {
-                served = HostedStore.connectToAny(WorldStore.decode(told), timeout);
+                served = HostedStore.connectToAny(WorldStore.decode(announced), timeout);
             }
             Membership place =
                     new Membership(

@@ -250,7 +250,7 @@ final class ElasticCoordinator implements AutoCloseable {
     private void watch(Round current) {
         List<String> failures = new ArrayList<>();
         Optional<Ended> first = Optional.empty();
-        List<Ended> told = new ArrayList<>();
+        List<Ended> reports = new ArrayList<>();
         int done = 0;
         for (int number : current.nodes()) {
             Optional<Ended> ended = ended(current, number);
@@ -258,7 +258,7 @@ final class ElasticCoordinator implements AutoCloseable {
                 done++;
             } else if (ended.isPresent()) {
                 first = first.or(() -> ended);
-                told.add(ended.get());
+                reports.add(ended.get());
                 failures.add(joined.get(number) + ": " + ended.get().why());
             } else if (joined.get(number).left) {
                 first = first.or(() -> Optional.of(new Ended(1, false, "left")));
@@ -276,7 +276,7 @@ final class ElasticCoordinator implements AutoCloseable {
             over(current, "the job is done");
             end(Ended.WELL);
         } else if (first.isPresent()) {
-            failed(current, first.get().exitCode(), told, failures);
+            failed(current, first.get().exitCode(), reports, failures);
         } else if (current.nodes().size() < nodes.max() && done == 0) {
             alive().stream()
                     .filter(node -> !current.nodes().contains(node.number))
@@ -296,14 +296,14 @@ final class ElasticCoordinator implements AutoCloseable {
      * The first failure to be told is often the consequence of another. A launcher waits longer for
      * another code than 64 (see {@link LaunchAttempt}), and so does this.
      */
-    private void failed(Round current, int exitCode, List<Ended> told, List<String> failures) {
+    private void failed(Round current, int exitCode, List<Ended> reports, List<String> failures) {
         if (otherFailures.isEmpty()) {
             otherFailures = Optional.of(TimeLimit.in(FAILURES_TOGETHER));
             otherCodes = TimeLimit.in(LaunchAttempt.USAGE_GRACE);
         }
         boolean ofUsage =
-                told.size() == failures.size()
-                        && told.stream().allMatch(ElasticCoordinator::isOfUsage);
+                reports.size() == failures.size()
+                        && reports.stream().allMatch(ElasticCoordinator::isOfUsage);
         TimeLimit others = ofUsage ? otherCodes : otherFailures.get();
         if (!others.isOver() && failures.size() < current.nodes().size()) {
             return;
@@ -313,7 +313,7 @@ final class ElasticCoordinator implements AutoCloseable {
         boolean left = current.nodes().stream().anyMatch(number -> joined.get(number).left);
         restarts += left ? 0 : 1;
         over(current, why);
-        if (isLast(told)) {
+        if (isLast(reports)) {
             end(new Ended(exitCode, true, why));
         } else if (restarts > maxRestarts) {
             end(
@@ -339,14 +339,14 @@ final class ElasticCoordinator implements AutoCloseable {
      * Whether another start does not help. A node whose ranks say so of themselves is not believed
      * if the program of another node failed, as in {@link LaunchException#mayPass}.
      */
-    private static boolean isLast(List<Ended> told) {
+    private static boolean isLast(List<Ended> reports) {
         boolean ofProgram =
-                told.stream()
+                reports.stream()
                         .anyMatch(
                                 ended ->
                                         !ended.last()
                                                 && LaunchException.isOfProgram(ended.exitCode()));
-        return told.stream().anyMatch(ended -> ended.last() && !(ofProgram && isOfUsage(ended)));
+        return reports.stream().anyMatch(ended -> ended.last() && !(ofProgram && isOfUsage(ended)));
     }
 
     private void over(Round current, String why) {

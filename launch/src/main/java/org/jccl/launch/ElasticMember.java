@@ -25,7 +25,7 @@ final class ElasticMember implements AutoCloseable {
     static final Duration POLL = Duration.ofMillis(200);
 
     /** How long a launcher waits for a coordinator that has served the store already. */
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration START_TIMEOUT = Duration.ofSeconds(10);
 
     /** Longer than a coordinator keeps the store of a job that has ended. */
     private static final Duration LAST_JOB = Duration.ofMinutes(1);
@@ -62,7 +62,7 @@ final class ElasticMember implements AutoCloseable {
      */
     static ElasticMember join(TcpStore client, String run, Joined self, Duration aliveInterval) {
         Store store = ElasticRecords.of(client, run);
-        TimeLimit limit = TimeLimit.in(PATIENCE);
+        TimeLimit limit = TimeLimit.in(START_TIMEOUT);
         while (!store.check(List.of(ElasticRecords.COORDINATOR))) {
             if (limit.isOver()) {
                 throw new BootstrapException(

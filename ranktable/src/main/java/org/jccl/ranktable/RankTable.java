@@ -125,19 +125,19 @@ public final class RankTable {
                     FailureContext.NONE, "the timeout must not be negative, got " + timeout);
         }
         long start = System.nanoTime();
-        boolean told = false;
+        boolean logged = false;
         while (isInitializing(file)) {
             Duration left = timeout.minusNanos(System.nanoTime() - start);
             if (left.isNegative() || left.isZero() || Thread.currentThread().isInterrupted()) {
                 return false;
             }
-            if (!told) {
+            if (!logged) {
                 System.getLogger(RankTable.class.getName())
                         .log(
                                 System.Logger.Level.INFO,
                                 "waiting for rank table {0}, which is initializing",
                                 file);
-                told = true;
+                logged = true;
             }
             LockSupport.parkNanos(
                     (left.compareTo(COMPLETION_POLL) < 0 ? left : COMPLETION_POLL).toNanos());

@@ -26,10 +26,10 @@ public final class HostedStore implements AutoCloseable {
      * How long closing waits for ranks that are not done with the store: time enough to read why
      * this rank failed, or that all have passed what this rank has passed.
      */
-    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(3);
+    private static final Duration CLOSE_GRACE = Duration.ofSeconds(3);
 
     /** How long to try an address where there are others. */
-    private static final Duration FIRST_PATIENCE = Duration.ofSeconds(1);
+    private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(1);
 
     /** As good as for ever; a longer time can not be counted in nanoseconds. */
     private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -130,15 +130,12 @@ public final class HostedStore implements AutoCloseable {
      */
     public static HostedStore connectToAny(WorldStore store, Duration timeout) {
         TimeLimit limit = TimeLimit.in(timeout);
-        Duration patience = FIRST_PATIENCE;
+        Duration each = FIRST_TIMEOUT;
         while (true) {
             for (String address : store.addresses()) {
                 try (TcpStore found =
                         TcpStore.connect(
-                                address,
-                                store.port(),
-                                limit.atMost(patience),
-                                store.secretBytes())) {
+                                address, store.port(), limit.atMost(each), store.secretBytes())) {
                     return new HostedStore(null, found.duplicate(timeout), store.port());
                 } catch (StoreException e) {
                     if (limit.isOver()) {
@@ -155,7 +152,7 @@ public final class HostedStore implements AutoCloseable {
                     }
                 }
             }
-            patience = patience.multipliedBy(2);
+            each = each.multipliedBy(2);
         }
     }
 
@@ -185,13 +182,13 @@ public final class HostedStore implements AutoCloseable {
     /** Again and again: Kubernetes knows the name of a pod when the pod runs, not before. */
     private static void ask(String host, Duration timeout, CompletableFuture<InetAddress> answer) {
         TimeLimit limit = TimeLimit.in(timeout.minus(timeout.dividedBy(ASK_UNTIL)));
-        for (boolean told = false; !answer.isDone(); told = true) {
+        for (boolean logged = false; !answer.isDone(); logged = true) {
             try {
                 answer.complete(InetAddress.getByName(host));
             } catch (IOException e) {
                 if (limit.isOver()) {
                     answer.completeExceptionally(e);
-                } else if (!told) {
+                } else if (!logged) {
                     System.getLogger(HostedStore.class.getName())
                             .log(
                                     Level.WARNING,
@@ -274,7 +271,7 @@ public final class HostedStore implements AutoCloseable {
     public void close() {
         client.close();
         if (server != null) {
-            server.awaitNoClients(CLOSE_PATIENCE);
+            server.awaitNoClients(CLOSE_GRACE);
             server.close();
         }
     }

@@ -8,7 +8,7 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 
 /**
- * Counts the ranks that take part in a step, where ranks may have different numbers of batches.
+ * Counts the ranks that take part in a step, if ranks may have different numbers of batches.
  * Guarded by the reducer's lock.
  */
 final class ActiveRanks implements AutoCloseable {
@@ -35,14 +35,14 @@ final class ActiveRanks implements AutoCloseable {
         return Tensor.allocate(device, DataType.INT32, 1).copyFrom(new int[] {value});
     }
 
-    /** Starts to count, before the buckets of a step. */
+    /** Starts the count, before the buckets of a step. */
     void begin(boolean takesPart) {
         count.copyFrom(takesPart ? one : zero);
         counting = group.allReduce(count, ReduceOp.SUM);
         steps += takesPart ? 1 : 0;
     }
 
-    /** Waits for the count of a step as {@link Work#await} does. */
+    /** Waits for the count of a step, as {@link Work#await} does. */
     void await() {
         if (counting != null) {
             counting.await();
@@ -50,14 +50,17 @@ final class ActiveRanks implements AutoCloseable {
         }
     }
 
-    /** How many ranks take part in this step; blocks. */
+    /** Returns how many ranks take part in this step. Blocks. */
     int count() {
         counting.synchronize();
         counting = null;
         return count.copyTo(new int[1])[0];
     }
 
-    /** A rank that began the most steps, the same on all; the count of steps begins anew. */
+    /**
+     * Returns a rank that began the most steps, the same on all ranks, and resets the count of
+     * steps.
+     */
     int rankWithMostSteps() {
         long[] mine = {steps << RANK_BITS | group.rank()};
         try (Tensor most = Tensor.allocate(device, DataType.INT64, 1).copyFrom(mine)) {

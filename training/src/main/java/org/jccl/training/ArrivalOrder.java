@@ -3,7 +3,9 @@ package org.jccl.training;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
 
-/** The order in which gradients came in a step on this rank. Guarded by the reducer's lock. */
+/**
+ * The order in which gradients became ready in a step on this rank. Guarded by the reducer's lock.
+ */
 final class ArrivalOrder {
 
     private final int[] indices;
@@ -22,8 +24,8 @@ final class ArrivalOrder {
     }
 
     /**
-     * All gradients: first those that came, then the others from the last registered to the first,
-     * which is about how a backward pass produces them.
+     * Returns all gradients: first those that became ready, then the others in reverse order of
+     * registration, which is approximately the order of a backward pass.
      */
     int[] complete() {
         boolean[] present = new boolean[indices.length];
@@ -40,7 +42,7 @@ final class ArrivalOrder {
         return order;
     }
 
-    /** That of rank 0, on all ranks. */
+    /** Returns rank 0's order, on all ranks. */
     int[] completeOnRank0(ProcessGroup group, Device device) {
         return ModelCheck.broadcast(group, device, complete(), 0);
     }

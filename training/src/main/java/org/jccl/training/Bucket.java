@@ -15,9 +15,8 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 
 /**
- * Gradients that are reduced as one message. On the CPU an element more says whether a rank sent
- * the bucket without having all of its gradients. Guarded by the reducer's lock, but for the copies
- * of gradients.
+ * Gradients that are reduced as one message. On the CPU one additional element flags a rank that
+ * sent the bucket incomplete. Guarded by the reducer's lock, except for the copies of gradients.
  */
 final class Bucket implements AutoCloseable {
 
@@ -25,13 +24,13 @@ final class Bucket implements AutoCloseable {
     private final Tensor memory;
     private final Wire wire;
 
-    /** Where gradients are float16 on the CPU, else null. */
+    /** Null unless gradients are float16 on the CPU. */
     private final HalfDivision division;
 
-    /** The element more, or null on devices, where reading it would block the host. */
+    /** The flag; null on devices, because reading it there would block the host. */
     private final Tensor flag;
 
-    /** Where the host writes and reads it: an array would be garbage of a view each time. */
+    /** The host's access to the flag. An array would need a new view on each access. */
     private final ByteBuffer flagBytes;
 
     private final Tensor flagCopy;
@@ -42,7 +41,7 @@ final class Bucket implements AutoCloseable {
     private int missing;
     private Work work;
 
-    /** Makes the memory, and gives each gradient its view of it. */
+    /** Allocates the memory and the view of each gradient. */
     Bucket(List<Gradient> gradients, Device device, DataType wireType, BucketMemory allocator) {
         this.gradients = gradients;
         DataType type = gradients.get(0).type;
@@ -77,7 +76,7 @@ final class Bucket implements AutoCloseable {
         return memory;
     }
 
-    /** Lets the gradients lie here from now on, also with what they hold. */
+    /** Makes this the bucket of its gradients, optionally with a copy of their contents. */
     void adopt(boolean withContents) {
         long offset = 0;
         for (Gradient gradient : gradients) {
@@ -91,7 +90,7 @@ final class Bucket implements AutoCloseable {
         }
     }
 
-    /** Counts one gradient that is here now. */
+    /** Counts one gradient that is now in the bucket. */
     void add(Stream producer) {
         missing--;
         if (producer != null && !hasProducer(producer)) {
@@ -113,9 +112,9 @@ final class Bucket implements AutoCloseable {
     }
 
     /**
-     * Starts the reduction, after what the gradients' streams have enqueued by now.
+     * Starts the reduction, ordered after the work on the gradients' streams.
      *
-     * @param complete whether this rank has what it is to have
+     * @param complete whether this rank has all gradients that it must contribute
      */
     void issue(ProcessGroup group, ReduceOp op, StreamOrder order, boolean complete) {
         for (int i = 0; i < producers.size(); i++) {
@@ -152,7 +151,7 @@ final class Bucket implements AutoCloseable {
     /**
      * Waits for the reduction, as {@link Work#await} does.
      *
-     * @return false when a rank did not have all of its gradients; always true on devices
+     * @return false if a rank sent the bucket incomplete; always true on devices
      */
     boolean await() {
         work.await();
@@ -172,7 +171,7 @@ final class Bucket implements AutoCloseable {
         };
     }
 
-    /** Makes it ready for the next step. */
+    /** Prepares the bucket for the next step. */
     void reset() {
         missing = gradients.size();
         producers.clear();

@@ -5,20 +5,20 @@ import org.jccl.Device;
 import org.jccl.Tensor;
 
 /**
- * Where the buckets of a {@link GradientReducer} get their memory, for frameworks whose gradients
- * can only lie in memory of the framework's own.
+ * Allocator for the buckets of a {@link GradientReducer}, for frameworks whose gradients must be in
+ * the framework's own memory.
  */
 @FunctionalInterface
 public interface BucketMemory {
 
     /**
-     * Gives memory for one bucket. The reducer closes the tensor when it needs it no more.
+     * Allocates the memory of one bucket. The reducer owns the tensor and closes it.
      *
-     * @param device where
-     * @param type of the elements
-     * @param count number of elements: those of the gradients, which begin at the first one, and on
-     *     the CPU one more
-     * @return a tensor of that device, type and count, which nothing else uses
+     * @param device the device of the bucket
+     * @param type the type of the elements
+     * @param count the number of elements. The gradients start at the first element; on the CPU one
+     *     more element follows them
+     * @return a tensor of that device, type and count that nothing else uses
      */
     Tensor allocate(Device device, DataType type, long count);
 }

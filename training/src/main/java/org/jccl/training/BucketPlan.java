@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.Map;
 import org.jccl.DataType;
 
-/** Which gradients share a bucket, given the order in which they are expected. */
+/** Assigns gradients to buckets in the order in which they are expected. */
 final class BucketPlan {
 
     private BucketPlan() {}
 
-    /** What is collected for one bucket. */
+    /** A bucket that is being filled. */
     private static final class Open {
         final List<Integer> members = new ArrayList<>();
         long bytes;
@@ -20,24 +20,25 @@ final class BucketPlan {
     }
 
     /**
-     * Fills buckets in the given order, one data type in each, until one has reached its size.
+     * Fills buckets in the given order. A bucket has one data type and is full when it reaches its
+     * size.
      *
-     * @param gradients by index
-     * @param order indices in the order in which the gradients are expected
-     * @param firstBytes size of the first bucket, small so that communication begins early
-     * @param bytes size of the others
+     * @param gradients the gradients by index
+     * @param order the indices in the order in which the gradients are expected
+     * @param firstBytes the size of the first bucket, small so that communication begins early
+     * @param bytes the size of the others
      * @return the buckets in the order in which they are expected to be full
      */
     static List<List<Integer>> of(
             List<Gradient> gradients, int[] order, long firstBytes, long bytes) {
         Map<DataType, Open> open = new EnumMap<>(DataType.class);
         List<Open> buckets = new ArrayList<>();
-        for (int place = 0; place < order.length; place++) {
-            Gradient gradient = gradients.get(order[place]);
+        for (int index = 0; index < order.length; index++) {
+            Gradient gradient = gradients.get(order[index]);
             Open bucket = open.computeIfAbsent(gradient.type, type -> new Open());
-            bucket.members.add(order[place]);
+            bucket.members.add(order[index]);
             bucket.bytes += gradient.byteSize();
-            bucket.last = place;
+            bucket.last = index;
             if (bucket.bytes >= (buckets.isEmpty() ? firstBytes : bytes)) {
                 buckets.add(open.remove(gradient.type));
             }

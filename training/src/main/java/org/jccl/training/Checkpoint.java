@@ -19,13 +19,14 @@ import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
 
 /**
- * Tensors that the ranks of a group hold together, in a directory that all of them see: one
- * safetensors file a rank, and the file {@code checkpoint.safetensors}, which has no tensors but
- * tells which files belong together. It is written last, so a writer that is killed leaves the
- * checkpoint that was there before. One save at a time may write to a directory: see {@link #save}.
+ * The distributed tensors of a group, saved in a directory that all ranks share. Each rank writes
+ * one safetensors file. The index {@code checkpoint.safetensors} contains no tensors and names the
+ * files that belong together. It is written last, so the previous checkpoint survives if a writer
+ * is killed. Only one save at a time may write to a directory, see {@link #save}.
  *
- * <p>Loading needs no group: each process reads the parts that it wants, however many ranks there
- * were and however they had divided the tensors. Everything read is compared with its checksum.
+ * <p>Loading needs no group. Each process reads the parts that it needs, independently of the
+ * number of ranks that saved and of their division of the tensors. Everything that is read is
+ * verified with a checksum.
  *
  * <p>Immutable.
  */
@@ -35,21 +36,21 @@ public final class Checkpoint {
     private static final String FILES = "jccl.files";
     static final String RESERVED = "jccl.";
 
-    /** Of a part: its first element, and the shape of the whole tensor. */
+    /** Prefix of a part's metadata: its first element and the shape of the whole tensor. */
     static final String PART = "jccl.part.";
 
     private final Path directory;
 
-    /** No other save has it. */
+    /** Unique to this save. */
     private final String id;
 
     private final Map<String, String> metadata;
     private final Map<String, Stored> tensors;
 
-    /** Where elements of a tensor are. */
+    /** The file and position of a range of elements. */
     private record Part(SafetensorsFile file, long offset, long count) {}
 
-    /** A tensor, its parts in order and without gaps. */
+    /** A tensor with its parts in order and without gaps. */
     private record Stored(DataType type, List<Long> shape, List<Part> parts) {}
 
     private Checkpoint(
@@ -61,47 +62,48 @@ public final class Checkpoint {
     }
 
     /**
-     * Saves what the ranks hold together. All ranks of the group call it, with replicated shards
-     * alike. A checkpoint that is there is replaced when the new one is complete, and its files are
-     * deleted then; a process that still reads them gets an exception. Blocks until the new one is
-     * on the disk.
+     * Saves the distributed tensors. All ranks of the group must call it, with the same replicated
+     * shards. An existing checkpoint is replaced when the new one is complete; its files are then
+     * deleted, and a process that still reads them gets an exception. Blocks until the new
+     * checkpoint is on disk.
      *
-     * <p>Rank 0 reads the headers of all files before it replaces a checkpoint, so a save that can
-     * not be {@linkplain #open opened} never takes the place of a good one. It opens the new
-     * checkpoint before it deletes the files of the old one.
+     * <p>Rank 0 reads the headers of all files before it replaces a checkpoint, so a save that
+     * cannot be {@linkplain #open opened} never replaces a good one. It opens the new checkpoint
+     * before it deletes the files of the old one.
      *
      * <p>Before anything is written, the ranks compare a CRC-32C of each replicated shard, bit for
-     * bit. Each rank reads all its replicated shards once for that: about 0.12 s of one core for 1
-     * GiB on the host, and the time of a copy to the host for a device.
+     * bit. For this, each rank reads all its replicated shards once. On the host that takes about
+     * 0.12 s of one core per GiB; on a device it takes the time of a copy to the host.
      *
      * <p>A save owns its directory: rank 0 holds a file lock on {@code checkpoint.lock} until the
-     * save ends. If another save into the directory is in progress, by a group of any process, this
-     * one fails at once on all ranks and changes nothing there. The message names the owner: its
-     * process, host, job, group and the time at which its save began. The operating system releases
-     * the lock when its process ends, so a save that was killed does not block the next one, which
-     * deletes its files. Saves that follow each other are not compared: the last one remains.
+     * save ends. If another save into the directory is in progress, this save fails immediately on
+     * all ranks and changes nothing there. The message names the owner: its process, host, job,
+     * group and the time at which its save began. The operating system releases the lock when its
+     * process ends, so a save that was killed does not block the next one, which deletes its files.
+     * Successive saves are not compared: the last one remains.
      *
-     * <p>On a file system that several hosts share, the lock is as good as that file system's. A
-     * server of NFS holds the lock of a lost host until its lease ends, 90 s by default; a save is
-     * refused until then. Where the file system has no locks (a warning is logged), or locks that
-     * do not reach other hosts, a second save takes the directory over, and the first one fails on
-     * all its ranks before it writes its index. Then a checkpoint can be lost only if the first
-     * save stops between that check and its index until the second job saves once more.
+     * <p>On a shared file system, the lock is as reliable as that file system's locks. An NFS
+     * server holds the lock of a lost host until its lease expires, 90 s by default; until then,
+     * other saves fail. If the file system has no locks (a warning is logged) or its locks do not
+     * reach other hosts, a second save takes over the directory, and the first one fails on all its
+     * ranks before it writes its index. In that case a checkpoint can be lost only if the first
+     * save pauses between this check and its index until the second job saves once more.
      *
-     * @param group whose ranks these are
-     * @param directory seen by all ranks under this name; made when it is not there
-     * @param shards what this rank has; each name at most once
-     * @param metadata texts by name, of rank 0; names that begin with {@code jccl.} are taken
-     * @throws UsageException when something is null, a name is given twice or taken, or a text has
+     * @param group the group whose ranks save
+     * @param directory a directory that all ranks see under this name; created if it does not exist
+     * @param shards this rank's shards; each name at most once
+     * @param metadata texts by name, of which rank 0's are saved; names that begin with {@code
+     *     jccl.} are reserved
+     * @throws UsageException if an argument is null, a name is repeated or reserved, or a text has
      *     half of a surrogate pair
-     * @throws DifferentModelsException on all ranks, when replicated shards differ between ranks:
-     *     in name, type, shape, order, or elements; the message names the first that differs and
-     *     its ranks, and nothing was written
-     * @throws CheckpointException on all ranks, with the message of the first rank that failed: a
-     *     rank can not write, rank 0 does not see what another one wrote, the parts are not all of
-     *     a tensor, or another save into the directory is in progress. What was there before is
-     *     still there, unless the message says that the index was written
-     * @throws JcclException when the ranks can not agree
+     * @throws DifferentModelsException on all ranks, if replicated shards differ between ranks: in
+     *     name, type, shape, order or elements. The message names the first that differs and its
+     *     ranks, and nothing is written
+     * @throws CheckpointException on all ranks, with the message of the first rank that failed.
+     *     Reasons: a rank cannot write, rank 0 does not see another rank's file, the parts do not
+     *     cover a tensor, or another save into the directory is in progress. The previous
+     *     checkpoint remains, unless the message says that the index was written
+     * @throws JcclException if a collective operation of the save fails
      */
     public static void save(
             ProcessGroup group, Path directory, List<Shard> shards, Map<String, String> metadata) {
@@ -113,14 +115,14 @@ public final class Checkpoint {
     }
 
     /**
-     * Whether a directory has a checkpoint, for programs that begin anew where there is none. One
-     * whose files are damaged or missing counts: {@link #open} says what is wrong with it. Hosts
-     * may see different states of a file system that they share, so ranks compare the answers, and
-     * how far the checkpoints had come, before they go on.
+     * Returns whether a directory has a checkpoint, for programs that otherwise start from the
+     * beginning. A damaged or incomplete checkpoint counts; {@link #open} reports the damage. Hosts
+     * may see different states of a shared file system, so ranks must compare the results and the
+     * progress of the checkpoints before they continue.
      *
-     * @param directory that may not be there
-     * @return false when no save into it has ended
-     * @throws UsageException when the directory is null
+     * @param directory a directory, which may not exist
+     * @return false if no save into it has completed
+     * @throws UsageException if the directory is null
      */
     public static boolean exists(Path directory) {
         if (directory == null) {
@@ -130,13 +132,13 @@ public final class Checkpoint {
     }
 
     /**
-     * Reads what a directory has: all headers, and no elements.
+     * Opens the checkpoint in a directory. Reads all headers but no elements.
      *
-     * @param directory of the checkpoint
+     * @param directory the directory of the checkpoint
      * @return the checkpoint
-     * @throws UsageException when the directory is null
-     * @throws CheckpointException when there is none, a file is missing, cut or damaged, or
-     *     elements of a tensor are in none of them or in several
+     * @throws UsageException if the directory is null
+     * @throws CheckpointException if there is no checkpoint, a file is missing, truncated or
+     *     damaged, or an element of a tensor is in no file or in several
      */
     public static Checkpoint open(Path directory) {
         if (directory == null) {
@@ -146,7 +148,7 @@ public final class Checkpoint {
         Map<String, String> metadata = new LinkedHashMap<>(index.metadata());
         String files = metadata.remove(FILES);
         if (files == null || !files.matches("[0-9a-f]{16}-of-[1-9][0-9]{0,6}")) {
-            throw bad(directory.resolve(INDEX), "it names no files of a checkpoint");
+            throw bad(directory.resolve(INDEX), "it is not the index of a checkpoint");
         }
         String[] parts = files.split("-of-");
         Map<String, Stored> tensors = read(directory, parts[0], Integer.parseInt(parts[1]));
@@ -164,7 +166,7 @@ public final class Checkpoint {
         SafetensorsFile.write(directory.resolve(INDEX), List.of(), texts);
     }
 
-    /** What the files of one save have together. */
+    /** Returns the tensors of all files of a save. */
     static Map<String, Stored> read(Path directory, String id, int ranks) {
         Map<String, List<Part>> found = new LinkedHashMap<>();
         Map<String, Stored> kinds = new LinkedHashMap<>();
@@ -177,8 +179,8 @@ public final class Checkpoint {
                                 + rank
                                 + " of "
                                 + ranks
-                                + " is lost, or in a directory of another host: all ranks must"
-                                + " save to the same one");
+                                + " is lost, or in a directory of another host; all ranks must"
+                                + " save to the same directory");
             }
             collect(path, SafetensorsFile.open(path), kinds, found);
         }
@@ -239,7 +241,7 @@ public final class Checkpoint {
                 return numbers;
             }
         } catch (NumberFormatException | ArithmeticException e) {
-            // said below
+            // reported below
         }
         throw bad(path, "tensor '" + name + "' is said to be part " + text);
     }
@@ -275,40 +277,40 @@ public final class Checkpoint {
     }
 
     /**
-     * Names of the tensors.
+     * Returns the names of the tensors.
      *
-     * @return in the order of the files
+     * @return the names in the order of the files
      */
     public Set<String> names() {
         return Collections.unmodifiableSet(new LinkedHashSet<>(tensors.keySet()));
     }
 
     /**
-     * Texts that were saved.
+     * Returns the saved metadata.
      *
-     * @return by name
+     * @return the texts by name
      */
     public Map<String, String> metadata() {
         return metadata;
     }
 
     /**
-     * Type of a tensor.
+     * Returns the type of a tensor.
      *
-     * @param name of the tensor
+     * @param name the name of the tensor
      * @return the type of its elements
-     * @throws UsageException when there is no such tensor
+     * @throws UsageException if there is no such tensor
      */
     public DataType dataType(String name) {
         return stored(name).type();
     }
 
     /**
-     * Shape of a tensor.
+     * Returns the shape of a tensor.
      *
-     * @param name of the tensor
+     * @param name the name of the tensor
      * @return its sizes, the last one innermost
-     * @throws UsageException when there is no such tensor
+     * @throws UsageException if there is no such tensor
      */
     public List<Long> shape(String name) {
         return stored(name).shape();
@@ -324,14 +326,14 @@ public final class Checkpoint {
     }
 
     /**
-     * Reads parts of tensors, or all of them, into the caller's. Nothing is read before all of them
-     * are known to be there.
+     * Reads parts of tensors, or whole ones, into the caller's tensors. All shards are checked
+     * before anything is read.
      *
-     * @param shards what to read where to
-     * @throws UsageException when something is null, there is no such tensor, or it has another
-     *     type or shape
-     * @throws CheckpointException when a file can not be read or is damaged; what the tensors hold
-     *     then means nothing
+     * @param shards the parts to read, with the tensors to fill
+     * @throws UsageException if an argument is null, there is no such tensor, or its type or shape
+     *     differs
+     * @throws CheckpointException if a file cannot be read or is damaged; the contents of the
+     *     caller's tensors are then undefined
      */
     public void load(List<Shard> shards) {
         if (shards == null || new ArrayList<>(shards).contains(null)) {
@@ -381,7 +383,7 @@ public final class Checkpoint {
         return new CheckpointException(FailureContext.NONE, path + ": " + message);
     }
 
-    /** For instance {@code checkpoint in /data/step-100 with 12 tensors}. */
+    /** Returns a description such as {@code checkpoint in /data/step-100 with 12 tensors}. */
     @Override
     public String toString() {
         return "checkpoint in " + directory + " with " + Counted.of(tensors.size(), "tensor");

@@ -4,8 +4,8 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 
 /**
- * A checkpoint can not be written or read: a file is missing, cut, damaged or not what was asked
- * for, or another save into its directory is in progress. The message names the file, or the
+ * Thrown if a checkpoint cannot be written or read: a file is missing, truncated, damaged or
+ * unsuitable, or another save into its directory is in progress. The message names the file, or the
  * process that saves.
  */
 public final class CheckpointException extends JcclException {
@@ -15,7 +15,7 @@ public final class CheckpointException extends JcclException {
     /**
      * Creates an exception.
      *
-     * @param context where it happened
+     * @param context the rank, group and operation of the failure
      * @param message what failed, why, and what to do next
      */
     public CheckpointException(FailureContext context, String message) {
@@ -25,9 +25,9 @@ public final class CheckpointException extends JcclException {
     /**
      * Creates an exception with a cause.
      *
-     * @param context where it happened
+     * @param context the rank, group and operation of the failure
      * @param message what failed, why, and what to do next
-     * @param cause the failure beneath, or null
+     * @param cause the cause, or null
      */
     public CheckpointException(FailureContext context, String message, Throwable cause) {
         super(Category.USAGE, context, message, cause);

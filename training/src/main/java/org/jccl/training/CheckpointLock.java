@@ -20,16 +20,17 @@ import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 
 /**
- * The right of one save to change the directory of a checkpoint. Rank 0 holds it for its group.
+ * The exclusive lock of one save on the directory of a checkpoint. Rank 0 holds it for its group.
  *
- * <p>It is an exclusive lock of the operating system on {@code checkpoint.lock}. The operating
- * system releases it when the process ends, so a killed process never blocks the next save. The
- * file stays: deleting it would let two processes lock two files of the same name.
+ * <p>It is an exclusive operating system lock on {@code checkpoint.lock}. The operating system
+ * releases it when the process ends, so a killed process never blocks the next save. The file
+ * stays: deleting it would let two processes lock two files of the same name.
  *
  * <p>The file {@code checkpoint.owner} names the owner. The message of a refused save quotes it. It
  * also protects a directory on a file system that has no locks, or locks only within a host: a save
- * whose name is gone from the file has lost the directory and must not change it any more. Not in
- * the locked file, because closing any channel of a file releases all of the process's locks on it.
+ * whose name is gone from the file has lost the directory and must not change it any more. It is
+ * separate from the locked file, because closing any channel of a file releases all locks of the
+ * process on it.
  */
 final class CheckpointLock implements AutoCloseable {
 
@@ -37,14 +38,15 @@ final class CheckpointLock implements AutoCloseable {
     private static final String OWNER = "checkpoint.owner";
     private static final System.Logger LOG = System.getLogger(CheckpointLock.class.getName());
 
-    /** 5 s for a process that has the lock and is not named, or is named and has ended. */
+    /** Attempts, 5 s in total, while the owner is unknown or its process has ended. */
     private static final int ATTEMPTS = 100;
 
     private static final long PAUSE_MILLIS = 50;
 
     /**
-     * The owner of each directory that this process saves into, by the key of the lock's file. One
-     * a process, as the operating system's locks are: a second save must not even open the file.
+     * The owner of each directory that this process saves into, by the file key of the lock file.
+     * Static, because operating system locks belong to the process: a second save must not even
+     * open the file.
      */
     private static final Map<Object, Owner> HELD = new ConcurrentHashMap<>();
 
@@ -54,7 +56,7 @@ final class CheckpointLock implements AutoCloseable {
     private final FileChannel channel;
     private final Optional<Owner> unfinished;
 
-    /** A save: its id, where it runs, and a text for messages. */
+    /** A save: its id, its host and process, and a text for messages. */
     private record Owner(String save, String host, long pid, String text) {
 
         static Owner of(ProcessGroup group, String save) {
@@ -87,7 +89,7 @@ final class CheckpointLock implements AutoCloseable {
             return host.equals(hostName());
         }
 
-        /** Whether its process is known to have ended; this process knows its own saves. */
+        /** Returns whether its process is known to have ended. A process knows its own saves. */
         boolean isGone() {
             return isOfThisHost()
                     && (pid == ProcessHandle.current().pid() || ProcessHandle.of(pid).isEmpty());
@@ -126,13 +128,13 @@ final class CheckpointLock implements AutoCloseable {
     }
 
     /**
-     * Takes the lock, or fails: at once if its owner is known, else within seconds.
+     * Acquires the lock. Fails immediately if its owner is known, or else after 5 s.
      *
-     * @param directory that exists
-     * @param save id of the save
-     * @param group whose rank 0 this is
+     * @param directory an existing directory
+     * @param save the id of the save
+     * @param group the group, of which this is rank 0
      * @throws CheckpointException if another save has the lock; the message names its owner
-     * @throws IOException if the directory can not be written to
+     * @throws IOException if the directory cannot be written
      */
     static CheckpointLock take(Path directory, String save, ProcessGroup group) throws IOException {
         Path file = directory.resolve(LOCK);
@@ -178,15 +180,15 @@ final class CheckpointLock implements AutoCloseable {
                             + directory
                             + " has no file locks ("
                             + e.getMessage()
-                            + "): of two jobs that save into it at the same time the first one"
+                            + "). If two jobs save into it at the same time, the first one"
                             + " fails, instead of the second one");
             return true;
         }
     }
 
     /**
-     * Fails when another process has the lock. Waits for its name, which is written after the lock
-     * is taken, and for the lock of a process that has just ended.
+     * Fails if another process has the lock. Waits until that process has written its name, or
+     * until the lock of a process that has just ended is released.
      */
     private static void lock(FileChannel channel, Path directory, ProcessGroup group)
             throws IOException {
@@ -213,21 +215,21 @@ final class CheckpointLock implements AutoCloseable {
                 "another save into "
                         + directory
                         + " is in progress, by "
-                        + owner.map(Owner::text).orElse("a process that is not named there")
+                        + owner.map(Owner::text).orElse("an unknown process")
                         + "; end that job, or save to another directory"
                         + (elsewhere
-                                ? ". If that host is lost, its file server ends the lock after a"
-                                        + " while; to end it now, delete "
+                                ? ". If that host is lost, the file server releases the lock after a"
+                                        + " while; to release it now, delete "
                                         + directory.resolve(LOCK)
                                 : ""));
     }
 
     /**
-     * Checks that no other save has taken the directory over, which happens only where locks do not
-     * reach.
+     * Checks that no other save has taken over the directory, which can happen only if locks do not
+     * reach its host.
      *
      * @throws CheckpointException if the directory has another owner; the message names it
-     * @throws IOException if the owner can not be read
+     * @throws IOException if the owner cannot be read
      */
     void requireOwn() throws IOException {
         Optional<Owner> now = Owner.read(directory);
@@ -237,23 +239,24 @@ final class CheckpointLock implements AutoCloseable {
                     "another save has taken "
                             + directory
                             + " over, by "
-                            + now.map(Owner::text).orElse("a process that has ended it")
+                            + now.map(Owner::text).orElse("a process that has ended")
                             + "; end one of the jobs, or let each save to a directory of its own");
         }
     }
 
     /**
-     * Whether a file is of a save before this one that may still be in progress, because locks do
-     * not reach its host. Its files stay until the next save.
+     * Returns whether a file belongs to an earlier save that may still be in progress, because
+     * locks do not reach its host. Such files are retained until the next save.
      */
-    boolean spares(String fileName) {
+    boolean retains(String fileName) {
         return unfinished.isPresent()
                 && !unfinished.get().isGone()
                 && fileName.contains(unfinished.get().save());
     }
 
     /**
-     * Releases the lock. A failure leaves at most the owner's file, which the next save replaces.
+     * Releases the lock. After a failure at most the owner's file remains, which the next save
+     * replaces.
      */
     @Override
     public void close() {
@@ -261,7 +264,7 @@ final class CheckpointLock implements AutoCloseable {
             requireOwn();
             Files.deleteIfExists(directory.resolve(OWNER));
         } catch (IOException | CheckpointException e) {
-            LOG.log(System.Logger.Level.DEBUG, "the owner of " + directory + " stays named", e);
+            LOG.log(System.Logger.Level.DEBUG, "cannot delete the owner file of " + directory, e);
         } finally {
             release(channel, key, owner);
         }
@@ -273,7 +276,7 @@ final class CheckpointLock implements AutoCloseable {
                 channel.close();
             }
         } catch (IOException e) {
-            LOG.log(System.Logger.Level.WARNING, "the lock of a checkpoint stays", e);
+            LOG.log(System.Logger.Level.WARNING, "cannot release the lock of a checkpoint", e);
         } finally {
             HELD.remove(key, owner);
         }

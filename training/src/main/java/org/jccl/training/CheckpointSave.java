@@ -20,15 +20,17 @@ import org.jccl.UsageException;
 
 /**
  * One save of a {@link Checkpoint}: each rank writes its file; rank 0 locks the directory, writes
- * the index, opens what was saved, and deletes the files of other saves.
+ * the index, opens the new checkpoint, and deletes the files of other saves.
  */
 final class CheckpointSave {
 
-    /** Files of saves, and what a killed process leaves of the index and of the owner's name. */
+    /**
+     * Files of saves, and temporary files of the index and the owner that a killed process left.
+     */
     private static final String OF_SAVES =
             "[0-9a-f]{16}-\\d+-of-\\d+\\.safetensors(\\..*)?|checkpoint\\..*\\.tmp";
 
-    /** What a rank says of its part of a step: it failed, or it failed and can not say why. */
+    /** Results of a rank in a step: it failed, or it failed and has no message. */
     private static final int FAILED = 1;
 
     private static final int FAILED_SILENTLY = 2;
@@ -39,12 +41,12 @@ final class CheckpointSave {
     private final List<Shard> shards;
     private final Map<String, String> metadata;
 
-    /** What this rank has, and what it read of it, from the first step on. */
+    /** This rank's shards and their checksums; set by the first step. */
     private List<Shard> checked;
 
     private ReplicaCheck replicas;
 
-    /** On rank 0, once it has it. */
+    /** On rank 0, once it holds the lock. */
     private CheckpointLock lock;
 
     CheckpointSave(
@@ -108,8 +110,8 @@ final class CheckpointSave {
                         }
                     });
         } catch (CheckpointException | UsageException e) {
-            // All ranks know that this one came to nothing. After any other failure, and after the
-            // index is begun, it may be complete on the disk: the next save deletes what is not.
+            // All ranks know that this save failed. After any other failure, and once the index
+            // is being written, the save may be complete on disk: the next save cleans up.
             file.toFile().delete();
             throw e;
         }
@@ -122,12 +124,12 @@ final class CheckpointSave {
             try {
                 if (!Checkpoint.open(directory).id().equals(id)) {
                     lock.requireOwn();
-                    throw new IOException("it names another save");
+                    throw new IOException("the index names another save");
                 }
             } catch (CheckpointException | IOException e) {
                 throw new CheckpointException(
                         context(),
-                        "the index was written, but this save can not be opened: " + e.getMessage(),
+                        "the index was written, but this save cannot be opened: " + e.getMessage(),
                         e);
             }
         }
@@ -138,7 +140,7 @@ final class CheckpointSave {
         for (Shard shard : shards) {
             if (shard != null && shard.replicated()) {
                 String name = shard.name().replace('\n', ' ');
-                // Not where it is: each rank may have a device of its own.
+                // Without the device: each rank may have its own.
                 lines.add(
                         "replicated tensor '"
                                 + name
@@ -152,19 +154,19 @@ final class CheckpointSave {
         return lines;
     }
 
-    /** What each rank does by itself. */
+    /** The local part of a step. */
     private interface Write {
         void run() throws IOException;
     }
 
-    /** Fails on all ranks when it fails on one, with that rank's message. */
+    /** Runs a step on all ranks. If it fails on one, it fails on all with that rank's message. */
     private void together(String what, Write write) {
         RuntimeException failure = null;
-        Error error = null; // as memory that is missing on this rank only
+        Error error = null; // for example an OutOfMemoryError on this rank only
         try {
             write.run();
         } catch (IOException e) {
-            failure = new CheckpointException(context(), "can not " + what + ": " + e, e);
+            failure = new CheckpointException(context(), "cannot " + what + ": " + e, e);
         } catch (RuntimeException e) {
             failure = e;
         } catch (Error e) {
@@ -176,7 +178,7 @@ final class CheckpointSave {
         while (rank < states.length && states[rank] == 0) {
             rank++;
         }
-        String message = "see there why";
+        String message = "see the exception on that rank";
         if (rank < states.length && states[rank] == FAILED) {
             String own = failure == null ? "" : String.valueOf(failure.getMessage());
             message = ModelCheck.broadcast(group, device, own, rank);
@@ -210,7 +212,7 @@ final class CheckpointSave {
                         context(),
                         shard == null
                                 ? "a shard is null"
-                                : "tensor '" + shard.name() + "' is given twice");
+                                : "tensor '" + shard.name() + "' appears twice");
             }
         }
         return copy;
@@ -224,12 +226,12 @@ final class CheckpointSave {
                     || !Shapes.isText(text.getKey())
                     || !Shapes.isText(text.getValue())) {
                 throw new UsageException(
-                        FailureContext.NONE, "metadata " + text + " is not allowed");
+                        FailureContext.NONE, "metadata " + text + " is reserved or not valid text");
             }
         }
     }
 
-    /** Parts, and those replicated tensors that fall to this rank when the bytes are divided. */
+    /** Returns this rank's parts, and its share of the replicated tensors. */
     private List<Shard> own() {
         List<Shard> replicated = new ArrayList<>();
         List<Shard> own = new ArrayList<>();
@@ -278,18 +280,18 @@ final class CheckpointSave {
         return texts;
     }
 
-    /** Files of other saves: of the one before, and of those that never ended. */
+    /** Deletes the files of other saves: of the previous one, and of unfinished ones. */
     private void deleteOthers(String id) {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             lock.requireOwn();
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if (name.matches(OF_SAVES) && !name.startsWith(id) && !lock.spares(name)) {
+                if (name.matches(OF_SAVES) && !name.startsWith(id) && !lock.retains(name)) {
                     Files.deleteIfExists(file);
                 }
             }
         } catch (IOException | DirectoryIteratorException | CheckpointException e) {
-            // They only take room, and the next save tries again.
+            // They only take disk space, and the next save tries again.
         }
     }
 

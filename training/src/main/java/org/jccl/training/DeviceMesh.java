@@ -13,10 +13,9 @@ import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
 
 /**
- * The ranks of a group as points of a grid with named dimensions, as PyTorch's {@code DeviceMesh}.
- * Ranks are in row-major order: neighbours in the last dimension are neighbours in the group. Along
- * each dimension every rank has a process group with the ranks that differ from it in that
- * coordinate only.
+ * A grid of the ranks of a group with named dimensions, as PyTorch's {@code DeviceMesh}. Ranks are
+ * in row-major order: neighbors in the last dimension have consecutive ranks in the group. For each
+ * dimension, a rank has a process group of the ranks that differ from it only in that coordinate.
  *
  * <pre>{@code
  * // 16 ranks: 4 stages of a pipeline, each twice, each layer on 2 devices
@@ -24,29 +23,29 @@ import org.jccl.UsageException;
  * ProcessGroup tensorParallel = mesh.group("tp");
  * }</pre>
  *
- * <p>Groups are made by {@link #of} and {@link #flatten}, which all ranks call in the same order,
- * and no other method waits for another rank. There are as few as possible: a dimension that has
- * all ranks uses the group itself, equal ones are made once, and groups of one rank when somebody
- * asks for them. Slices share the groups of the mesh they are made of.
+ * <p>{@link #of} and {@link #flatten} create the groups. All ranks must call them in the same
+ * order. No other method waits for another rank. A dimension that contains all ranks uses the
+ * original group, equal groups are created once, and a group of one rank is created on first use.
+ * Slices share the groups of their mesh.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class DeviceMesh implements AutoCloseable {
 
-    /** One dimension, made of one or more of the grid's. */
+    /** One dimension, which consists of one or more dimensions of the grid. */
     private record Axis(String name, List<Integer> dimensions) {}
 
     private final Grid grid;
     private final List<Axis> axes;
 
-    /** What a mesh and its slices have in common. */
+    /** The state that a mesh shares with its slices. */
     private static final class Grid {
 
         private final ProcessGroup world;
         private final int[] shape;
         private final int[] mine;
 
-        /** By the ranks in them; guarded by this. */
+        /** The groups by their ranks; guarded by this. */
         private final Map<List<Integer>, ProcessGroup> groups = new LinkedHashMap<>();
 
         /** Guarded by this. */
@@ -73,7 +72,7 @@ public final class DeviceMesh implements AutoCloseable {
                     .reduce(1, (a, b) -> a * b);
         }
 
-        /** Place among the points that differ in some dimensions only. */
+        /** Returns the index of a point among those that differ only in the given dimensions. */
         int place(int[] coordinates, List<Integer> dimensions) {
             int place = 0;
             for (int dimension : dimensions) {
@@ -82,7 +81,10 @@ public final class DeviceMesh implements AutoCloseable {
             return place;
         }
 
-        /** The ranks that differ from a point in some dimensions only, in row-major order. */
+        /**
+         * Returns the ranks that differ from a point only in the given dimensions, in row-major
+         * order.
+         */
         List<Integer> ranks(int[] point, List<Integer> dimensions) {
             List<Integer> ranks = new ArrayList<>();
             int[] coordinates = point.clone();
@@ -106,7 +108,7 @@ public final class DeviceMesh implements AutoCloseable {
             return all;
         }
 
-        /** Makes the groups along some dimensions, on all ranks, unless they are there. */
+        /** Creates the missing groups along the given dimensions, on all ranks. */
         synchronized void divide(List<Integer> dimensions) {
             requireOpen();
             List<Integer> members = ranks(mine, dimensions);
@@ -136,7 +138,7 @@ public final class DeviceMesh implements AutoCloseable {
         synchronized ProcessGroup group(List<Integer> dimensions) {
             requireOpen();
             List<Integer> members = ranks(mine, dimensions);
-            // That of one rank needs nobody else; all others are there.
+            // A group of one rank needs no other rank; all other groups exist.
             return groups.computeIfAbsent(members, alone -> world.newGroup(alone).orElseThrow());
         }
 
@@ -174,18 +176,19 @@ public final class DeviceMesh implements AutoCloseable {
     }
 
     /**
-     * Arranges all ranks of a group, and makes the groups along each dimension. All ranks call it
-     * with the same arguments.
+     * Arranges all ranks of a group in a grid and creates the groups along each dimension. All
+     * ranks must call it with the same arguments.
      *
-     * @param group stays the caller's, and open as long as the mesh is used
-     * @param shape size of each dimension; their product is the size of the group
-     * @param names of the dimensions, all different
-     * @return the mesh, to be closed before the group
-     * @throws UsageException when something is null or empty, a size less than 1, a name given
+     * @param group the group; the caller keeps ownership and must keep it open as long as the mesh
+     *     is used
+     * @param shape the size of each dimension; the product must be the size of the group
+     * @param names the names of the dimensions, all different
+     * @return the mesh, which the caller must close before the group
+     * @throws UsageException if an argument is null or empty, a size is less than 1, a name appears
      *     twice, or the product is not the size of the group
-     * @throws DifferentModelsException when ranks gave another shape or other names; all ranks
-     *     throw it
-     * @throws JcclException when a group can not be made
+     * @throws DifferentModelsException if ranks passed different shapes or names; all ranks throw
+     *     it
+     * @throws JcclException if a group cannot be created
      */
     public static DeviceMesh of(ProcessGroup group, int[] shape, String... names) {
         if (group == null || shape == null || names == null) {
@@ -212,7 +215,7 @@ public final class DeviceMesh implements AutoCloseable {
         }
     }
 
-    /** Groups of other ranks than a rank believes would add up what does not belong together. */
+    /** Ranks with different meshes would silently reduce unrelated tensors. */
     private static void requireSame(ProcessGroup group, String mesh) {
         ModelCheck.requireSame(
                 group,
@@ -251,25 +254,25 @@ public final class DeviceMesh implements AutoCloseable {
     }
 
     /**
-     * Names of the dimensions.
+     * Returns the names of the dimensions.
      *
-     * @return in order
+     * @return the names in order
      */
     public List<String> names() {
         return axes.stream().map(Axis::name).toList();
     }
 
     /**
-     * Sizes of the dimensions.
+     * Returns the sizes of the dimensions.
      *
-     * @return in order
+     * @return the sizes in order
      */
     public int[] shape() {
         return axes.stream().mapToInt(axis -> grid.size(axis.dimensions())).toArray();
     }
 
     /**
-     * Number of ranks.
+     * Returns the number of ranks in this mesh.
      *
      * @return the product of the sizes
      */
@@ -278,63 +281,64 @@ public final class DeviceMesh implements AutoCloseable {
     }
 
     /**
-     * Size of a dimension.
+     * Returns the size of a dimension.
      *
-     * @param name of the dimension
-     * @return number of ranks along it
-     * @throws UsageException when there is no such dimension
+     * @param name the name of the dimension
+     * @return the number of ranks along it
+     * @throws UsageException if there is no such dimension
      */
     public int size(String name) {
         return grid.size(axis(name).dimensions());
     }
 
     /**
-     * This rank's coordinate, which is its rank in {@link #group(String)}.
+     * Returns this rank's coordinate, which is its rank in {@link #group(String)}.
      *
-     * @param name of the dimension
-     * @return from 0
-     * @throws UsageException when there is no such dimension
+     * @param name the name of the dimension
+     * @return the coordinate, 0 or more
+     * @throws UsageException if there is no such dimension
      */
     public int coordinate(String name) {
         return grid.place(grid.mine, axis(name).dimensions());
     }
 
     /**
-     * This rank's place.
+     * Returns this rank's coordinates.
      *
-     * @return its coordinates, in the order of the dimensions
+     * @return the coordinates in the order of the dimensions
      */
     public int[] coordinates() {
         return axes.stream().mapToInt(axis -> grid.place(grid.mine, axis.dimensions())).toArray();
     }
 
     /**
-     * This rank's group along a dimension.
+     * Returns this rank's group along a dimension.
      *
-     * @param name of the dimension
-     * @return the group, which the mesh closes
-     * @throws UsageException when there is no such dimension, or the mesh is closed
-     * @throws JcclException when a group of this rank alone can not be made
+     * @param name the name of the dimension
+     * @return the group, which the mesh owns
+     * @throws UsageException if there is no such dimension, or the mesh is closed
+     * @throws JcclException if a group of only this rank cannot be created
      */
     public ProcessGroup group(String name) {
         return grid.group(axis(name).dimensions());
     }
 
     /**
-     * The ranks of this mesh: of a slice those that this rank shares it with.
+     * Returns the ranks of this mesh. For a slice, these are the ranks that share the slice with
+     * this rank.
      *
-     * @return ranks of the group that the mesh was made of, in row-major order
+     * @return the ranks in the original group, in row-major order
      */
     public List<Integer> ranks() {
         return grid.ranks(grid.mine, dimensions());
     }
 
     /**
-     * The ranks of each of the groups along a dimension of this mesh.
+     * Returns the ranks of each group along a dimension of this mesh.
      *
-     * @param name of the dimension
-     * @return ranks of the group that the mesh was made of
-     * @throws UsageException when there is no such dimension
+     * @param name the name of the dimension
+     * @return the ranks in the original group
+     * @throws UsageException if there is no such dimension
      */
     public List<List<Integer>> groups(String name) {
         List<Integer> along = axis(name).dimensions();
@@ -349,11 +353,12 @@ public final class DeviceMesh implements AutoCloseable {
     }
 
     /**
-     * The part of the mesh that this rank has in some dimensions. Makes no groups.
+     * Returns the part of the mesh that contains this rank and has only the given dimensions.
+     * Creates no groups.
      *
-     * @param names of dimensions, in the order in which this mesh has them
-     * @return a mesh of those dimensions, which ends with this one
-     * @throws UsageException when there is no such dimension, or they are in another order
+     * @param names the names of the dimensions, in the order of this mesh
+     * @return a mesh of those dimensions, which is closed together with this one
+     * @throws UsageException if there is no such dimension, or the order differs
      */
     public DeviceMesh slice(String... names) {
         return new DeviceMesh(grid, chosen(names));
@@ -382,17 +387,17 @@ public final class DeviceMesh implements AutoCloseable {
     }
 
     /**
-     * Makes one dimension of several, with a group along it, for instance of the ranks that have
-     * the same parameters. All ranks of the group that the mesh was made of call it, with the same
-     * arguments.
+     * Combines several dimensions into one and creates the group along it, for example the group of
+     * all ranks with the same parameters. All ranks of the original group must call it with the
+     * same arguments.
      *
-     * @param name of the new dimension
-     * @param names of the dimensions, in the order in which this mesh has them
-     * @return a mesh of that dimension only, which ends with this one
-     * @throws UsageException when there is no such dimension, they are in another order, the name
-     *     is null or empty, or the mesh is closed
-     * @throws DifferentModelsException when ranks flatten other dimensions; all ranks throw it
-     * @throws JcclException when the group can not be made
+     * @param name the name of the new dimension
+     * @param names the names of the dimensions to combine, in the order of this mesh
+     * @return a mesh of only the new dimension, which is closed together with this one
+     * @throws UsageException if there is no such dimension, the order differs, the name is null or
+     *     empty, or the mesh is closed
+     * @throws DifferentModelsException if ranks flatten different dimensions; all ranks throw it
+     * @throws JcclException if the group cannot be created
      */
     public DeviceMesh flatten(String name, String... names) {
         if (name == null || name.isEmpty()) {
@@ -425,7 +430,7 @@ public final class DeviceMesh implements AutoCloseable {
     }
 
     /**
-     * Closes the groups that the mesh has made, and those of its slices. Idempotent.
+     * Closes the groups that the mesh and its slices created. Idempotent.
      *
      * @throws JcclException as {@link ProcessGroup#close} does
      */
@@ -434,7 +439,7 @@ public final class DeviceMesh implements AutoCloseable {
         grid.close();
     }
 
-    /** For instance {@code mesh pp=4 x dp=2 x tp=2}. */
+    /** Returns a description such as {@code mesh pp=4 x dp=2 x tp=2}. */
     @Override
     public String toString() {
         List<String> sizes = new ArrayList<>();

@@ -4,9 +4,8 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 
 /**
- * Ranks have different parameters, registered different gradients, draw from different samples,
- * chose different options, or save a replicated tensor whose elements differ. The process group is
- * as it was.
+ * Thrown if ranks have different parameters, gradients, samplers or options, or save a replicated
+ * tensor whose elements differ between ranks. The process group remains usable.
  */
 public final class DifferentModelsException extends JcclException {
 
@@ -15,7 +14,7 @@ public final class DifferentModelsException extends JcclException {
     /**
      * Creates an exception.
      *
-     * @param context where it happened
+     * @param context the rank, group and operation of the failure
      * @param message what failed, why, and what to do next
      */
     public DifferentModelsException(FailureContext context, String message) {
@@ -25,9 +24,9 @@ public final class DifferentModelsException extends JcclException {
     /**
      * Creates an exception with a cause.
      *
-     * @param context where it happened
+     * @param context the rank, group and operation of the failure
      * @param message what failed, why, and what to do next
-     * @param cause the failure beneath, or null
+     * @param cause the cause, or null
      */
     public DifferentModelsException(FailureContext context, String message, Throwable cause) {
         super(Category.USAGE, context, message, cause);

@@ -6,17 +6,18 @@ import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
 
 /**
- * Which samples of a data set this rank takes in an epoch, as PyTorch's {@code DistributedSampler}:
- * every rank the same number, and together all of them. Where the ranks do not divide the samples,
- * some are taken twice, or the last ones are left out. An epoch's order depends on the seed and the
- * epoch only, so ranks agree without a message; it is not PyTorch's order.
+ * Selects the samples of a data set that this rank processes in an epoch, as PyTorch's {@code
+ * DistributedSampler}. All ranks get the same number of samples, and together they cover the data
+ * set. If the number of samples is not a multiple of the number of ranks, some samples are used
+ * twice, or the last ones are dropped. The order depends only on the seed and the epoch, so ranks
+ * agree without communication. It is not PyTorch's order.
  *
- * @param samples number of samples of all ranks, not negative
- * @param ranks number of ranks, at least 1
+ * @param samples the number of samples of all ranks, 0 or more
+ * @param ranks the number of ranks, at least 1
  * @param rank this rank
- * @param shuffle whether each epoch has an order of its own
- * @param seed of the orders, the same on all ranks
- * @param dropLast whether samples are left out rather than taken twice
+ * @param shuffle whether each epoch has its own order
+ * @param seed the seed of the orders, the same on all ranks
+ * @param dropLast whether samples are dropped rather than used twice
  */
 public record DistributedSampler(
         int samples, int ranks, int rank, boolean shuffle, long seed, boolean dropLast) {
@@ -24,15 +25,15 @@ public record DistributedSampler(
     private static final long GOLDEN_GAMMA = 0x9e3779b97f4a7c15L;
 
     /**
-     * Checks the arguments.
+     * Creates a sampler.
      *
-     * @param samples number of samples of all ranks
-     * @param ranks number of ranks
+     * @param samples the number of samples of all ranks
+     * @param ranks the number of ranks
      * @param rank this rank
-     * @param shuffle whether each epoch has an order of its own
-     * @param seed of the orders
-     * @param dropLast whether samples are left out rather than taken twice
-     * @throws UsageException when there are no ranks, the rank is none of them, or the number of
+     * @param shuffle whether each epoch has its own order
+     * @param seed the seed of the orders
+     * @param dropLast whether samples are dropped rather than used twice
+     * @throws UsageException if there are no ranks, the rank is out of range, or the number of
      *     samples is negative
      */
     public DistributedSampler {
@@ -57,12 +58,12 @@ public record DistributedSampler(
     }
 
     /**
-     * A sampler that shuffles with seed 0 and takes some samples twice rather than leaving any out.
+     * Returns a sampler that shuffles with seed 0 and drops no samples.
      *
-     * @param group whose ranks share the samples
-     * @param samples number of samples of all ranks
+     * @param group the group whose ranks share the samples
+     * @param samples the number of samples of all ranks
      * @return the sampler of this rank
-     * @throws UsageException when the group is null or the number negative
+     * @throws UsageException if the group is null or the number negative
      */
     public static DistributedSampler of(ProcessGroup group, int samples) {
         if (group == null) {
@@ -72,9 +73,9 @@ public record DistributedSampler(
     }
 
     /**
-     * The same with another seed.
+     * Returns a copy with another seed.
      *
-     * @param other the same on all ranks
+     * @param other the seed, the same on all ranks
      * @return a sampler that shuffles
      */
     public DistributedSampler withSeed(long other) {
@@ -82,7 +83,7 @@ public record DistributedSampler(
     }
 
     /**
-     * The same in the order of the data set.
+     * Returns a copy that keeps the order of the data set.
      *
      * @return a sampler that does not shuffle
      */
@@ -91,18 +92,18 @@ public record DistributedSampler(
     }
 
     /**
-     * The same, but the last samples are left out where the ranks do not divide them.
+     * Returns a copy that drops the last samples if they cannot be divided evenly.
      *
-     * @return a sampler that takes no sample twice
+     * @return a sampler that uses no sample twice
      */
     public DistributedSampler droppingLast() {
         return new DistributedSampler(samples, ranks, rank, shuffle, seed, true);
     }
 
     /**
-     * Number of samples that each rank takes in an epoch.
+     * Returns the number of samples that each rank gets in an epoch.
      *
-     * @return the same on all ranks
+     * @return the number, the same on all ranks
      */
     public int length() {
         return (int) perRank(samples, ranks, dropLast);
@@ -113,10 +114,10 @@ public record DistributedSampler(
     }
 
     /**
-     * The samples that this rank takes in an epoch.
+     * Returns the samples that this rank gets in an epoch.
      *
      * @param epoch any number, the same on all ranks
-     * @return {@link #length} indices of samples
+     * @return the indices of {@link #length} samples
      */
     public int[] indices(int epoch) {
         int[] order = new int[samples];
@@ -134,17 +135,16 @@ public record DistributedSampler(
     }
 
     /**
-     * Asks all ranks whether they are about to draw from the same samples in the same epoch. Ranks
-     * that do not would take samples twice and others never, or make different numbers of batches,
-     * and nothing would tell them. Every rank calls it, at the same place; it blocks until all
-     * have.
+     * Checks that all ranks use the same sampler and epoch. Without this check, ranks that differ
+     * would silently repeat or skip samples or process different numbers of batches. All ranks must
+     * call it at the same point; it blocks until all ranks have called it.
      *
-     * @param group whose ranks share the samples
-     * @param epoch that this rank is about to begin
-     * @throws UsageException when the group is null, or of another size or rank than this
-     * @throws DifferentModelsException when ranks have another number of samples, seed, option or
-     *     epoch; all ranks throw it
-     * @throws org.jccl.JcclException when the ranks can not be compared
+     * @param group the group whose ranks share the samples
+     * @param epoch the epoch that this rank is about to begin
+     * @throws UsageException if the group is null, or its size or rank differs from the sampler's
+     * @throws DifferentModelsException if the number of samples, seed, options or epoch differ
+     *     between ranks; all ranks throw it
+     * @throws org.jccl.JcclException if the comparison fails
      */
     public void requireSame(ProcessGroup group, int epoch) {
         if (group == null) {
@@ -166,7 +166,7 @@ public record DistributedSampler(
                 "all ranks must draw from the same samples, and begin each epoch together");
     }
 
-    /** Fisher and Yates, with SplitMix64: the same on every Java. */
+    /** A Fisher-Yates shuffle with SplitMix64, which gives the same order on every Java version. */
     private void shuffle(int[] order, int epoch) {
         long state = mix(seed) + epoch * GOLDEN_GAMMA;
         state = mix(state);

@@ -3,12 +3,12 @@ package org.jccl.training;
 import org.jccl.DataType;
 import org.jccl.Tensor;
 
-/** One gradient: where the program has it, and where it lies in its bucket. */
+/** One gradient: its memory in the program and in its bucket. */
 final class Gradient {
 
-    /** What has become of it in the current step. */
+    /** The state of a gradient in the current step. */
     enum State {
-        /** Still to come. */
+        /** Not ready. */
         WAITING,
         /** Being copied to its bucket. */
         COPYING,
@@ -20,16 +20,16 @@ final class Gradient {
     final DataType type;
     final long count;
 
-    /** The program's own memory, or null where the gradient lives in its bucket. */
+    /** The program's memory, or null if the gradient exists only in its bucket. */
     final Tensor own;
 
     /** Guarded by the reducer's lock. */
     State state = State.WAITING;
 
-    /** Whether it came while gradients were only accumulated; guarded by the reducer's lock. */
+    /** Whether it became ready in a noSync scope; guarded by the reducer's lock. */
     boolean accumulated;
 
-    /** Whether any rank had it in this step; guarded by the reducer's lock. */
+    /** Whether any rank used it in this step; guarded by the reducer's lock. */
     boolean usedAnywhere = true;
 
     Bucket bucket;
@@ -44,7 +44,7 @@ final class Gradient {
         this.own = own;
     }
 
-    /** Whether the current step has not got it. */
+    /** Returns whether it is not ready in the current step. */
     boolean isMissing() {
         return state == State.WAITING;
     }

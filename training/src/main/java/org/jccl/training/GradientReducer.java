@@ -14,11 +14,11 @@ import org.jccl.Work;
 
 /**
  * Averages the gradients of a model over the ranks of a group while the backward pass still runs,
- * as the reducer of PyTorch's {@code DistributedDataParallel}. Gradients are registered once, in
- * the order of the model's parameters, and put into buckets in reverse order, which is about the
- * order in which a backward pass produces them. A bucket whose gradients are all {@linkplain #ready
- * ready} is reduced as one message. After the first step buckets are made anew by the order in
- * which gradients really came on rank 0.
+ * like the reducer of PyTorch's {@code DistributedDataParallel}. The caller registers the gradients
+ * once, in the order of the model's parameters. The reducer fills its buckets in reverse order,
+ * which is approximately the order in which a backward pass produces gradients. A bucket is reduced
+ * as one message when all of its gradients are {@linkplain #ready ready}. After the first step the
+ * reducer rebuilds the buckets in the order in which gradients became ready on rank 0.
  *
  * <pre>{@code
  * try (GradientReducer reducer = GradientReducer.builder(world)
@@ -34,21 +34,23 @@ import org.jccl.Work;
  * }</pre>
  *
  * <p>All ranks issue buckets in the same order, whatever the order in which their gradients become
- * ready: a bucket that is full before its turn waits. Between the first {@code ready} of a step and
- * the end of {@code finish} other threads may use the group only if they do so at the same place on
- * all ranks; give the reducer a group of its own where that can not be.
+ * ready: a full bucket waits until all buckets before it are issued. Between the first {@code
+ * ready} of a step and the end of {@code finish}, other threads may use the group only if all ranks
+ * issue those operations at the same point of the sequence. If that cannot be ensured, give the
+ * reducer its own group.
  *
- * <p>A gradient lies in the program's memory, from which it is copied to its bucket when it is
- * ready and back in {@code finish}, or only in its bucket ({@link #bucketView}).
+ * <p>A gradient can have memory of the program: {@code ready} copies it to its bucket and {@code
+ * finish} copies it back. Or it exists only in its bucket ({@link #bucketView}) and is not copied.
  *
- * <p>On devices a bucket is reduced after what the streams that were current in its calls of {@code
- * ready} have enqueued by then, and {@code finish} makes the current stream wait; streams must
- * exist until then. The host is not blocked, but at the end of the first step, where buckets are
- * made anew, and where gradients may be unused.
+ * <p>On devices each call of {@code ready} records its current stream, and the reduction of the
+ * bucket is ordered after the work enqueued there by then. {@code finish} makes the current stream
+ * wait for the reductions. The streams must exist until {@code finish} returns. The host blocks
+ * only at the end of the first step, when buckets are rebuilt, and in every step if gradients may
+ * be unused.
  *
- * <p>{@code ready} may be called by any thread. {@code finish}, {@code noSync} and {@code join} are
- * for the thread that runs the loop. After a failure of the group the reducer can not be used any
- * more. A step of 200 gradients makes less than 1 KB of garbage.
+ * <p>Any thread may call {@code ready}. Only the thread that runs the training loop may call {@code
+ * finish}, {@code noSync} and {@code join}. After a failure of the group every call throws. A step
+ * of 200 gradients allocates less than 1 KB.
  */
 public final class GradientReducer implements AutoCloseable {
 
@@ -74,51 +76,53 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * Begins to describe a reducer.
+     * Returns a builder for a reducer.
      *
-     * @param group whose ranks reduce; stays the caller's
+     * @param group the group whose ranks reduce; the caller keeps ownership
      * @return a builder with all defaults
-     * @throws UsageException when the group is null
+     * @throws UsageException if the group is null
      */
     public static GradientReducerBuilder builder(ProcessGroup group) {
         return new GradientReducerBuilder(group);
     }
 
     /**
-     * Copies the root's parameters to all ranks, so that they begin with the same model. All ranks
-     * call it, with tensors of the same types and counts in the same order. It is a collective of
-     * the group like any other, and done on return, on devices in the order of the current stream.
+     * Copies the root's parameters to all ranks, so that they start with the same model. This is a
+     * collective operation: all ranks must call it with tensors of the same types and counts in the
+     * same order. It blocks until the copy is complete; on devices it is ordered on the current
+     * stream.
      *
-     * @param group whose ranks these are
-     * @param parameters in on the root, out elsewhere
-     * @param root rank of that group
-     * @throws UsageException when an argument is wrong, as {@link ProcessGroup#broadcast(List,
-     *     int)} says
-     * @throws JcclException when it fails
+     * @param group the group to broadcast in
+     * @param parameters read on the root, written on the other ranks
+     * @param root the root's rank in the group
+     * @throws UsageException if an argument is invalid, see {@link ProcessGroup#broadcast(List,
+     *     int)}
+     * @throws JcclException if the broadcast fails
      */
     public static void broadcastParameters(ProcessGroup group, List<Tensor> parameters, int root) {
         ParameterBroadcast.run(group, parameters, root);
     }
 
     /**
-     * Compares a model between all ranks, and then copies the root's to all, as {@link
-     * #broadcastParameters} does. All ranks call it.
+     * Compares the model on all ranks and then copies the root's tensors to all ranks, as {@link
+     * #broadcastParameters} does. All ranks must call it.
      *
-     * @param group whose ranks these are
-     * @param model parameters, and whatever else belongs to it; in on the root, out elsewhere
-     * @param root rank of that group
-     * @throws DifferentModelsException when names, types or shapes differ, or their order; all
-     *     ranks throw it and name the first that differs, and nothing was copied
-     * @throws UsageException when an argument is wrong, as {@link ProcessGroup#broadcast(List,
-     *     int)} says
-     * @throws JcclException when it fails
+     * @param group the group to compare and broadcast in
+     * @param model the parameters and other tensors of the model; read on the root, written on the
+     *     other ranks
+     * @param root the root's rank in the group
+     * @throws DifferentModelsException if names, types, shapes or their order differ. All ranks
+     *     throw it, the message names the first difference, and nothing is copied
+     * @throws UsageException if an argument is invalid, see {@link ProcessGroup#broadcast(List,
+     *     int)}
+     * @throws JcclException if the comparison or the broadcast fails
      */
     public static void broadcastModel(ProcessGroup group, List<NamedTensor> model, int root) {
         ParameterBroadcast.runCompared(group, model, root);
     }
 
     /**
-     * Number of gradients.
+     * Returns the number of registered gradients.
      *
      * @return at least one
      */
@@ -127,15 +131,15 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * A gradient's place in its bucket, for frameworks that can put it there; {@code finish} leaves
-     * the average in it. Valid until buckets are made anew, which happens at most once, at the end
-     * of the first step, and for gradients without memory of their own only where {@link
-     * GradientReducerBuilder#onRebuild} takes notice.
+     * Returns the memory of a gradient in its bucket, for frameworks that can write the gradient
+     * there. {@code finish} leaves the average in it. The view is valid until the buckets are
+     * rebuilt. That happens at most once, at the end of the first step. If gradients exist only in
+     * their buckets, it requires {@link GradientReducerBuilder#onRebuild}.
      *
-     * @param index of the gradient, in the order of registration
-     * @return memory of the reducer, which ends with it; for a gradient of the program's memory a
-     *     view of what is copied there
-     * @throws UsageException when there is no such gradient, or the reducer is closed
+     * @param index the index of the gradient, in the order of registration
+     * @return a view that the reducer owns and that is valid until it is closed; for a gradient in
+     *     the program's memory, the copy in the bucket
+     * @throws UsageException if there is no such gradient, or the reducer is closed
      */
     public Tensor bucketView(int index) {
         Gradient gradient = gradient(index);
@@ -149,13 +153,14 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * Whether any rank had a gradient in the last step that {@link #finish} ended. Where gradients
-     * may be {@linkplain GradientReducerBuilder#unusedGradients unused}, one that no rank had has
-     * no average: it stays as it was, or becomes zero if it lives in its bucket.
+     * Returns whether any rank produced a gradient in the last step that {@link #finish} ended. If
+     * gradients may be {@linkplain GradientReducerBuilder#unusedGradients unused} and no rank
+     * produced this one, there is no average: memory of the program is unchanged, and a gradient
+     * that exists only in its bucket is zero.
      *
-     * @param index of the gradient, in the order of registration
-     * @return true where gradients may not be unused; the same on all ranks
-     * @throws UsageException when there is no such gradient
+     * @param index the index of the gradient, in the order of registration
+     * @return always true if gradients may not be unused; the same on all ranks
+     * @throws UsageException if there is no such gradient
      */
     public boolean wasUsed(int index) {
         Gradient gradient = gradient(index);
@@ -168,7 +173,7 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * The buckets, in the order in which they are issued.
+     * Returns the buckets in the order in which they are issued.
      *
      * @return the gradients' indices in each
      */
@@ -184,14 +189,14 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * Tells that a gradient of this step is complete. Copies it to its bucket, and issues the
-     * buckets whose turn it is and that are full. Never waits for other ranks. While gradients are
-     * only accumulated ({@link #noSync}) it does nothing.
+     * Marks a gradient of this step as complete. Copies it to its bucket and issues each full
+     * bucket that has no unissued bucket before it. Never waits for other ranks. Inside a {@link
+     * #noSync} scope it issues nothing.
      *
-     * @param index of the gradient, in the order of registration
-     * @throws UsageException when there is no such gradient, it was ready in this step before, its
+     * @param index the index of the gradient, in the order of registration
+     * @throws UsageException if there is no such gradient, it is already ready in this step, its
      *     memory is closed, or the reducer is closed or has failed
-     * @throws JcclException when the group has failed
+     * @throws JcclException if the group has failed
      */
     public void ready(int index) {
         Gradient gradient = gradient(index);
@@ -208,7 +213,7 @@ public final class GradientReducer implements AutoCloseable {
         }
     }
 
-    /** False when nothing is to be copied. */
+    /** Returns false if there is nothing to copy. */
     private boolean beginCopy(Gradient gradient, Stream current) {
         lock.lock();
         try {
@@ -262,16 +267,17 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * Ends a step: waits until all gradients are averages, as {@link Work#await} does: on the CPU
-     * it blocks, on devices the calling thread's current stream waits. While gradients are only
-     * accumulated it does nothing.
+     * Ends a step: waits for the reductions, as {@link Work#await} does. On the CPU it blocks; on
+     * devices the calling thread's current stream waits. Afterwards all gradients are averages.
+     * Inside a {@link #noSync} scope it does nothing.
      *
-     * @throws MissingGradientException when gradients never became ready and may not be unused. On
-     *     the CPU all ranks throw it, name the gradients and the ranks that lack them, and the next
-     *     step can begin. On devices the rank that lacks them does, and the reducer has failed; the
-     *     others wait for it until it leaves the group or their operations' deadline
-     * @throws UsageException when the reducer is closed or has failed
-     * @throws JcclException when an operation failed
+     * @throws MissingGradientException if gradients never became ready and may not be unused. On
+     *     the CPU all ranks throw it, the message names the gradients and the ranks that lack them,
+     *     and the next step can begin. On devices only the rank that lacks them throws it, and its
+     *     reducer fails. The other ranks wait until that rank leaves the group or their operations
+     *     time out
+     * @throws UsageException if the reducer is closed or has failed
+     * @throws JcclException if an operation failed
      */
     public void finish() {
         lock.lock();
@@ -290,13 +296,14 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * Stops averaging until the result is closed: {@code ready} and {@code finish} do nothing, so
-     * that the program accumulates gradients of several batches. The first step after it averages
-     * what was accumulated, also gradients that are not ready again in it. All ranks do so for the
-     * same steps.
+     * Suspends averaging until the returned scope is closed, so that the program can accumulate the
+     * gradients of several batches. The first step after the scope averages all accumulated
+     * gradients, including those that do not become ready again in it. All ranks must use the scope
+     * for the same steps.
      *
-     * @return to be closed before the last of the batches; scopes can be nested
-     * @throws UsageException within a step, or when the reducer is closed or has failed
+     * @return the scope, to be closed before the last batch of the accumulation; scopes can be
+     *     nested
+     * @throws UsageException if a step has begun, or if the reducer is closed or has failed
      */
     public NoSync noSync() {
         lock.lock();
@@ -325,26 +332,26 @@ public final class GradientReducer implements AutoCloseable {
         };
     }
 
-    /** A time during which gradients are only accumulated. */
+    /** A scope in which gradients are accumulated and not averaged. */
     public interface NoSync extends AutoCloseable {
-        /** Ends it. Idempotent. */
+        /** Ends the scope. Idempotent. */
         @Override
         void close();
     }
 
     /**
-     * Takes part in the other ranks' steps, with gradients of zero, until all ranks have joined: so
-     * ranks may have different numbers of batches, as with PyTorch's {@code Join}. Each rank calls
-     * it when it has no more batches. Gradients are still divided by the number of all ranks. Ranks
-     * that joined early lack the last steps of the optimizer, so their parameters have to be taken
-     * from the rank that is returned, by {@link #broadcastParameters}. Blocks. The next epoch may
-     * begin after it.
+     * Contributes zero gradients to the other ranks' steps until all ranks have joined. Ranks can
+     * therefore have different numbers of batches, as with PyTorch's {@code Join}. Each rank must
+     * call it when it has no more batches. Sums are still divided by the size of the group. A rank
+     * that joins early misses the last optimizer steps: afterwards, call {@link
+     * #broadcastParameters} with the returned rank as the root. Blocks until all ranks have joined.
+     * The next epoch may begin after it returns.
      *
      * @return a rank that made the most steps, the same on all ranks
-     * @throws UsageException when the reducer was not built for uneven inputs, within a step, or
-     *     when it is closed or has failed
-     * @throws MissingGradientException as {@link #finish}
-     * @throws JcclException when an operation failed
+     * @throws UsageException if the reducer was not built for uneven inputs, a step has begun, or
+     *     the reducer is closed or has failed
+     * @throws MissingGradientException as {@link #finish} does
+     * @throws JcclException if an operation failed
      */
     public int join() {
         lock.lock();
@@ -364,7 +371,9 @@ public final class GradientReducer implements AutoCloseable {
         }
     }
 
-    /** After what fails here ranks may be at different places, but where all ranks know of it. */
+    /**
+     * After a failure the ranks may have issued different operations, unless all ranks throw it.
+     */
     private void guarded(Runnable call) {
         try {
             call.run();
@@ -414,7 +423,7 @@ public final class GradientReducer implements AutoCloseable {
     }
 
     /**
-     * Frees the buckets, when what runs on them is done. The group stays open. Idempotent.
+     * Waits for the operations on the buckets and frees them. The group stays open. Idempotent.
      *
      * @throws JcclException on devices, as {@link Stream#synchronize} does
      */
@@ -436,7 +445,7 @@ public final class GradientReducer implements AutoCloseable {
         }
     }
 
-    /** For instance {@code 161 gradients in 5 buckets on cpu}. */
+    /** Returns a description such as {@code 161 gradients in 5 buckets on cpu}. */
     @Override
     public String toString() {
         return Counted.of(gradients.size(), "gradient")

@@ -15,8 +15,8 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * What a {@link GradientReducer} is made of. All ranks give the same, in the same order. Not safe
- * for use by several threads.
+ * Builder of a {@link GradientReducer}. All ranks must register the same gradients and options in
+ * the same order. Not thread-safe.
  */
 public final class GradientReducerBuilder {
 
@@ -45,14 +45,14 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Registers a gradient that lies in the program's memory.
+     * Registers a gradient in the program's memory.
      *
-     * @param name names it in messages, as does the parameter's
-     * @param gradient its elements, of a floating point type; must stay open as long as the reducer
-     *     is used, and overlap no other
+     * @param name the name for messages, usually that of the parameter
+     * @param gradient its elements, of a floating point type. The tensor must stay open as long as
+     *     the reducer is used and must not overlap another gradient
      * @return this builder
-     * @throws UsageException when an argument is null, the name was registered before, or the type
-     *     is another one
+     * @throws UsageException if an argument is null, the name is already registered, or the type is
+     *     not a floating point type
      */
     public GradientReducerBuilder gradient(String name, Tensor gradient) {
         if (gradient == null) {
@@ -65,14 +65,14 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Registers a gradient that lives in its bucket: {@link GradientReducer#bucketView}.
+     * Registers a gradient that exists only in its bucket, see {@link GradientReducer#bucketView}.
      *
-     * @param name names it in messages, as does the parameter's
-     * @param type of its elements, a floating point type
-     * @param count number of elements
+     * @param name the name for messages, usually that of the parameter
+     * @param type the type of its elements, a floating point type
+     * @param count the number of elements
      * @return this builder
-     * @throws UsageException when an argument is null, the name was registered before, the type is
-     *     another one, or the count is negative
+     * @throws UsageException if an argument is null, the name is already registered, the type is
+     *     not a floating point type, or the count is negative
      */
     public GradientReducerBuilder gradient(String name, DataType type, long count) {
         if (count < 0) {
@@ -101,12 +101,12 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Where the gradients are.
+     * Sets the device of the gradients.
      *
-     * @param where a device of the group; by default that of the first tensor that is registered,
-     *     or the group's first one
+     * @param where a device of the group; by default the device of the first registered tensor, or
+     *     else the group's first device
      * @return this builder
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public GradientReducerBuilder device(Device where) {
         if (where == null) {
@@ -117,11 +117,11 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Size from which on the first bucket is full.
+     * Sets the size at which the first bucket is full.
      *
-     * @param bytes more than 0; 1 MB by default, so that communication begins early
+     * @param bytes more than 0; 1 MiB by default, so that communication begins early
      * @return this builder
-     * @throws UsageException when it is not more than 0
+     * @throws UsageException if it is not more than 0
      */
     public GradientReducerBuilder firstBucketBytes(long bytes) {
         firstBucketBytes = positive("firstBucketBytes", bytes);
@@ -129,11 +129,11 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Size from which on the other buckets are full.
+     * Sets the size at which each further bucket is full.
      *
-     * @param bytes more than 0; 25 MB by default
+     * @param bytes more than 0; 25 MiB by default
      * @return this builder
-     * @throws UsageException when it is not more than 0
+     * @throws UsageException if it is not more than 0
      */
     public GradientReducerBuilder bucketBytes(long bytes) {
         bucketBytes = positive("bucketBytes", bytes);
@@ -148,9 +148,9 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Whether gradients are averaged or only summed.
+     * Sets whether gradients are averaged or only summed.
      *
-     * @param divide true, the default, for the average over all ranks
+     * @param divide true, the default, to divide the sum by the number of ranks
      * @return this builder
      */
     public GradientReducerBuilder average(boolean divide) {
@@ -159,13 +159,14 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Rounds gradients for the way between the ranks, which halves the messages. For float32
-     * gradients on the CPU. The sum is made in that type too; averages in float16 are divided
-     * before it, as PyTorch's are, since the sum may be infinite where the average is not.
+     * Rounds gradients to a 16-bit type for communication, which halves the messages. Supported for
+     * float32 gradients on the CPU. The sum is computed in that type too. With float16 each rank
+     * divides before the sum, as PyTorch does, because the sum may overflow although the average is
+     * finite.
      *
      * @param type {@link DataType#BFLOAT16} or {@link DataType#FLOAT16}
      * @return this builder
-     * @throws UsageException when it is another one
+     * @throws UsageException if it is another type
      */
     public GradientReducerBuilder wireType(DataType type) {
         if (type != DataType.BFLOAT16 && type != DataType.FLOAT16) {
@@ -176,10 +177,11 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Whether a step may leave gradients out, as PyTorch's {@code find_unused_parameters}. A
-     * gradient that a rank leaves out counts as zero there, and gets the average as on the other
-     * ranks. A gradient that no rank had stays as it is, or becomes zero if it lives in its bucket.
-     * Costs a small operation more a step, which the host waits for, and buckets are not made anew.
+     * Sets whether a step may leave gradients unused, as PyTorch's {@code find_unused_parameters}.
+     * A gradient that a rank does not use counts as zero there, and the rank receives the average.
+     * A gradient that no rank used is unchanged, or zero if it exists only in its bucket. This adds
+     * one small operation per step, for which the host waits, and disables rebuilding of the
+     * buckets.
      *
      * @param allowed false by default
      * @return this builder
@@ -190,8 +192,8 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Whether ranks may have different numbers of batches: see {@link GradientReducer#join}. Costs
-     * a small operation more a step, which nobody waits for.
+     * Sets whether ranks may have different numbers of batches, see {@link GradientReducer#join}.
+     * This adds one small operation per step, which overlaps with the reductions.
      *
      * @param allowed false by default
      * @return this builder
@@ -202,8 +204,9 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Whether buckets are made anew after the first step, by the order in which gradients came on
-     * rank 0. Where gradients live in their buckets, this also takes {@link #onRebuild}.
+     * Sets whether buckets are rebuilt after the first step, in the order in which gradients became
+     * ready on rank 0. If gradients exist only in their buckets, rebuilding also requires {@link
+     * #onRebuild}.
      *
      * @param wanted true by default
      * @return this builder
@@ -214,13 +217,13 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Takes notice that buckets were made anew: all {@linkplain GradientReducer#bucketView views}
-     * have to be asked for again, as the memory of the old ones is free. What was in them has been
-     * copied.
+     * Sets an action to run after the buckets were rebuilt. The old {@linkplain
+     * GradientReducer#bucketView views} are invalid then, and the caller must request new ones. The
+     * contents were copied.
      *
-     * @param action called within {@code finish}, or {@code join}, by its thread
+     * @param action called by the thread that is in {@code finish} or {@code join}
      * @return this builder
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public GradientReducerBuilder onRebuild(Runnable action) {
         if (action == null) {
@@ -231,11 +234,11 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Where buckets get their memory, at the beginning and when they are made anew.
+     * Sets the allocator of the buckets' memory, for the first layout and for the rebuilt one.
      *
      * @param allocator by default {@link Tensor#allocate}; may differ between ranks
      * @return this builder
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public GradientReducerBuilder bucketMemory(BucketMemory allocator) {
         if (allocator == null) {
@@ -253,15 +256,16 @@ public final class GradientReducerBuilder {
     }
 
     /**
-     * Makes the reducer. All ranks call it: they compare what they registered.
+     * Builds the reducer. All ranks must call it, because they compare their registered gradients
+     * and options.
      *
-     * @return the reducer, to be closed
-     * @throws UsageException when no gradient was registered, one overlaps another or is on another
-     *     device, the wire type does not fit, or {@link #bucketMemory} gave another tensor than it
-     *     was asked for
-     * @throws DifferentModelsException when ranks registered different gradients or options; all
-     *     ranks throw it, and name the first that differs
-     * @throws JcclException when the ranks can not be compared
+     * @return the reducer, which the caller must close
+     * @throws UsageException if no gradient is registered, a gradient overlaps another or is on
+     *     another device, the wire type is not supported, or {@link #bucketMemory} returned a
+     *     tensor of another device, type or count
+     * @throws DifferentModelsException if ranks registered different gradients or options. All
+     *     ranks throw it, and the message names the first difference
+     * @throws JcclException if the comparison fails
      */
     public GradientReducer build() {
         if (gradients.isEmpty()) {
@@ -280,7 +284,7 @@ public final class GradientReducerBuilder {
         return new GradientReducer(copy(), where, fresh(registered));
     }
 
-    /** So that one builder can make several reducers. */
+    /** Copies the gradients, so that one builder can build several reducers. */
     private static List<Gradient> fresh(List<Gradient> registered) {
         return registered.stream().map(g -> new Gradient(g.name, g.type, g.count, g.own)).toList();
     }
@@ -345,7 +349,10 @@ public final class GradientReducerBuilder {
         }
     }
 
-    /** Everything that must be the same on all ranks; the gradients from line 1 on. */
+    /**
+     * Returns the options and gradients that must be equal on all ranks; the gradients start at
+     * line 1.
+     */
     private List<String> description(List<Gradient> registered) {
         List<String> lines = new ArrayList<>();
         lines.add(

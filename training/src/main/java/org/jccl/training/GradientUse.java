@@ -8,7 +8,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 
 /**
- * Finds the gradients that no rank had in a step, where a step may leave some out. Guarded by the
+ * Finds the gradients that no rank used in a step, if gradients may be unused. Guarded by the
  * reducer's lock.
  */
 final class GradientUse implements AutoCloseable {
@@ -16,7 +16,7 @@ final class GradientUse implements AutoCloseable {
     private final ProcessGroup group;
     private final List<Gradient> gradients;
 
-    /** For each gradient the number of ranks that had it; 0 or 1 before they are added up. */
+    /** For each gradient, the number of ranks that used it; 0 or 1 before the reduction. */
     private final int[] ranks;
 
     private final Tensor sums;
@@ -28,7 +28,7 @@ final class GradientUse implements AutoCloseable {
         sums = Tensor.allocate(device, DataType.INT32, ranks.length);
     }
 
-    /** Tells all ranks which gradients this one had; blocks. */
+    /** Reduces the use of gradients over all ranks. Blocks. */
     void agree(boolean takesPart) {
         for (int i = 0; i < ranks.length; i++) {
             boolean here = takesPart && gradients.get(i).state == Gradient.State.READY;

@@ -3,9 +3,9 @@ package org.jccl.training;
 import org.jccl.Tensor;
 
 /**
- * Divides float16 by the number of ranks before it is added up, as PyTorch does: the libraries of
- * the CPU divide the sum, which may be infinite where the average is not. Through an array, in
- * pieces that stay in the cache.
+ * Divides float16 elements by the number of ranks before the reduction, as PyTorch does. CPU
+ * libraries divide the sum, which may overflow although the average is finite. Copies through an
+ * array, in pieces that fit the cache.
  */
 final class HalfDivision {
 

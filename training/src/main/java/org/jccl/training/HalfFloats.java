@@ -1,6 +1,6 @@
 package org.jccl.training;
 
-/** Bits of bfloat16 and of IEEE 754's binary16, which Java has from 20 on only. */
+/** Conversions of bfloat16 and IEEE 754 binary16, which the JDK offers only from Java 20. */
 final class HalfFloats {
 
     private HalfFloats() {}
@@ -8,7 +8,7 @@ final class HalfFloats {
     static short toBfloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         if (Float.isNaN(value)) {
-            return (short) (bits >>> 16 | 0x40); // stays no number
+            return (short) (bits >>> 16 | 0x40); // keeps NaN a NaN
         }
         return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
     }

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jccl.training.SafetensorsHeader.Fault;
 
-/** Reads the part of JSON that headers of safetensors files have: objects, texts and counts. */
+/** Parser of the subset of JSON in safetensors headers: objects, texts and counts. */
 final class HeaderParser {
 
     private static final int MAX_DIMENSIONS = 64;
@@ -27,7 +27,7 @@ final class HeaderParser {
         }
     }
 
-    /** Reads what a name stands for. */
+    /** Reads the value of a field. */
     interface Field {
         void read(String name) throws Fault;
     }
@@ -148,7 +148,7 @@ final class HeaderParser {
         }
     }
 
-    /** Only space may follow. */
+    /** Checks that only white space follows. */
     void end() throws Fault {
         skipSpace();
         if (next < text.length()) {

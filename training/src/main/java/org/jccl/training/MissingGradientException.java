@@ -4,8 +4,9 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 
 /**
- * Gradients never became ready in a step, on this rank or on another one. Nothing was written to
- * the program's gradients; what lies in buckets means nothing. The process group is as it was.
+ * Thrown if gradients never became ready in a step, on this rank or on another rank. The program's
+ * gradients are unchanged; the contents of the buckets are undefined. The process group remains
+ * usable.
  */
 public final class MissingGradientException extends JcclException {
 
@@ -14,7 +15,7 @@ public final class MissingGradientException extends JcclException {
     /**
      * Creates an exception.
      *
-     * @param context where it happened
+     * @param context the rank, group and operation of the failure
      * @param message what failed, why, and what to do next
      */
     public MissingGradientException(FailureContext context, String message) {
@@ -24,9 +25,9 @@ public final class MissingGradientException extends JcclException {
     /**
      * Creates an exception with a cause.
      *
-     * @param context where it happened
+     * @param context the rank, group and operation of the failure
      * @param message what failed, why, and what to do next
-     * @param cause the failure beneath, or null
+     * @param cause the cause, or null
      */
     public MissingGradientException(FailureContext context, String message, Throwable cause) {
         super(Category.USAGE, context, message, cause);

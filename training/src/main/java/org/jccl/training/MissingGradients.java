@@ -9,19 +9,19 @@ import org.jccl.ProcessGroup;
 /** Names the gradients that never became ready in a step, for a message. */
 final class MissingGradients {
 
-    /** Names of a message; the others are counted. */
+    /** Maximum number of names in a message; the others are counted. */
     private static final int NAMED = 10;
 
     private MissingGradients() {}
 
-    /** Those of this rank. */
+    /** Returns the failure for this rank's missing gradients. */
     static MissingGradientException here(ProcessGroup group, List<Gradient> gradients) {
         return exception(
                 group,
                 gradients.stream().filter(Gradient::isMissing).map(Gradient::toString).toList());
     }
 
-    /** Those of all ranks, which call it together. */
+    /** Returns the failure for the missing gradients of all ranks. All ranks must call it. */
     static MissingGradientException anywhere(
             ProcessGroup group, Device device, List<Gradient> gradients, boolean takesPart) {
         int[] mine = new int[gradients.size()];

@@ -12,19 +12,18 @@ import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 
-/** Compares what the ranks of a group registered, before anything of it is reduced. */
+/** Compares the registrations of all ranks before the first reduction. */
 final class ModelCheck {
 
     private ModelCheck() {}
 
     /**
-     * Returns when all ranks gave the same lines. Ranks that differ would add up what does not
-     * belong together, and libraries that compare sizes at all would say so much later.
+     * Checks that all ranks pass the same lines. Ranks that differ would silently reduce unrelated
+     * tensors; a library that compares sizes would fail later.
      *
-     * @param lines what this rank has; those of all ranks are compared, and the first that differs
-     *     is named
-     * @param advice what to do
-     * @throws DifferentModelsException on all ranks, with the same words
+     * @param lines this rank's lines; the message names the first that differs
+     * @param advice the instruction at the end of the message
+     * @throws DifferentModelsException on all ranks, with the same message
      */
     static void requireSame(ProcessGroup group, Device device, List<String> lines, String advice) {
         String text = String.join("\n", lines);
@@ -66,7 +65,7 @@ final class ModelCheck {
         }
     }
 
-    /** Collects the same number of words of each rank. */
+    /** Gathers the same number of words from each rank. */
     static int[] gather(ProcessGroup group, Device device, int[] words) {
         int[] all = new int[words.length * group.size()];
         try (Tensor input = tensor(device, words);
@@ -90,7 +89,7 @@ final class ModelCheck {
         return new String(bytes.array(), 0, length, StandardCharsets.UTF_8);
     }
 
-    /** The root's words. */
+    /** Returns the root's words. */
     static int[] broadcast(ProcessGroup group, Device device, int[] words, int root) {
         try (Tensor tensor = tensor(device, words)) {
             group.broadcast(tensor, root).synchronize();

@@ -6,22 +6,22 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * A tensor as files have it, with a name and a shape.
+ * A tensor with a name and a shape, as stored in files.
  *
- * @param name not empty
- * @param shape sizes, the last one innermost; empty for one number
- * @param tensor its elements
+ * @param name the name, not empty
+ * @param shape the sizes, the last one innermost; empty for a scalar
+ * @param tensor the elements
  */
 public record NamedTensor(String name, List<Long> shape, Tensor tensor) {
 
     /**
-     * Checks the arguments.
+     * Creates a named tensor.
      *
-     * @param name not empty
-     * @param shape sizes; copied
-     * @param tensor its elements
-     * @throws UsageException when something is null or empty, the name is one that the format keeps
-     *     for itself, or the shape does not have as many elements as the tensor
+     * @param name the name, not empty
+     * @param shape the sizes; copied
+     * @param tensor the elements
+     * @throws UsageException if an argument is null or empty, the format reserves the name, or the
+     *     shape and the tensor have different numbers of elements
      */
     public NamedTensor {
         shape = Shapes.checked(name, shape);
@@ -36,13 +36,13 @@ public record NamedTensor(String name, List<Long> shape, Tensor tensor) {
     }
 
     /**
-     * A tensor with its shape.
+     * Creates a named tensor.
      *
-     * @param name not empty
-     * @param tensor its elements
-     * @param shape sizes, the last one innermost
-     * @return the same in one
-     * @throws UsageException as the constructor
+     * @param name the name, not empty
+     * @param tensor the elements
+     * @param shape the sizes, the last one innermost
+     * @return the named tensor
+     * @throws UsageException as the constructor does
      */
     public static NamedTensor of(String name, Tensor tensor, long... shape) {
         return new NamedTensor(name, Shapes.list(shape), tensor);

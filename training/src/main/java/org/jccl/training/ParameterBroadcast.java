@@ -7,7 +7,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 
-/** Broadcasts a model in messages of a size that a group may keep memory for. */
+/** Broadcasts a model in messages of bounded size, because a group may retain memory for them. */
 final class ParameterBroadcast {
 
     private static final long BYTES = 25 << 20;

@@ -9,18 +9,21 @@ import org.jccl.FailureContext;
 import org.jccl.ProcessGroup;
 
 /**
- * Compares the elements of replicated shards between ranks, by a CRC-32C of each: one pass over
- * their bytes on every rank, and one number a rank between them.
+ * Compares the elements of replicated shards between ranks by a CRC-32C of each. Each rank reads
+ * its bytes once and sends one number per shard.
  */
 final class ReplicaCheck {
 
-    /** Ranks that a message names; the others are counted. */
+    /** Maximum number of ranks in a message; the others are counted. */
     private static final int NAMED = 10;
 
     private final List<Shard> replicated;
     private final int[] checksums;
 
-    /** Reads the replicated ones of this rank's shards; all ranks have the same in this order. */
+    /**
+     * Reads the replicated shards of this rank. All ranks must have the same ones in the same
+     * order.
+     */
     ReplicaCheck(List<Shard> shards) throws IOException {
         replicated = shards.stream().filter(Shard::replicated).toList();
         checksums = new int[replicated.size()];
@@ -30,9 +33,9 @@ final class ReplicaCheck {
     }
 
     /**
-     * Compares what all ranks have read.
+     * Compares the checksums of all ranks.
      *
-     * @throws DifferentModelsException on all ranks, with the same words, if it is not the same
+     * @throws DifferentModelsException on all ranks, with the same message, if they differ
      */
     void requireSame(ProcessGroup group, Device device) {
         int[] digests = ModelCheck.gather(group, device, new int[] {Arrays.hashCode(checksums)});
@@ -84,7 +87,7 @@ final class ReplicaCheck {
                 + ranks(same);
     }
 
-    /** The one of the lowest rank, if several are equally frequent. */
+    /** Returns the most frequent value; of equally frequent ones that of the lowest rank. */
     private static int mostFrequent(int[] values) {
         int best = values[0];
         long most = 0;

@@ -28,19 +28,19 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * A file of tensors in the safetensors format, which Python's {@code safetensors} reads and writes.
- * Files that are written here have a checksum (CRC-32C) of each tensor in their metadata, under
- * {@code jccl.crc32c.} and its name, and what is read is compared with it; so are the texts of the
- * metadata, with {@code jccl.crc32c.__metadata__}. Files without are read too; of them only size
- * and time of modification tell that they were replaced after {@link #open}.
+ * A file of tensors in the safetensors format, compatible with Python's {@code safetensors}.
+ * Written files have a CRC-32C of each tensor in the metadata entry {@code jccl.crc32c.} plus the
+ * tensor's name, and one of the metadata in {@code jccl.crc32c.__metadata__}. Reading verifies
+ * them. Files without checksums can be read too; then a replacement after {@link #open} is detected
+ * only by size and modification time.
  *
- * <p>Immutable; the file is opened for each call. Tensors may be on a device.
+ * <p>Immutable. Each call opens the file. Tensors may be on a device.
  */
 public final class SafetensorsFile {
 
     private static final String CHECKSUM = "jccl.crc32c.";
 
-    /** No tensor has such a name. */
+    /** No tensor can have this name. */
     private static final String CHECKSUM_OF_TEXTS = CHECKSUM + "__metadata__";
 
     private static final int PIECE = 1 << 20;
@@ -51,8 +51,8 @@ public final class SafetensorsFile {
     private final Version version;
 
     /**
-     * What differs when a file was replaced. Not its key: file systems in user space may give the
-     * same file another one.
+     * Identifies a version of a file. The file key is not used, because user-space file systems may
+     * change it.
      */
     private record Version(long size, FileTime modified) {
 
@@ -70,15 +70,15 @@ public final class SafetensorsFile {
     }
 
     /**
-     * Writes a file: first under another name beside it, so that whoever reads meanwhile, or after
-     * the writer was killed, has the old file or the new one.
+     * Writes a file atomically: first under another name in the same directory, then by a rename.
+     * Readers see the old file or the new one, even if the writer is killed.
      *
-     * @param path replaced when it is there
-     * @param tensors with different names
-     * @param metadata texts by name; names that begin with {@code jccl.crc32c.} are taken
-     * @throws UsageException when something is null, a name is given twice or taken, or a text has
+     * @param path the file, replaced if it exists
+     * @param tensors tensors with different names
+     * @param metadata texts by name; names that begin with {@code jccl.crc32c.} are reserved
+     * @throws UsageException if an argument is null, a name is repeated or reserved, or a text has
      *     half of a surrogate pair
-     * @throws CheckpointException when it can not be written
+     * @throws CheckpointException if the file cannot be written
      */
     public static void write(Path path, List<NamedTensor> tensors, Map<String, String> metadata) {
         if (path == null || tensors == null || metadata == null) {
@@ -86,7 +86,7 @@ public final class SafetensorsFile {
                     FailureContext.NONE, "path, tensors or metadata is null: " + path);
         }
         List<NamedTensor> inOrder = checked(tensors);
-        // So that all elements begin at multiples of their size.
+        // This aligns all elements to multiples of their size.
         inOrder.sort(
                 Comparator.comparingInt((NamedTensor each) -> each.tensor().dataType().size())
                         .reversed());
@@ -136,7 +136,7 @@ public final class SafetensorsFile {
                         FailureContext.NONE,
                         each == null
                                 ? "a tensor is null"
-                                : "tensor '" + each.name() + "' is given twice");
+                                : "tensor '" + each.name() + "' appears twice");
             }
         }
         return copy;
@@ -151,7 +151,7 @@ public final class SafetensorsFile {
                     || !Shapes.isText(text.getKey())
                     || !Shapes.isText(text.getValue())) {
                 throw new UsageException(
-                        FailureContext.NONE, "metadata " + text + " is not allowed");
+                        FailureContext.NONE, "metadata " + text + " is reserved or not valid text");
             }
             texts.put(text.getKey(), text.getValue());
         }
@@ -167,7 +167,7 @@ public final class SafetensorsFile {
         Path absolute = path.toAbsolutePath();
         Path unfinished = null;
         try {
-            // Not a temporary file of Java's, which other users could not read.
+            // Files.createTempFile would create a file that other users cannot read.
             String suffix = "." + Long.toHexString(UUID.randomUUID().hashCode()) + ".tmp";
             unfinished = absolute.resolveSibling(absolute.getFileName() + suffix);
             try (FileChannel channel =
@@ -183,7 +183,7 @@ public final class SafetensorsFile {
             }
         } catch (IOException e) {
             throw new CheckpointException(
-                    FailureContext.NONE, path + " can not be written: " + e, e);
+                    FailureContext.NONE, path + " cannot be written: " + e, e);
         } finally {
             if (unfinished != null) {
                 unfinished.toFile().delete();
@@ -191,7 +191,9 @@ public final class SafetensorsFile {
         }
     }
 
-    /** Of all texts but its own; their order does not matter, which Python changes. */
+    /**
+     * Returns the checksum of all other texts, independent of their order, which Python changes.
+     */
     private static long checksum(Map<String, String> texts) {
         CRC32C checksum = new CRC32C();
         new TreeMap<>(texts)
@@ -218,30 +220,31 @@ public final class SafetensorsFile {
     }
 
     /**
-     * Reads the header of a file, and checks that the file is as long as it says.
+     * Reads the header of a file and checks the length of the file.
      *
-     * @param path of the file
+     * @param path the path of the file
      * @return the file
-     * @throws UsageException when the path is null
-     * @throws CheckpointException when the file is not there, can not be read, is no such file, is
-     *     cut, or has a type that is not known here or texts that do not have their checksum
+     * @throws UsageException if the path is null
+     * @throws CheckpointException if the file does not exist, cannot be read, is not in this
+     *     format, is truncated, has an unknown type, or has metadata that does not match its
+     *     checksum
      */
     public static SafetensorsFile open(Path path) {
         if (path == null) {
             throw new UsageException(FailureContext.NONE, "path is null");
         }
         try {
-            // Of before, so that whoever replaces the file after it is noticed by read().
+            // Taken first, so that read() detects any later replacement.
             Version version = Version.of(path);
             SafetensorsFile file = open(path, version);
             Version now = Version.of(path);
-            // Replaced meanwhile, or NFS knew an older one until it was opened.
+            // The file was replaced meanwhile, or NFS had cached an older version.
             return now.equals(version) ? file : open(path, now);
         } catch (SafetensorsHeader.Fault e) {
             throw new CheckpointException(
-                    FailureContext.NONE, path + " can not be read: " + e.getMessage(), e);
+                    FailureContext.NONE, path + " cannot be read: " + e.getMessage(), e);
         } catch (IOException e) {
-            throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
+            throw new CheckpointException(FailureContext.NONE, path + " cannot be read: " + e, e);
         }
     }
 
@@ -252,7 +255,7 @@ public final class SafetensorsFile {
             ByteBuffer prefix =
                     ByteBuffer.allocate(SafetensorsHeader.PREFIX).order(ByteOrder.LITTLE_ENDIAN);
             if (size < SafetensorsHeader.PREFIX) {
-                throw new SafetensorsHeader.Fault("it has " + size + " bytes only");
+                throw new SafetensorsHeader.Fault("it has only " + size + " bytes");
             }
             readAll(channel, prefix, 0);
             long length = prefix.getLong(0);
@@ -286,8 +289,8 @@ public final class SafetensorsFile {
                             + actual
                             + ", but was written with "
                             + expected
-                            + ": it is damaged, or another program has changed it, which must leave"
-                            + " out "
+                            + ". It is damaged, or another program changed it and did not remove"
+                            + " the entry "
                             + CHECKSUM_OF_TEXTS);
         }
     }
@@ -319,40 +322,40 @@ public final class SafetensorsFile {
     }
 
     /**
-     * Names of the tensors.
+     * Returns the names of the tensors.
      *
-     * @return in the order of the header
+     * @return the names in the order of the header
      */
     public List<String> names() {
         return List.copyOf(header.tensors().keySet());
     }
 
     /**
-     * Type of a tensor.
+     * Returns the type of a tensor.
      *
-     * @param name of the tensor
+     * @param name the name of the tensor
      * @return the type of its elements
-     * @throws UsageException when there is no such tensor
+     * @throws UsageException if there is no such tensor
      */
     public DataType dataType(String name) {
         return entry(name).type();
     }
 
     /**
-     * Shape of a tensor.
+     * Returns the shape of a tensor.
      *
-     * @param name of the tensor
+     * @param name the name of the tensor
      * @return its sizes, the last one innermost
-     * @throws UsageException when there is no such tensor
+     * @throws UsageException if there is no such tensor
      */
     public List<Long> shape(String name) {
         return entry(name).shape();
     }
 
     /**
-     * Texts that are in the file, but for checksums.
+     * Returns the metadata without checksums.
      *
-     * @return by name
+     * @return the texts by name
      */
     public Map<String, String> metadata() {
         Map<String, String> texts = new LinkedHashMap<>(header.metadata());
@@ -370,15 +373,17 @@ public final class SafetensorsFile {
     }
 
     /**
-     * Reads elements of a tensor. All of the stored tensor is read for its checksum.
+     * Reads elements of a tensor. The whole stored tensor is read to verify its checksum.
      *
-     * @param name of the tensor
-     * @param offset first element to read, the stored tensor being taken as flat
-     * @param target takes as many elements as it has; of the same type
-     * @throws UsageException when there is no such tensor, it has another type, or the elements are
-     *     not inside it
-     * @throws CheckpointException when it can not be read, does not have its checksum, or has none
-     *     and the file was replaced since {@link #open}; what the target holds then means nothing
+     * @param name the name of the tensor
+     * @param offset the first element to read, in the flat tensor
+     * @param target the tensor to fill, of the same type; its count is the number of elements to
+     *     read
+     * @throws UsageException if there is no such tensor, its type differs, or the elements are out
+     *     of its range
+     * @throws CheckpointException if the file cannot be read, the checksum does not match, or there
+     *     is no checksum and the file was replaced since {@link #open}. The contents of the target
+     *     are then undefined
      */
     public void read(String name, long offset, Tensor target) {
         SafetensorsHeader.Entry entry = entry(name);
@@ -416,7 +421,7 @@ public final class SafetensorsFile {
                 requireSameVersion();
             }
         } catch (IOException e) {
-            throw new CheckpointException(FailureContext.NONE, path + " can not be read: " + e, e);
+            throw new CheckpointException(FailureContext.NONE, path + " cannot be read: " + e, e);
         }
         if (expected != null && !expected.equals(text(checksum.getValue()))) {
             throw new CheckpointException(
@@ -431,7 +436,7 @@ public final class SafetensorsFile {
         }
     }
 
-    /** Copies what a piece has of the wanted elements. */
+    /** Copies the requested elements that are in a piece. */
     private static void copy(Tensor piece, long from, long offset, Tensor target) {
         long first = Math.max(from, offset);
         long end = Math.min(from + piece.count(), offset + target.count());
@@ -441,7 +446,7 @@ public final class SafetensorsFile {
         }
     }
 
-    /** For instance {@code model.safetensors with 12 tensors}. */
+    /** Returns a description such as {@code model.safetensors with 12 tensors}. */
     @Override
     public String toString() {
         return path + " with " + Counted.of(header.tensors().size(), "tensor");

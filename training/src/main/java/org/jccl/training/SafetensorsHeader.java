@@ -10,23 +10,23 @@ import java.util.Map;
 import org.jccl.DataType;
 
 /**
- * The header of a safetensors file: metadata, and of each tensor its type, shape and place.
+ * The header of a safetensors file: metadata, and the type, shape and byte range of each tensor.
  *
- * @param metadata texts by name
- * @param tensors by name, in the order of the header
+ * @param metadata the texts by name
+ * @param tensors the tensors by name, in the order of the header
  */
 record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensors) {
 
-    /** Bytes before the header: its length. */
+    /** Bytes of the header's length, which precedes the header. */
     static final int PREFIX = Long.BYTES;
 
-    /** The format allows 100 MB. */
+    /** Largest header that is read; the format allows 100 MB. */
     static final int MAX_BYTES = 16 << 20;
 
     private static final String METADATA = "__metadata__";
     private static final int ALIGNMENT = 8;
 
-    /** By the names of the format. */
+    /** The types by their names in the format. */
     private static final Map<String, DataType> TYPES =
             Map.ofEntries(
                     Map.entry("BOOL", DataType.BOOL),
@@ -45,10 +45,10 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
     /**
      * A tensor.
      *
-     * @param type of its elements
+     * @param type the type of its elements
      * @param shape its sizes
-     * @param begin first byte, from the end of the header
-     * @param end behind the last byte
+     * @param begin the first byte, relative to the end of the header
+     * @param end the byte after the last one
      */
     record Entry(DataType type, List<Long> shape, long begin, long end) {
 
@@ -57,7 +57,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
         }
     }
 
-    /** Says what is wrong with a header. */
+    /** Thrown if a header is invalid. */
     static final class Fault extends Exception {
 
         private static final long serialVersionUID = 1L;
@@ -67,7 +67,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
         }
     }
 
-    /** Number of elements of a shape; empty sizes of 0 are allowed. */
+    /** Returns the number of elements of a shape. A size may be 0. */
     static long count(List<Long> shape) {
         long count = 1;
         for (long size : shape) {
@@ -82,8 +82,8 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
     /**
      * Reads a header and checks that its tensors fill the file without a gap.
      *
-     * @param header what follows the length
-     * @param dataBytes what follows the header in the file
+     * @param header the bytes of the header, without its length
+     * @param dataBytes the number of bytes after the header
      */
     static SafetensorsHeader read(byte[] header, long dataBytes) throws Fault {
         HeaderParser parser = new HeaderParser(header);
@@ -94,21 +94,21 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                 name -> {
                     if (name.equals(METADATA)) {
                         if (seen[0]) {
-                            throw new Fault(METADATA + " is there twice");
+                            throw new Fault(METADATA + " appears twice");
                         }
                         seen[0] = true;
                         parser.object(
                                 key -> {
                                     if (metadata.put(key, parser.string()) != null) {
-                                        throw new Fault("metadata '" + key + "' is there twice");
+                                        throw new Fault("metadata '" + key + "' appears twice");
                                     }
                                 });
                     } else if (tensors.put(name, entry(parser, name)) != null) {
-                        throw new Fault("tensor '" + name + "' is there twice");
+                        throw new Fault("tensor '" + name + "' appears twice");
                     }
                 });
         parser.end();
-        checkPlaces(tensors, dataBytes);
+        checkRanges(tensors, dataBytes);
         return new SafetensorsHeader(metadata, tensors);
     }
 
@@ -142,7 +142,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                 return new Entry(type[0], shape.get(0), range.get(0), range.get(1));
             }
         } catch (ArithmeticException e) {
-            // Larger than any file.
+            // larger than any file
         }
         throw new Fault(
                 "tensor '"
@@ -153,7 +153,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                         + range);
     }
 
-    private static void checkPlaces(Map<String, Entry> tensors, long dataBytes) throws Fault {
+    private static void checkRanges(Map<String, Entry> tensors, long dataBytes) throws Fault {
         List<Map.Entry<String, Entry>> inOrder = new ArrayList<>(tensors.entrySet());
         inOrder.sort(
                 Comparator.comparingLong((Map.Entry<String, Entry> e) -> e.getValue().begin())
@@ -166,7 +166,7 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                                 + tensor.getKey()
                                 + "' begins at byte "
                                 + tensor.getValue().begin()
-                                + ", where the one before ends at "
+                                + ", but the previous tensor ends at "
                                 + next);
             }
             next = tensor.getValue().end();
@@ -177,11 +177,11 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> tensor
                             + next
                             + " bytes, but "
                             + dataBytes
-                            + " follow the header: the file is cut, or another one");
+                            + " follow the header: the file is truncated or invalid");
         }
     }
 
-    /** The header as bytes, its length in front. */
+    /** Returns the length and the header as bytes. */
     byte[] write() {
         StringBuilder json = new StringBuilder("{");
         if (!metadata.isEmpty()) {

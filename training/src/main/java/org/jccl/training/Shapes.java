@@ -7,12 +7,12 @@ import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
-/** What names and shapes in files must be. */
+/** Checks of names and shapes in files. */
 final class Shapes {
 
     private Shapes() {}
 
-    /** Whether a file can have it: half of a surrogate pair no reader would take. */
+    /** Returns whether a text can be stored: readers reject half of a surrogate pair. */
     static boolean isText(String text) {
         return StandardCharsets.UTF_8.newEncoder().canEncode(text);
     }
@@ -21,7 +21,7 @@ final class Shapes {
         return shape == null ? null : Arrays.stream(shape).boxed().toList();
     }
 
-    /** The shape, copied. */
+    /** Returns a copy of a valid shape. */
     static List<Long> checked(String name, List<Long> shape) {
         if (name == null || name.isEmpty() || name.startsWith("__") || !isText(name)) {
             throw new UsageException(

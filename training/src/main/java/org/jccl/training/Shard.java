@@ -6,28 +6,28 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * What one rank has of a tensor that the ranks hold together: elements that follow each other when
- * the tensor is taken as flat, in row-major order.
+ * One rank's part of a distributed tensor: a range of elements of the flat tensor in row-major
+ * order.
  *
- * @param name of the tensor, the same on all ranks
- * @param shape of the whole tensor, the last size innermost
- * @param offset first element of the part
+ * @param name the name of the tensor, the same on all ranks
+ * @param shape the shape of the whole tensor, the last size innermost
+ * @param offset the first element of the part
  * @param tensor the part's elements
- * @param replicated whether all ranks have the whole tensor with the same elements, bit for bit, so
- *     that one of them is to write it; a save compares them. Only matters where it is saved
+ * @param replicated whether all ranks have the whole tensor with the same elements, bit for bit. A
+ *     save compares them, and one rank writes the tensor. Ignored by a load
  */
 public record Shard(String name, List<Long> shape, long offset, Tensor tensor, boolean replicated) {
 
     /**
-     * Checks the arguments.
+     * Creates a shard.
      *
-     * @param name of the tensor
-     * @param shape of the whole tensor; copied
-     * @param offset first element of the part
+     * @param name the name of the tensor
+     * @param shape the shape of the whole tensor; copied
+     * @param offset the first element of the part
      * @param tensor the part's elements
      * @param replicated whether all ranks have the whole tensor
-     * @throws UsageException when something is null or empty, the part is not inside the shape, or
-     *     a replicated one is not all of it
+     * @throws UsageException if an argument is null or empty, the part is not inside the shape, or
+     *     a replicated shard is not the whole tensor
      */
     public Shard {
         shape = Shapes.checked(name, shape);
@@ -52,28 +52,28 @@ public record Shard(String name, List<Long> shape, long offset, Tensor tensor, b
     }
 
     /**
-     * A tensor that all ranks have, with the same elements, bit for bit. {@link Checkpoint#save}
-     * fails if they differ.
+     * Creates a shard for a tensor that all ranks have with the same elements, bit for bit. {@link
+     * Checkpoint#save} fails if they differ.
      *
-     * @param name of the tensor
-     * @param tensor all of it
+     * @param name the name of the tensor
+     * @param tensor the whole tensor
      * @param shape its sizes
-     * @return a shard of which one rank writes all
-     * @throws UsageException as the constructor
+     * @return a shard that one rank writes
+     * @throws UsageException as the constructor does
      */
     public static Shard replicated(String name, Tensor tensor, long... shape) {
         return new Shard(name, Shapes.list(shape), 0, tensor, true);
     }
 
     /**
-     * A part that only this rank has.
+     * Creates a shard for a part that only this rank has.
      *
-     * @param name of the tensor
-     * @param offset first element of the part
+     * @param name the name of the tensor
+     * @param offset the first element of the part
      * @param tensor the part's elements
-     * @param shape sizes of the whole tensor
+     * @param shape the sizes of the whole tensor
      * @return a shard that this rank writes
-     * @throws UsageException as the constructor
+     * @throws UsageException as the constructor does
      */
     public static Shard part(String name, long offset, Tensor tensor, long... shape) {
         return new Shard(name, Shapes.list(shape), offset, tensor, false);

@@ -2,18 +2,18 @@ package org.jccl.training;
 
 import org.jccl.Tensor;
 
-/** The step of an optimizer on what this rank has of a unit. */
+/** The optimizer's step on this rank's part of a unit. */
 @FunctionalInterface
 public interface ShardUpdate {
 
     /**
-     * Changes the parameters by the gradients. Both are flat, of the same count and elements of the
-     * same parameters, so that what an optimizer keeps for each element has that count too. On
-     * devices it works in the order of the current stream.
+     * Updates the parameters from the gradients. Both tensors are flat, have the same count, and
+     * correspond element by element. The optimizer's state for each element has the same count. On
+     * devices the update must run on the current stream.
      *
-     * @param unit whose elements these are
-     * @param parameters of this rank, to be changed
-     * @param gradients reduced
+     * @param unit the unit of the elements
+     * @param parameters this rank's parameters, to be updated
+     * @param gradients this rank's reduced gradients
      */
     void update(ShardedUnit unit, Tensor parameters, Tensor gradients);
 }

@@ -13,10 +13,10 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * A model of which each rank keeps a part only, so that models train that are too large for one
- * rank with their gradients and what the optimizer keeps. Parameters belong to units, layers for
- * instance, which are gathered for use, and whose gradients are reduced, as one message each. The
- * optimizer's step runs on each rank's own part.
+ * A model whose parameters, gradients and optimizer state are divided over the ranks of a group,
+ * for models that are too large for one rank. Parameters belong to units, for example layers. The
+ * parameters of a unit are gathered for use as one message, and its gradients are reduced as one
+ * message. Each rank runs the optimizer on its own part.
  *
  * <pre>{@code
  * try (ShardedParameters model = ShardedParameters.builder(world)
@@ -40,14 +40,13 @@ import org.jccl.UsageException;
  * }
  * }</pre>
  *
- * <p>The same loop goes with all kinds of {@link Sharding}: releasing does nothing where parameters
- * stay whole, and there {@code step} begins to gather what it has changed, so that the first layers
- * do not wait for the last. Gradients of several passes may be added up where they stay whole,
- * before {@code reduce}.
+ * <p>The same loop works with every kind of {@link Sharding}. If parameters are not sharded, {@code
+ * release} does nothing, and {@code step} starts to gather the updated parameters unit by unit. If
+ * gradients are not sharded, the program may add up those of several passes before {@code reduce}.
  *
- * <p>All ranks make the same calls in the same order. For one thread. After a failure of the group
- * or of an update it can not be used any more: the ranks' parts may be of different steps, and
- * training goes on from a {@link Checkpoint}.
+ * <p>All ranks must make the same calls in the same order. Not thread-safe. After a failure of the
+ * group or of an update every call throws, because the ranks' parts may be of different steps. The
+ * caller must continue from a {@link Checkpoint}.
  */
 public final class ShardedParameters implements AutoCloseable {
 
@@ -77,9 +76,9 @@ public final class ShardedParameters implements AutoCloseable {
         zeros = new Zeros(device);
         int pieces = Math.min(options.wholeUnits, options.units.size());
         parameterMemory =
-                sharding.keepsParameters ? null : new WholeUnits(device, type, largest, pieces);
+                sharding.retainsParameters ? null : new WholeUnits(device, type, largest, pieces);
         gradientMemory =
-                sharding.keepsGradients ? null : new WholeUnits(device, type, largest, pieces);
+                sharding.retainsGradients ? null : new WholeUnits(device, type, largest, pieces);
         try {
             options.units.forEach(
                     (name, parameters) -> {
@@ -95,34 +94,34 @@ public final class ShardedParameters implements AutoCloseable {
     }
 
     /**
-     * Begins to describe sharded parameters.
+     * Returns a builder for sharded parameters.
      *
-     * @param group whose ranks have the parts; stays the caller's
+     * @param group the group whose ranks hold the parts; the caller keeps ownership
      * @return a builder with all defaults
-     * @throws UsageException when the group is null
+     * @throws UsageException if the group is null
      */
     public static ShardedParametersBuilder builder(ProcessGroup group) {
         return new ShardedParametersBuilder(group);
     }
 
     /**
-     * The units.
+     * Returns the units.
      *
-     * @return in the order in which they were added
+     * @return the units in the order in which they were added
      */
     public List<ShardedUnit> units() {
         return List.copyOf(units);
     }
 
     /**
-     * Waits for the reductions of this step, on devices with the current stream, so that the
-     * gradients can be looked at before {@link #step}: to limit their norm for instance, of which
-     * each rank has a part.
+     * Waits for the reductions of this step, so that the program can read the gradients before
+     * {@link #step}, for example to clip their norm. Each rank has its own part of the gradients.
+     * On devices the current stream waits.
      *
-     * @throws MissingGradientException when a unit was not reduced in this step; it can be, and
-     *     then this be called again
-     * @throws UsageException when this is closed or has failed
-     * @throws JcclException when a reduction failed
+     * @throws MissingGradientException if a unit was not reduced in this step. The caller may
+     *     reduce it and call this method again
+     * @throws UsageException if this is closed or has failed
+     * @throws JcclException if a reduction failed
      */
     public void awaitGradients() {
         requireUsable();
@@ -139,13 +138,13 @@ public final class ShardedParameters implements AutoCloseable {
     }
 
     /**
-     * Ends a step: waits for the reductions and updates this rank's part of each unit. Parameters
-     * that are whole are gathered anew, or released where they are sharded.
+     * Ends a step: waits for the reductions and updates this rank's part of each unit. Whole
+     * parameters are released if they are sharded, and gathered again otherwise.
      *
-     * @param update called for each unit, in their order, on this thread
+     * @param update called for each unit, in order, on the calling thread
      * @throws MissingGradientException as {@link #awaitGradients}, before anything is updated
-     * @throws UsageException when the update is null, or this is closed or has failed
-     * @throws JcclException when a reduction failed
+     * @throws UsageException if the update is null, or this is closed or has failed
+     * @throws JcclException if a reduction failed
      */
     public void step(ShardUpdate update) {
         requireUsable();
@@ -160,10 +159,10 @@ public final class ShardedParameters implements AutoCloseable {
     }
 
     /**
-     * What this rank has of all parameters, for {@link Checkpoint#save}. What the optimizer keeps
-     * is added with {@link ShardedUnit#shards}.
+     * Returns this rank's parts of all parameters, for {@link Checkpoint#save}. See {@link
+     * ShardedUnit#shards} for the optimizer's state.
      *
-     * @return parts of the units
+     * @return the parts of the units
      */
     public List<Shard> shards() {
         requireUsable();
@@ -174,16 +173,16 @@ public final class ShardedParameters implements AutoCloseable {
 
     /**
      * Replaces all parameters by those of a checkpoint, which any number of ranks may have saved.
-     * All ranks call it, between two steps.
+     * All ranks must call it, between two steps.
      *
-     * @param checkpoint has all parameters by their names
-     * @throws DifferentModelsException when ranks have opened different ones, as when one was
-     *     replaced meanwhile; all ranks throw it, and nothing was loaded
-     * @throws CheckpointException when it can not be read, or has not all of them; this can not be
-     *     used then
-     * @throws UsageException when the checkpoint is null, a unit was reduced and the step has not
+     * @param checkpoint a checkpoint that contains all parameters by name
+     * @throws DifferentModelsException if ranks opened different checkpoints, for example because
+     *     it was replaced meanwhile. All ranks throw it, and nothing is loaded
+     * @throws CheckpointException if the checkpoint cannot be read or lacks a parameter. This
+     *     object must not be used afterwards
+     * @throws UsageException if the checkpoint is null, a unit was reduced and the step has not
      *     ended, or this is closed or has failed
-     * @throws JcclException when the group has failed
+     * @throws JcclException if the group has failed
      */
     public void load(Checkpoint checkpoint) {
         requireUsable();
@@ -214,7 +213,7 @@ public final class ShardedParameters implements AutoCloseable {
         return op;
     }
 
-    /** Whether gradients are divided before they are added up: see {@link HalfDivision}. */
+    /** Returns whether gradients are divided before they are added up, see {@link HalfDivision}. */
     boolean dividesBefore() {
         return op.equals(ReduceOp.AVG) && type == DataType.FLOAT16 && device.isCpu();
     }
@@ -251,7 +250,7 @@ public final class ShardedParameters implements AutoCloseable {
         }
     }
 
-    /** Runs what leaves ranks with different parts when it fails. */
+    /** Runs an action after whose failure the ranks' parts may differ. */
     void guarded(Runnable action) {
         try {
             action.run();
@@ -274,8 +273,8 @@ public final class ShardedParameters implements AutoCloseable {
     }
 
     /**
-     * Frees the memory, when what the current stream has enqueued on it is done. The group stays
-     * open. Idempotent. What other streams do with it must have come to its end.
+     * Waits for the work that the current stream has enqueued on the memory, and frees it. Work of
+     * other streams on it must be complete. The group stays open. Idempotent.
      *
      * @throws JcclException on devices, as {@link Stream#synchronize} does
      */

@@ -12,7 +12,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 
-/** Describes {@link ShardedParameters}. Not safe for use by several threads. */
+/** Builder of {@link ShardedParameters}. Not thread-safe. */
 public final class ShardedParametersBuilder {
 
     final ProcessGroup group;
@@ -31,16 +31,16 @@ public final class ShardedParametersBuilder {
     }
 
     /**
-     * Adds parameters that are gathered and reduced together, in the order in which the program
-     * uses them.
+     * Adds a unit of parameters that are gathered and reduced together. Units must be added in the
+     * order in which the program uses them.
      *
-     * @param name of the unit
-     * @param parameters of one floating point type and on one device, as are those of all units.
-     *     Rank 0's elements are where training begins; the tensors are not used after {@link
+     * @param name the name of the unit
+     * @param parameters its parameters. All units must have the same floating point type and
+     *     device. Training begins with rank 0's elements; the tensors are not used after {@link
      *     #build}
      * @return this builder
-     * @throws UsageException when an argument is null or empty, a name was given before, or a type
-     *     or device is another one
+     * @throws UsageException if an argument is null or empty, a name is already used, or the type
+     *     or device differs
      */
     public ShardedParametersBuilder unit(String name, List<NamedTensor> parameters) {
         if (name == null || parameters == null || parameters.isEmpty()) {
@@ -51,7 +51,7 @@ public final class ShardedParametersBuilder {
             throw usage("parameter " + copy.indexOf(null) + " of unit '" + name + "' is null");
         }
         if (units.containsKey(name)) {
-            throw usage("there are two units '" + name + "'");
+            throw usage("two units have the name '" + name + "'");
         }
         copy.forEach(this::check);
         units.put(name, List.copyOf(copy));
@@ -72,19 +72,20 @@ public final class ShardedParametersBuilder {
                             + "; all must be of one floating point type and on one device, and the"
                             + " first is "
                             + first
-                            + ". Shard those of another type by themselves");
+                            + ". Use another ShardedParameters for the other type");
         }
         if (!names.add(parameter.name())) {
-            throw usage("there are two parameters '" + parameter.name() + "'");
+            throw usage("two parameters have the name '" + parameter.name() + "'");
         }
     }
 
     /**
-     * What is sharded.
+     * Sets which tensors are sharded.
      *
-     * @param what each rank keeps a part of only; {@link Sharding#PARAMETERS} by default
+     * @param what the tensors of which each rank keeps only a part; {@link Sharding#PARAMETERS} by
+     *     default
      * @return this builder
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public ShardedParametersBuilder sharding(Sharding what) {
         if (what == null) {
@@ -95,12 +96,12 @@ public final class ShardedParametersBuilder {
     }
 
     /**
-     * How many units may be whole at a time: memory for so many of the largest is kept, for
-     * parameters and for gradients where they are sharded.
+     * Sets how many units may be whole at a time. Memory for this many of the largest unit is
+     * allocated, for sharded parameters and for sharded gradients.
      *
-     * @param count at least 1; by default 2, one to compute with and one that is on its way
+     * @param count at least 1; 2 by default: one to compute with and one that is being gathered
      * @return this builder
-     * @throws UsageException when it is less than 1
+     * @throws UsageException if it is less than 1
      */
     public ShardedParametersBuilder wholeUnits(int count) {
         if (count < 1) {
@@ -111,9 +112,9 @@ public final class ShardedParametersBuilder {
     }
 
     /**
-     * Leaves gradients as sums.
+     * Leaves gradients as sums. By default they are divided by the number of ranks.
      *
-     * @return this builder, which by default divides them by the number of ranks
+     * @return this builder
      */
     public ShardedParametersBuilder sum() {
         average = false;
@@ -121,13 +122,12 @@ public final class ShardedParametersBuilder {
     }
 
     /**
-     * Compares the model between all ranks, which all call this, and takes over rank 0's.
+     * Compares the model on all ranks and starts with rank 0's parameters. All ranks must call it.
      *
      * @return the sharded parameters
-     * @throws DifferentModelsException on all ranks, when they do not have the same units,
-     *     parameters and settings
-     * @throws UsageException when there is no unit, or the device is none of the group's
-     * @throws JcclException when the group has failed
+     * @throws DifferentModelsException on all ranks, if their units, parameters or settings differ
+     * @throws UsageException if there is no unit, or the group does not have the device
+     * @throws JcclException if the group has failed
      */
     public ShardedParameters build() {
         if (units.isEmpty()) {

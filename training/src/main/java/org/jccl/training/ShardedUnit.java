@@ -12,43 +12,43 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 
 /**
- * Parameters that are gathered and reduced together, a layer for instance: all elements one after
- * another, divided in as many parts as there are ranks. Made and owned by {@link
- * ShardedParameters}; for one thread.
+ * Parameters that are gathered and reduced together, for example a layer. Their elements form one
+ * flat sequence, which is divided into one part per rank. Created and owned by {@link
+ * ShardedParameters}; not thread-safe.
  */
 public final class ShardedUnit {
 
-    /** A parameter's elements in the unit. */
-    private record Place(List<Long> shape, long offset, long count) {}
+    /** The position of a parameter's elements in the unit. */
+    private record Range(List<Long> shape, long offset, long count) {}
 
     private final ShardedParameters owner;
     private final String name;
-    private final Map<String, Place> places = new LinkedHashMap<>();
+    private final Map<String, Range> ranges = new LinkedHashMap<>();
 
-    /** Elements of all ranks' parts, which are of one size. */
+    /** Number of elements of all ranks' parts, which have the same size. */
     private final long padded;
 
-    /** First element of this rank's part, and the number of those that are no padding. */
+    /** First element of this rank's part, and the number of its elements without padding. */
     private final long start;
 
     private final long length;
 
-    /** This rank's part with its padding. */
+    /** This rank's part, with padding. */
     private final Tensor parameters;
 
     private final Tensor gradients;
 
-    /** Where it is whole, or null. */
+    /** Memory of the whole parameters, or null. */
     private WholeUnits.Piece wholeParameters;
 
     private WholeUnits.Piece wholeGradients;
 
-    /** Whether the whole parameters are those of the parts, or will be after {@link #gathering}. */
+    /** Whether the whole parameters are up to date, or will be after {@link #gathering}. */
     private boolean gathered;
 
     private Work gathering;
 
-    /** Whether the whole gradients are this step's. */
+    /** Whether the whole gradients are those of this step. */
     private boolean collects;
 
     private Work reducing;
@@ -61,7 +61,7 @@ public final class ShardedUnit {
         this.name = name;
         long count = 0;
         for (NamedTensor each : given) {
-            places.put(each.name(), new Place(each.shape(), count, each.tensor().count()));
+            ranges.put(each.name(), new Range(each.shape(), count, each.tensor().count()));
             count += each.tensor().count();
         }
         ProcessGroup group = owner.group();
@@ -78,13 +78,13 @@ public final class ShardedUnit {
         return (count + group.size() - 1) / group.size() * group.size();
     }
 
-    /** Takes over rank 0's parameters. */
+    /** Starts with rank 0's parameters. */
     void begin(List<NamedTensor> given) {
         takeParameters();
         Tensor whole = wholeParameters.memory.slice(0, padded);
         owner.zeros().writeTo(whole);
         for (NamedTensor each : given) {
-            whole.slice(places.get(each.name()).offset, each.tensor().count())
+            whole.slice(ranges.get(each.name()).offset, each.tensor().count())
                     .copyFrom(each.tensor());
         }
         owner.group().broadcast(whole, 0).await();
@@ -95,32 +95,33 @@ public final class ShardedUnit {
     }
 
     /**
-     * Its name.
+     * Returns the unit's name.
      *
-     * @return as given to {@link ShardedParametersBuilder#unit}
+     * @return the name that was passed to {@link ShardedParametersBuilder#unit}
      */
     public String name() {
         return name;
     }
 
     /**
-     * The names of its parameters.
+     * Returns the names of the unit's parameters.
      *
-     * @return in the order in which they were given
+     * @return the names in the order in which they were added
      */
     public List<String> parameterNames() {
-        return List.copyOf(places.keySet());
+        return List.copyOf(ranges.keySet());
     }
 
     /**
-     * Begins to gather its parameters, so that they come while the program computes with those of
-     * another unit. Does nothing when they are whole. All ranks call it at the same place. On
-     * devices it is ordered after what the current stream has enqueued. Becomes {@link
-     * ProcessGroup#allGatherSingle}.
+     * Starts to gather the unit's parameters, so that communication overlaps with the computation
+     * of another unit. Does nothing if they are whole. All ranks must call it at the same point.
+     * Issues an {@link ProcessGroup#allGatherSingle}; on devices it is ordered after the work on
+     * the current stream.
      *
-     * @throws UsageException when no memory is free for it, because as many units are whole as
-     *     {@link ShardedParametersBuilder#wholeUnits} says, or the owner is closed or has failed
-     * @throws JcclException when the group has failed
+     * @throws UsageException if the maximum number of units ({@link
+     *     ShardedParametersBuilder#wholeUnits}) is already whole, or the owner is closed or has
+     *     failed
+     * @throws JcclException if the group has failed
      */
     public void prefetch() {
         owner.requireUsable();
@@ -166,11 +167,11 @@ public final class ShardedUnit {
     }
 
     /**
-     * Gathers its parameters, or waits until those are there that were {@linkplain #prefetch
-     * prefetched}: on the CPU the host waits, on devices the current stream does.
+     * Gathers the unit's parameters, or waits for them if they were {@linkplain #prefetch
+     * prefetched}. On the CPU the host waits; on devices the current stream waits.
      *
-     * @throws UsageException as {@link #prefetch}
-     * @throws JcclException when the group has failed
+     * @throws UsageException as {@link #prefetch} does
+     * @throws JcclException if the group has failed
      */
     public void gather() {
         prefetch();
@@ -185,46 +186,45 @@ public final class ShardedUnit {
     }
 
     /**
-     * One of its parameters, whole. To be read only: what is written there is lost when the next
-     * step is gathered.
+     * Returns a whole parameter. The caller must only read it: the next gather overwrites it.
      *
-     * @param parameter its name
-     * @return memory of the owner. Where {@linkplain Sharding#PARAMETERS parameters are sharded} it
-     *     is closed by {@link #release}; otherwise it stays as long as the owner is open, and
-     *     {@link #gather} puts the parameters there that a step has changed
-     * @throws UsageException when there is no such parameter, the unit is not gathered, or the
-     *     owner is closed or has failed
+     * @param parameter the name of the parameter
+     * @return a tensor of the owner. If {@linkplain Sharding#PARAMETERS parameters are sharded},
+     *     {@link #release} closes it. Otherwise it is valid until the owner is closed, and {@link
+     *     #gather} updates it after a step
+     * @throws UsageException if there is no such parameter, the unit is not gathered, or the owner
+     *     is closed or has failed
      */
     public Tensor parameter(String parameter) {
         owner.requireUsable();
-        Place place = place(parameter);
+        Range range = range(parameter);
         if (!gathered || gathering != null) {
             throw owner.usage("unit '" + name + "' is not whole; call its gather() first");
         }
         return view(
                 parameterViews,
                 parameter,
-                place,
+                range,
                 wholeParameters,
-                owner.sharding().keepsParameters);
+                owner.sharding().retainsParameters);
     }
 
     /**
-     * Where the gradient of one of its parameters goes. The first call in a step makes those of the
-     * whole unit zero.
+     * Returns the tensor for the gradient of a parameter. The first call in a step zeroes the
+     * gradients of the whole unit.
      *
-     * @param parameter its name
-     * @return memory of the owner. Where gradients are sharded it is closed by {@link #reduce};
-     *     otherwise it stays as long as the owner is open
-     * @throws UsageException when there is no such parameter, the unit was reduced in this step, no
-     *     memory is free for it, or the owner is closed or has failed
-     * @throws JcclException when a reduction that has to end before has failed
+     * @param parameter the name of the parameter
+     * @return a tensor of the owner. If gradients are sharded, {@link #reduce} closes it. Otherwise
+     *     it is valid until the owner is closed
+     * @throws UsageException if there is no such parameter, the unit was reduced in this step, no
+     *     memory is free, or the owner is closed or has failed
+     * @throws JcclException if an earlier reduction that uses the memory failed
      */
     public Tensor gradient(String parameter) {
         owner.requireUsable();
-        Place place = place(parameter);
+        Range range = range(parameter);
         if (reducing != null || reduced) {
-            throw owner.usage("unit '" + name + "' was reduced; gradients begin anew after step()");
+            throw owner.usage("unit '" + name + "' was reduced; call step() before new gradients");
         }
         if (!collects) {
             if (wholeGradients == null) {
@@ -234,34 +234,34 @@ public final class ShardedUnit {
             collects = true;
         }
         return view(
-                gradientViews, parameter, place, wholeGradients, owner.sharding().keepsGradients);
+                gradientViews, parameter, range, wholeGradients, owner.sharding().retainsGradients);
     }
 
-    private Place place(String parameter) {
-        Place place = places.get(parameter);
-        if (place == null) {
+    private Range range(String parameter) {
+        Range range = ranges.get(parameter);
+        if (range == null) {
             throw owner.usage(
                     "unit '"
                             + name
                             + "' has no parameter '"
                             + parameter
                             + "'; it has "
-                            + places.keySet());
+                            + ranges.keySet());
         }
-        return place;
+        return range;
     }
 
-    /** A view that can be closed alone, so that nobody uses memory that went to another unit. */
+    /** A view that is closed before its memory is given to another unit. */
     private static Tensor view(
             Map<String, Tensor> views,
             String parameter,
-            Place place,
+            Range range,
             WholeUnits.Piece piece,
             boolean stays) {
         return views.computeIfAbsent(
                 parameter,
                 any -> {
-                    Tensor slice = piece.memory.slice(place.offset, place.count);
+                    Tensor slice = piece.memory.slice(range.offset, range.count);
                     return stays
                             ? slice
                             : Tensor.of(
@@ -279,15 +279,16 @@ public final class ShardedUnit {
     }
 
     /**
-     * Begins to reduce its gradients, so that each rank gets its part of their average, or sum. All
-     * ranks call it at the same place, when the backward pass is through with the unit. On devices
-     * it is ordered after what the current stream has enqueued. Becomes {@link
-     * ProcessGroup#reduceScatterSingle}.
+     * Starts to reduce the unit's gradients, so that each rank gets its part of the average or sum.
+     * All ranks must call it at the same point, after the backward pass of the unit. Issues a
+     * {@link ProcessGroup#reduceScatterSingle}; on devices it is ordered after the work on the
+     * current stream.
      *
-     * @throws MissingGradientException when the program did not ask for any of its gradients in
+     * @throws MissingGradientException if the program requested none of the unit's gradients in
      *     this step
-     * @throws UsageException when it was reduced in this step, or the owner is closed or has failed
-     * @throws JcclException when the group has failed
+     * @throws UsageException if the unit was already reduced in this step, or the owner is closed
+     *     or has failed
+     * @throws JcclException if the group has failed
      */
     public void reduce() {
         owner.requireUsable();
@@ -298,7 +299,7 @@ public final class ShardedUnit {
             throw owner.missing(
                     "no gradient of unit '"
                             + name
-                            + "' came in this step; write them to gradient(...) before reduce()");
+                            + "' was written; write them to gradient(...) before reduce()");
         }
         Tensor whole = wholeGradients.memory.slice(0, padded);
         boolean divides = owner.dividesBefore();
@@ -311,7 +312,7 @@ public final class ShardedUnit {
                     reducing = owner.group().reduceScatterSingle(gradients, whole, op);
                 });
         collects = false;
-        if (!owner.sharding().keepsGradients) {
+        if (!owner.sharding().retainsGradients) {
             closeViews(gradientViews);
             owner.gradientMemory().giveBack(wholeGradients, reducing);
             wholeGradients = null;
@@ -331,15 +332,14 @@ public final class ShardedUnit {
     }
 
     /**
-     * Gives its whole parameters' memory to other units, and closes the tensors that {@link
-     * #parameter} gave. On devices what the current stream has enqueued may still read them.
-     * Idempotent; does nothing where parameters are not sharded.
+     * Releases the memory of the whole parameters for other units, and closes the tensors that
+     * {@link #parameter} returned. On devices, work that is already on the current stream may still
+     * read them. Idempotent; does nothing if parameters are not sharded.
      *
-     * @throws JcclException when the parameters were being gathered, which this waits for, and that
-     *     failed
+     * @throws JcclException if a gather was in flight and failed; this method waits for it
      */
     public void release() {
-        if (!owner.sharding().keepsParameters && wholeParameters != null) {
+        if (!owner.sharding().retainsParameters && wholeParameters != null) {
             awaitGathering();
             closeViews(parameterViews);
             owner.parameterMemory().giveBack(wholeParameters, null);
@@ -348,11 +348,11 @@ public final class ShardedUnit {
         }
     }
 
-    /** The parts have changed. */
+    /** Marks the whole parameters as out of date. */
     void changed() {
         reduced = false;
-        if (owner.sharding().keepsParameters) {
-            // Some libraries have several collectives under way, and both write to the same memory.
+        if (owner.sharding().retainsParameters) {
+            // Some libraries run several collectives at once, and both write to this memory.
             awaitGathering();
             gathered = false;
             prefetch();
@@ -362,31 +362,32 @@ public final class ShardedUnit {
     }
 
     /**
-     * This rank's part of the parameters.
+     * Returns this rank's part of the parameters.
      *
-     * @return their elements, without padding: the last ranks may have fewer, or none
+     * @return the elements without padding; the last ranks may have fewer or none
      */
     public Tensor parameterShard() {
         return parameters.slice(0, length);
     }
 
     /**
-     * This rank's part of the gradients, after {@link ShardedParameters#awaitGradients}.
+     * Returns this rank's part of the gradients, after {@link ShardedParameters#awaitGradients}.
      *
-     * @return reduced elements, as many as {@link #parameterShard} has
+     * @return the reduced elements, as many as {@link #parameterShard} has
      */
     public Tensor gradientShard() {
         return gradients.slice(0, length);
     }
 
     /**
-     * What this rank has of each parameter, or of what an optimizer keeps for each, to be saved in
-     * a {@link Checkpoint} and loaded from one, by however many ranks.
+     * Returns this rank's parts of the parameters, or of the optimizer's state for them, to be
+     * saved in a {@link Checkpoint} or loaded from one. The number of ranks may change between the
+     * two.
      *
-     * @param prefix before the parameters' names; empty for the parameters themselves
-     * @param flat {@link #parameterShard}, or other elements that belong to its elements
-     * @return parts of that tensor; empty when this rank has none
-     * @throws UsageException when an argument is null or the counts differ
+     * @param prefix the text before the parameters' names; empty for the parameters themselves
+     * @param flat {@link #parameterShard}, or a tensor of optimizer state with the same count
+     * @return parts of {@code flat}; empty if this rank has none
+     * @throws UsageException if an argument is null or the counts differ
      */
     public List<Shard> shards(String prefix, Tensor flat) {
         if (prefix == null || flat == null || flat.count() != length) {
@@ -401,16 +402,16 @@ public final class ShardedUnit {
                             + flat);
         }
         List<Shard> shards = new ArrayList<>();
-        places.forEach(
-                (parameter, place) -> {
-                    long from = Math.max(start, place.offset);
-                    long to = Math.min(start + length, place.offset + place.count);
+        ranges.forEach(
+                (parameter, range) -> {
+                    long from = Math.max(start, range.offset);
+                    long to = Math.min(start + length, range.offset + range.count);
                     if (from < to) {
                         shards.add(
                                 new Shard(
                                         prefix + parameter,
-                                        place.shape,
-                                        from - place.offset,
+                                        range.shape,
+                                        from - range.offset,
                                         flat.slice(from - start, to - from),
                                         false));
                     }
@@ -419,7 +420,7 @@ public final class ShardedUnit {
     }
 
     void close() {
-        // They borrow the memory that is freed here.
+        // These views borrow the memory that is freed next.
         closeViews(parameterViews);
         closeViews(gradientViews);
         parameters.close();
@@ -431,13 +432,16 @@ public final class ShardedUnit {
         }
     }
 
-    /** For instance {@code unit 'encoder' (3 parameters, 1200 of 4800 elements here)}. */
+    /**
+     * Returns a description such as {@code unit 'encoder' (3 parameters, 1200 of 4800 elements
+     * here)}.
+     */
     @Override
     public String toString() {
         return "unit '"
                 + name
                 + "' ("
-                + Counted.of(places.size(), "parameter")
+                + Counted.of(ranges.size(), "parameter")
                 + ", "
                 + length
                 + " of "

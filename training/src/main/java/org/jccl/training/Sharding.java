@@ -1,22 +1,31 @@
 package org.jccl.training;
 
-/** What each rank keeps a part of only. The rest it has whole, as with {@link GradientReducer}. */
+/**
+ * The tensors of which each rank keeps only a part. All others are whole on every rank, as with
+ * {@link GradientReducer}.
+ */
 public enum Sharding {
 
-    /** What the optimizer keeps for each parameter (ZeRO, stage 1). */
+    /** The optimizer's state (ZeRO stage 1). */
     OPTIMIZER(true, true),
 
-    /** That, and the gradients, which are whole from their first use until they are reduced. */
+    /**
+     * The optimizer's state and the gradients (ZeRO stage 2). Gradients are whole from their first
+     * use until they are reduced.
+     */
     GRADIENTS(true, false),
 
-    /** All of it: parameters too are whole only between gathering and releasing them (FSDP). */
+    /**
+     * The optimizer's state, gradients and parameters (ZeRO stage 3, FSDP). Parameters are whole
+     * between gather and release.
+     */
     PARAMETERS(false, false);
 
-    final boolean keepsParameters;
-    final boolean keepsGradients;
+    final boolean retainsParameters;
+    final boolean retainsGradients;
 
-    Sharding(boolean keepsParameters, boolean keepsGradients) {
-        this.keepsParameters = keepsParameters;
-        this.keepsGradients = keepsGradients;
+    Sharding(boolean retainsParameters, boolean retainsGradients) {
+        this.retainsParameters = retainsParameters;
+        this.retainsGradients = retainsGradients;
     }
 }

@@ -7,9 +7,9 @@ import org.jccl.ReduceOp;
 import org.jccl.Stream;
 
 /**
- * The current step of a reducer: gradients come, buckets leave in their order as soon as they are
- * full, and the end of the step waits for all of them. Guarded by the reducer's lock. After an
- * exception ranks may be at different places, except after a {@link MissingGradientException} on
+ * The current step of a reducer. Gradients become ready, full buckets are issued in order, and the
+ * end of the step waits for all of them. Guarded by the reducer's lock. After an exception the
+ * ranks may have issued different operations, except after a {@link MissingGradientException} on
  * the CPU, which all ranks throw.
  */
 final class Step implements AutoCloseable {
@@ -22,13 +22,13 @@ final class Step implements AutoCloseable {
     private final StreamOrder order;
     private final Zeros zeros;
 
-    /** Null where all ranks take part in each step. */
+    /** Null if all ranks take part in each step. */
     private final ActiveRanks active;
 
-    /** Null where no gradient may be left out. */
+    /** Null if no gradient may be unused. */
     private final GradientUse use;
 
-    /** Until buckets are laid out by it, then null. */
+    /** The order of the first step; null once the buckets are rebuilt. */
     private ArrivalOrder arrivals;
 
     private List<Bucket> buckets;
@@ -66,30 +66,31 @@ final class Step implements AutoCloseable {
                 .toList();
     }
 
-    /** The buckets, in the order in which they are issued. */
+    /** Returns the buckets in the order in which they are issued. */
     List<Bucket> buckets() {
         return buckets;
     }
 
-    /** Whether ranks may have different numbers of batches. */
+    /** Returns whether ranks may have different numbers of batches. */
     boolean countsRanks() {
         return active != null;
     }
 
-    /** Whether a step has begun and not ended. */
+    /** Returns whether a step has begun and has not ended. */
     boolean isOpen() {
         return open;
     }
 
-    /** The calling thread's current stream, or null on the CPU. */
+    /** Returns the calling thread's current stream, or null on the CPU. */
     Stream currentStream() {
         return order.current();
     }
 
     /**
-     * Begins a step if none is open, and lets a stream write to the buckets.
+     * Begins a step if none is open, and orders a stream's writes to the buckets after the last
+     * step.
      *
-     * @param stream may be null on the CPU
+     * @param stream the stream that writes; null on the CPU
      * @param takesPart whether this rank has gradients
      */
     void begin(Stream stream, boolean takesPart) {
@@ -104,7 +105,7 @@ final class Step implements AutoCloseable {
         }
     }
 
-    /** Takes a gradient that is in its bucket now, and issues what is full. */
+    /** Counts a gradient that is now in its bucket, and issues the full buckets. */
     void add(int index, Stream producer) {
         if (arrivals != null) {
             arrivals.add(index);
@@ -125,7 +126,7 @@ final class Step implements AutoCloseable {
         nextBucket++;
     }
 
-    /** Issues what is left, and ends the step. */
+    /** Issues the remaining buckets and ends the step. */
     void finish() {
         Stream stream = order.current();
         begin(stream, true);
@@ -142,7 +143,7 @@ final class Step implements AutoCloseable {
         end(true);
     }
 
-    /** Takes what came earlier and was only accumulated; says whether something never came. */
+    /** Adds the accumulated gradients. Returns whether any gradient is still missing. */
     private boolean addAccumulated(Stream stream) {
         boolean missing = false;
         for (int i = 0; i < gradients.size(); i++) {
@@ -169,7 +170,7 @@ final class Step implements AutoCloseable {
         }
     }
 
-    /** Takes part in the steps of others without gradients, until no rank has any. */
+    /** Takes part in the other ranks' steps with zero gradients until all ranks have joined. */
     int join() {
         while (true) {
             begin(order.current(), false);
@@ -187,7 +188,7 @@ final class Step implements AutoCloseable {
         }
     }
 
-    /** The other half of a step, which is the same on ranks that have no gradients any more. */
+    /** The second half of a step. Ranks that have joined run it too. */
     private void end(boolean takesPart) {
         boolean complete = true;
         for (int i = 0; i < buckets.size(); i++) {
@@ -239,13 +240,13 @@ final class Step implements AutoCloseable {
         open = false;
     }
 
-    /** Lays the buckets out by the order in which gradients came on rank 0. */
+    /** Rebuilds the buckets in the order in which gradients became ready on rank 0. */
     private void rebuild() {
         List<Bucket> old = buckets;
         buckets = bucketsOf(arrivals.completeOnRank0(group, device));
         arrivals = null;
         buckets.forEach(bucket -> bucket.adopt(true));
-        synchronize(); // the copies that adopting made
+        synchronize(); // waits for the copies of adopt()
         old.forEach(Bucket::close);
         order.stepEnds();
         if (options.onRebuild != null) {

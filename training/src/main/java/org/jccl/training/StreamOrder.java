@@ -12,10 +12,10 @@ final class StreamOrder implements AutoCloseable {
 
     private final Device device;
 
-    /** Recorded anew for each wait; a wait that was enqueued keeps what it saw. */
+    /** Recorded again for each wait. An enqueued wait refers to the recording before it. */
     private final Event point;
 
-    /** Recorded where a step ended. */
+    /** Recorded at the end of a step. */
     private final Event end;
 
     private long endStream;
@@ -27,12 +27,12 @@ final class StreamOrder implements AutoCloseable {
         end = device.isCpu() ? null : Event.create(device, false);
     }
 
-    /** The calling thread's current stream, or null on the CPU. */
+    /** Returns the calling thread's current stream, or null on the CPU. */
     Stream current() {
         return device.isCpu() ? null : Stream.current(device);
     }
 
-    /** Makes the current stream wait for what is on another one. */
+    /** Makes the current stream wait for the work on another stream. */
     void currentWaitsFor(Stream other) {
         Stream current = current();
         if (current.handle() != other.handle()) {
@@ -41,7 +41,7 @@ final class StreamOrder implements AutoCloseable {
         }
     }
 
-    /** Marks where the buckets were last read. */
+    /** Records the last read of the buckets. */
     void stepEnds() {
         Stream current = current();
         if (current != null) {
@@ -51,7 +51,7 @@ final class StreamOrder implements AutoCloseable {
         }
     }
 
-    /** Lets the current stream write to buckets only when the last step has read them. */
+    /** Makes the current stream wait until the last step has read the buckets. */
     void awaitLastStep(Stream current) {
         if (ended && current.handle() != endStream) {
             current.waitEvent(end);

@@ -13,7 +13,7 @@ final class TensorBytes {
 
     private TensorBytes() {}
 
-    /** Takes a piece from its position to its limit. */
+    /** Consumes the bytes from the piece's position to its limit. */
     interface Sink {
         void take(ByteBuffer piece) throws IOException;
     }

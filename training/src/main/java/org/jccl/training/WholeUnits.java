@@ -9,10 +9,10 @@ import org.jccl.Device;
 import org.jccl.Tensor;
 import org.jccl.Work;
 
-/** Memory for units that are whole: for each its own, or a few pieces that they take in turn. */
+/** Memory for whole units: one piece for each unit, or a pool of a few pieces. */
 final class WholeUnits implements AutoCloseable {
 
-    /** Memory of the largest unit, and the operation that may still read it. */
+    /** Memory for a unit, and the operation that may still read it. */
     static final class Piece {
         final Tensor memory;
         private Work reader;
@@ -32,7 +32,10 @@ final class WholeUnits implements AutoCloseable {
         free.addAll(all);
     }
 
-    /** A piece that nothing reads any more, or null. The one that was given back first. */
+    /**
+     * Returns the piece that was released first, once no operation reads it, or null if none is
+     * free.
+     */
     Piece take() {
         Piece piece = free.poll();
         if (piece != null && piece.reader != null) {

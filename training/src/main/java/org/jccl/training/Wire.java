@@ -5,8 +5,8 @@ import org.jccl.Device;
 import org.jccl.Tensor;
 
 /**
- * A float32 tensor in another type while it is on the wire. Copies through arrays, in pieces that
- * stay in the cache.
+ * Converts a float32 tensor to another type for communication. Copies through arrays, in pieces
+ * that fit the cache.
  */
 final class Wire implements AutoCloseable {
 
@@ -38,15 +38,15 @@ final class Wire implements AutoCloseable {
         lastShorts = new short[length];
     }
 
-    /** What goes over the wire. */
+    /** Returns the tensor that is sent. */
     Tensor tensor() {
         return tensor;
     }
 
     /**
-     * Rounds to the wire's type, to the nearest value and to even in the middle.
+     * Rounds to the wire type: to the nearest value, ties to even.
      *
-     * @param divisor of all elements before
+     * @param divisor the number by which elements are divided before rounding
      */
     void encode(int divisor) {
         for (int i = 0; i < from.length; i++) {
@@ -61,7 +61,7 @@ final class Wire implements AutoCloseable {
         }
     }
 
-    /** The way back, which is exact. */
+    /** Converts back to float32, which is exact. */
     void decode() {
         for (int i = 0; i < from.length; i++) {
             short[] source = i == from.length - 1 ? lastShorts : shorts;

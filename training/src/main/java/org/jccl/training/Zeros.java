@@ -6,7 +6,7 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.Tensor;
 
-/** Zeroes memory of a device in the order of the current stream, from a piece of zeros a type. */
+/** Zeroes device memory on the current stream, by copies from one block of zeros per type. */
 final class Zeros implements AutoCloseable {
 
     private static final long COUNT = 1 << 16;

@@ -3,11 +3,11 @@
  * gradients in buckets while the backward pass still runs, {@link org.jccl.training.DeviceMesh}
  * divides the ranks into the groups of a parallel model, {@link
  * org.jccl.training.DistributedSampler} divides the samples, and {@link
- * org.jccl.training.Checkpoint} saves and loads what the ranks hold together.
+ * org.jccl.training.Checkpoint} saves and loads distributed tensors.
  *
- * <p>The package uses the public API only. Locks: that of a reducer, which is held while operations
- * are issued and, in {@code finish} and {@code join}, while they are awaited; and the monitor of a
- * mesh's groups, which is held while they are made. Neither is taken inside the other. A save of a
- * checkpoint has a lock of the operating system on its directory.
+ * <p>The package uses only the public API. It has two locks, which are never nested. The lock of a
+ * reducer is held while it issues operations and while {@code finish} and {@code join} wait for
+ * them. The monitor of a mesh's groups is held while groups are created. A save of a checkpoint
+ * also holds an operating system lock on its directory.
  */
 package org.jccl.training;

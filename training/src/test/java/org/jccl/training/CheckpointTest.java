@@ -202,7 +202,7 @@ final class CheckpointTest {
         saveFails(
                 1,
                 () -> Files.delete(directory.resolve("checkpoint.owner")),
-                "by a process that has ended it");
+                "by a process that has ended");
         Files.deleteIfExists(directory.resolve("checkpoint.owner"));
         assertThat(files(directory)).isEqualTo(before);
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "1");
@@ -235,7 +235,7 @@ final class CheckpointTest {
                         }
                     }
                 },
-                "the index was written, but this save can not be opened");
+                "the index was written, but this save cannot be opened");
         assertThat(files(directory)).containsAll(before);
         TestRanks.onCpu(2, group -> save(group, directory, 3));
         assertThat(Checkpoint.open(directory).metadata()).containsEntry("step", "3");
@@ -434,11 +434,11 @@ final class CheckpointTest {
         broken(second + ": it is missing: the part of rank 1 of 2 is lost");
 
         Files.write(second, Arrays.copyOf(whole, whole.length / 2));
-        broken(second + " can not be read: its tensors have ");
+        broken(second + " cannot be read: its tensors have ");
         Files.write(second, Arrays.copyOf(whole, 5));
-        broken(second + " can not be read: it has 5 bytes only");
+        broken(second + " cannot be read: it has only 5 bytes");
         Files.write(second, Arrays.copyOf(whole, 100));
-        broken(second + " can not be read: its header ends at byte");
+        broken(second + " cannot be read: its header ends at byte");
 
         Files.write(second, whole);
         try (RandomAccessFile file = new RandomAccessFile(second.toFile(), "rw")) {
@@ -461,7 +461,7 @@ final class CheckpointTest {
         String damaged = whole.replace("\"step\":\"5\"", "\"step\":\"7\"");
         assertThat(damaged).isNotEqualTo(whole);
         Files.writeString(index, damaged, StandardCharsets.ISO_8859_1);
-        broken(index + " can not be read: its metadata has the checksum ");
+        broken(index + " cannot be read: its metadata has the checksum ");
         // As a file of before.
         Files.writeString(
                 index,
@@ -539,7 +539,7 @@ final class CheckpointTest {
         Arrays.fill(deep, 1);
         deep[0] = 2;
         Shard tooDeep = Shard.part("x", 0, range(0, 2), deep);
-        saveRefused("can not be read", List.of(tooDeep), List.of());
+        saveRefused("cannot be read", List.of(tooDeep), List.of());
     }
 
     @Test
@@ -606,7 +606,7 @@ final class CheckpointTest {
                             .hasMessageContaining("rank 1 has replicated tensor 'r1'");
                     Shard one = Shard.replicated("x", two, 2);
                     refused(
-                            "'x' is given twice",
+                            "'x' appears twice",
                             () -> Checkpoint.save(group, directory, List.of(one, one), Map.of()));
                     refused(
                             "jccl.x",
@@ -614,7 +614,7 @@ final class CheckpointTest {
                                     Checkpoint.save(
                                             group, directory, List.of(one), Map.of("jccl.x", "")));
                     refused(
-                            "is not allowed",
+                            "is reserved or not valid text",
                             () ->
                                     Checkpoint.save(
                                             group, directory, List.of(one), Map.of("x", "\ud83d")));
@@ -681,7 +681,7 @@ final class CheckpointTest {
         headerRefused(
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
                         + "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
-                "'a' is there twice");
+                "'a' appears twice");
         headerRefused("[]", "does not begin with {");
         headerRefused("{}x", "its end");
         headerRefused("{\"a\"", "':'");

@@ -518,8 +518,12 @@ final class ShardedParametersTest {
                     Tensor ints = Tensor.allocate(Device.CPU, DataType.INT32, 2);
                     calls.put("group is null", () -> ShardedParameters.builder(null));
                     calls.put("there are no units", () -> ShardedParameters.builder(group).build());
-                    calls.put("two units 'u'", () -> builder.unit("u", List.of(ones("z", 2))));
-                    calls.put("two parameters 'x'", () -> builder.unit("v", List.of(ones("x", 2))));
+                    calls.put(
+                            "two units have the name 'u'",
+                            () -> builder.unit("u", List.of(ones("z", 2))));
+                    calls.put(
+                            "two parameters have the name 'x'",
+                            () -> builder.unit("v", List.of(ones("x", 2))));
                     calls.put("has parameters []", () -> builder.unit("v", List.of()));
                     calls.put(
                             "all must be of one floating point type",

@@ -54,7 +54,7 @@ class ElasticJobTest {
     private static ElasticNodes nodes(int min, int max, String... endpoints) {
         return ElasticNodes.of(min, max, endpoints)
                 .withWaiting(WAIT, Duration.ofSeconds(1))
-                .withKeepAlive(Duration.ofMillis(500), 10);
+                .withKeepAlive(Duration.ofMillis(500), 20);
     }
 
     private static String endpoint(int port) {

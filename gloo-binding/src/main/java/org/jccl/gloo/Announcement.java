@@ -5,15 +5,16 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * What a rank tells its peers.
+ * The announcement of a rank to its peers.
  *
- * @param host of the rank, to tell hosts apart
- * @param address on which it listens, numeric
- * @param onlyLocal whether no other host reaches that address
- * @param port gloo's own form of the address and the port, which is one for all peers
- * @param firstNumber with which rank 0 introduces itself there, and the others with those that
- *     follow; drawn at random, so that whoever means another listener is not taken for a rank
- * @param numbers with which each rank does so where they do not follow each other, else empty
+ * @param host the rank's host, to distinguish hosts
+ * @param address the numeric address on which it listens
+ * @param onlyLocal whether only its own host can reach that address
+ * @param port gloo's form of the address and the port, which all peers share
+ * @param firstNumber the number with which rank 0 introduces itself there; the other ranks use the
+ *     following numbers. It is random, so that a process that connects to the wrong listener is not
+ *     taken for a rank
+ * @param numbers the numbers of all ranks if they are not consecutive, otherwise empty
  */
 record Announcement(
         String host,
@@ -23,16 +24,16 @@ record Announcement(
         long firstNumber,
         List<Long> numbers) {
 
-    /** A {@code sockaddr_storage}, and a number that is not used. */
+    /** Size of a {@code sockaddr_storage} and an unused number. */
     static final int PORT_BYTES = 136;
 
-    /** With which a rank introduces itself. */
+    /** Returns the number with which a rank introduces itself. */
     long number(int rank) {
         return numbers.isEmpty() ? firstNumber + rank : numbers.get(rank);
     }
 
-    /** The bytes with which a rank connects. */
-    byte[] place(int rank) {
+    /** Returns the bytes with which a rank connects. */
+    byte[] endpoint(int rank) {
         return ByteBuffer.allocate(port.length + Long.BYTES)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .put(port)

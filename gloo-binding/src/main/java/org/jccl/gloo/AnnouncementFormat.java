@@ -2,24 +2,26 @@ package org.jccl.gloo;
 
 import java.util.Optional;
 
-/** How an announcement looks in the store. */
+/** The format of an announcement in the store. */
 sealed interface AnnouncementFormat permits OwnAnnouncementFormat, TorchAnnouncementFormat {
 
-    /** Under which key a rank announces itself. */
+    /** Returns the key under which a rank announces itself. */
     String key(int rank);
 
-    /** Under which key it does so anew at another address; empty where its peers do not look. */
+    /**
+     * Returns the key of a second announcement with another address; empty if peers do not read it.
+     */
     Optional<String> newKey(int rank);
 
     /**
-     * Whether all ranks are JCCL's, which tell each other through rank 0 and meet at a barrier once
-     * they are connected.
+     * Returns whether all ranks are JCCL's, which exchange announcements through rank 0 and enter a
+     * barrier when they are connected.
      */
     boolean meets();
 
-    /** The announcement of a rank of a group of {@code size}. */
+    /** Encodes the announcement of a rank in a group of {@code size} ranks. */
     byte[] encode(Announcement announcement, int size);
 
-    /** The inverse. */
+    /** Decodes an announcement. */
     Announcement decode(byte[] value, int size);
 }

@@ -17,14 +17,14 @@ final class GlooCommunicator implements HostCommunicator {
             Capabilities.ALL
                     .withListsReducedApart()
                     .without(
-                            "PyTorch's ranks gather equal parts only: pad them to the largest",
+                            "PyTorch's ranks gather only equal parts: pad them to the largest",
                             OperationKind.ALL_GATHER_V);
 
     private final long handle;
     private final Duration timeout;
     private final boolean torch;
 
-    /** Takes the native one over. */
+    /** Takes ownership of the native communicator. */
     GlooCommunicator(long handle, Duration timeout, boolean torch) {
         this.handle = handle;
         this.timeout = timeout;
@@ -48,8 +48,8 @@ final class GlooCommunicator implements HostCommunicator {
         checkSetUp(GlooNative.connect(handle, peer, address, address.length, millis));
     }
 
-    /** A barrier for which the time is what is left for connecting. */
-    void meet(Duration within) {
+    /** Enters a barrier with the time that is left for connecting. */
+    void barrier(Duration within) {
         checkSetUp(GlooNative.barrier(handle, Math.max(1, within.toMillis())));
     }
 
@@ -192,7 +192,7 @@ final class GlooCommunicator implements HostCommunicator {
 
     @Override
     public boolean test(long request) {
-        return GlooNative.test(handle, request) != 0; // after a failure await throws at once
+        return GlooNative.test(handle, request) != 0; // after a failure await throws immediately
     }
 
     @Override
@@ -217,7 +217,7 @@ final class GlooCommunicator implements HostCommunicator {
     private long check(int status) {
         if (status != 0) {
             JcclException failure = failure(status);
-            // PyTorch's ranks count such a call and refuse it, and so does the shim.
+            // PyTorch's ranks count such a call and reject it, and so does the shim.
             throw torch && failure instanceof UsageException
                     ? new RefusedOperationException(failure.reason())
                     : failure;

@@ -29,8 +29,8 @@ import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
 /**
- * Forms the mesh of connections. Each rank listens, publishes in the store where its peers connect
- * to, reads the others' places and connects to them in rank order.
+ * Forms the mesh of connections. Each rank listens, publishes its address in the store, reads the
+ * addresses of its peers and connects to them in rank order.
  */
 final class GlooConnector {
 
@@ -38,13 +38,15 @@ final class GlooConnector {
     private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int LONGEST_ADDRESS = 1024;
 
-    /** To each peer, see {@code native/gloo/exchange.h}. */
+    /** Connections to each peer, see {@code native/gloo/exchange.h}. */
     private static final int CONNECTIONS = 2;
 
-    /** Beside the connections: ports, gloo's loop, and the store's second and third connection. */
+    /**
+     * Further file descriptors: ports, gloo's loop, and the store's second and third connection.
+     */
     private static final int DESCRIPTORS = 12;
 
-    /** Their upper bound: of 18 digits, and far from where gloo's own numbers would overflow. */
+    /** Upper bound of first numbers: 18 digits, so that gloo's own numbers cannot overflow. */
     private static final long FIRST_NUMBERS = 1L << 59;
 
     private final CommunicatorConfig config;
@@ -54,7 +56,7 @@ final class GlooConnector {
     private final Duration timeout;
     private final long deadline;
 
-    /** Whether ranks have announced another address than the first. */
+    /** Whether ranks have announced a second address. */
     private boolean moved;
 
     private GlooConnector(
@@ -70,10 +72,10 @@ final class GlooConnector {
                         : new OwnAnnouncementFormat();
     }
 
-    /** Makes a rank's end of a group, and tells which address it listens on. */
+    /** Creates a rank's end of a group, and reports the address on which it listens. */
     static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
         Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
-        // The engine's deadline comes first: its message says where the other ranks are.
+        // The engine's deadline expires first: its message says where the other ranks are.
         long millis = timeout.plus(ENGINE_FIRST).toMillis();
         boolean torch = config.interop() != Interop.NONE;
         long busyPolling =
@@ -84,7 +86,7 @@ final class GlooConnector {
                 GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0, busyPolling);
         if (handle < 0) {
             throw NativeStatus.exception(
-                    (int) -handle, "libgloo", "gloo: no memory for a communicator", -1);
+                    (int) -handle, "libgloo", "gloo: out of memory for a communicator", -1);
         }
         GlooCommunicator communicator = new GlooCommunicator(handle, timeout, torch);
         try {
@@ -114,9 +116,8 @@ final class GlooConnector {
             }
         }
         if (format.meets()) {
-            // A quick rank could otherwise finish its work and leave while a slow one still
-            // connects.
-            communicator.meet(remaining());
+            // Otherwise a fast rank could finish and leave while a slow one still connects.
+            communicator.barrier(remaining());
             arrivals(store, format::key).leave("gloo/connected", List.of());
             if (moved) {
                 arrivals(store, this::newKey).leave("gloo/new/connected", List.of());
@@ -124,7 +125,7 @@ final class GlooConnector {
         }
     }
 
-    /** Without enough, names are not found and peers not reached, and nothing says why. */
+    /** Without enough descriptors, lookups and connections fail with misleading messages. */
     private void requireDescriptors() {
         int peers = config.size() - 1;
         try {
@@ -144,7 +145,7 @@ final class GlooConnector {
         return root instanceof TcpStore served ? Optional.of(served.host()) : Optional.empty();
     }
 
-    /** Listens, tells the others where, and waits for what they tell. */
+    /** Listens, announces the address, and waits for the other ranks' announcements. */
     private List<Announcement> listen(LocalAddress local, Store store, IntFunction<String> key) {
         long firstNumber = new SecureRandom().nextLong(FIRST_NUMBERS);
         communicator.listen(local.address().getHostAddress(), firstNumber);
@@ -152,9 +153,9 @@ final class GlooConnector {
     }
 
     /**
-     * A host may know itself by loopback only, as Debian's /etc/hosts has it. Where other ranks are
-     * elsewhere, its ranks move to the address from which they reach one of those. All ranks have
-     * read the same, so they agree on who moves.
+     * A host may resolve its own name to loopback, as with Debian's /etc/hosts. If other ranks are
+     * on other hosts, its ranks change to the address of their route to one of those. All ranks
+     * have read the same announcements, so they agree on the ranks that change.
      */
     private List<Announcement> leaveLoopback(
             List<Announcement> all,
@@ -186,7 +187,7 @@ final class GlooConnector {
 
     private void connect(List<Announcement> all, int peer) {
         try {
-            communicator.connect(peer, all.get(peer).place(config.rank()), remaining());
+            communicator.connect(peer, all.get(peer).endpoint(config.rank()), remaining());
         } catch (PeerLostException e) {
             throw new PeerLostException(context, unconnected(all, peer, e), e);
         } catch (OperationTimeoutException e) {
@@ -196,10 +197,10 @@ final class GlooConnector {
 
     private String unconnected(List<Announcement> all, int peer, JcclException why) {
         return String.format(
-                "gloo: rank %d at %s on host %s can not connect to rank %d at %s on host %s; if that"
-                        + " rank is alive, see that a network connects the two addresses"
-                        + " (GLOO_SOCKET_IFNAME or GlooOptions choose others) and that no firewall"
-                        + " is between: %s",
+                "gloo: rank %d at %s on host %s cannot connect to rank %d at %s on host %s; if that"
+                        + " rank is alive, check that a network connects the two addresses"
+                        + " (set GLOO_SOCKET_IFNAME or GlooOptions to change them) and that no firewall"
+                        + " blocks them: %s",
                 config.rank(),
                 all.get(config.rank()).address(),
                 all.get(config.rank()).host(),
@@ -219,7 +220,7 @@ final class GlooConnector {
         communicator.address(anyPeer, buffer);
         return new Announcement(
                 hostName(),
-                // A scope names an interface of this host, which others can not parse.
+                // A scope names an interface of this host, which other hosts cannot parse.
                 local.address().getHostAddress().replaceFirst("%.*", ""),
                 local.address().isLoopbackAddress() && !local.asked(),
                 Arrays.copyOf(buffer, Announcement.PORT_BYTES),
@@ -258,7 +259,7 @@ final class GlooConnector {
         }
     }
 
-    /** A loopback address is of no use to another host, unless the user knows better. */
+    /** Rejects a loopback address that other hosts must connect to, unless the user chose it. */
     private void checkReachable(List<Announcement> all) {
         Announcement mine = all.get(config.rank());
         for (int peer = 0; peer < all.size(); peer++) {
@@ -290,12 +291,12 @@ final class GlooConnector {
         return Duration.ofNanos(Math.max(1_000_000, deadline - System.nanoTime()));
     }
 
-    /** Tells hosts apart without asking a name server. */
+    /** Returns a name that identifies the host, without a name server. */
     private String hostName() {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
         } catch (IOException e) {
-            // Not the empty name: ranks beside this one would seem to be on another host.
+            // Not an empty name: ranks on this host would appear to be on another host.
             return Optional.ofNullable(System.getenv("HOSTNAME"))
                     .orElseThrow(() -> unknownHostName(e));
         }
@@ -304,6 +305,6 @@ final class GlooConnector {
     private JcclException unknownHostName(IOException why) {
         requireDescriptors();
         return new UsageException(
-                context, "gloo: the name of this host can not be read: " + why + "; set HOSTNAME");
+                context, "gloo: the name of this host cannot be read: " + why + "; set HOSTNAME");
     }
 }

@@ -8,10 +8,10 @@ import org.jccl.JcclException;
 import org.jccl.spi.Durations;
 import org.jccl.spi.NativeStatus;
 
-/** What the shim's status means to a caller. */
+/** Converts the shim's status to an exception. */
 final class GlooErrors {
 
-    /** How the shim begins when it knows who was lost. */
+    /** Beginning of the shim's message if it knows the lost rank. */
     private static final Pattern LOST_RANK = Pattern.compile("^gloo: lost rank (\\d{1,9}):");
 
     private static final int MESSAGE_BYTES = 4096;
@@ -19,9 +19,10 @@ final class GlooErrors {
     private GlooErrors() {}
 
     /**
-     * The exception for a failed call; on the thread that made it, which has the shim's words.
+     * Returns the exception for a failed call. Must be called on the same thread, because the
+     * shim's message is thread-local.
      *
-     * @param status not OK
+     * @param status the status, not OK
      * @param handle of the native communicator
      * @param timeout of the group
      */
@@ -39,7 +40,7 @@ final class GlooErrors {
         return NativeStatus.exception(status, "libgloo", message + advice, lostRank(message));
     }
 
-    /** The rank that the shim names, or -1. */
+    /** Returns the rank that the shim names, or -1. */
     private static int lostRank(String message) {
         Matcher named = LOST_RANK.matcher(message);
         return named.find() ? Integer.parseInt(named.group(1)) : -1;

@@ -7,14 +7,14 @@ import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.spi.NativeLibraries;
 
-/** Loads libgloo, what it needs, and the shim, all of which the jar carries. */
+/** Loads libgloo, its dependencies and the shim from the jar. */
 final class GlooLibraries {
 
     private static final String ARTIFACT = "org.jccl:jccl-gloo";
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
-    /** In the order in which they need one another. */
+    /** In order of their dependencies. */
     private static final List<String> NAMES =
             List.of(
                     "libnl-3.so.200",
@@ -24,12 +24,12 @@ final class GlooLibraries {
                     "libgloo.so.0",
                     "lib" + GlooNative.LIBRARY + ".so");
 
-    /** Of this process, since each group asks a provider of its own. Null until they are loaded. */
+    /** Static, because each group has its own provider. Null until the libraries are loaded. */
     private static Availability loaded;
 
     private GlooLibraries() {}
 
-    /** Loads everything, once a process unless it fails; never throws. */
+    /** Loads all libraries, once per process unless it fails. Never throws. */
     static synchronized Availability load() {
         if (loaded != null) {
             return loaded;

@@ -7,8 +7,8 @@ import org.bytedeco.javacpp.annotation.Platform;
 import org.bytedeco.javacpp.annotation.Properties;
 
 /**
- * The functions of {@code native/gloo/jccl_gloo.h}, which tells what each does. JavaCPP compiles
- * them and the glue between into one library; {@link GlooProvider} loads it.
+ * The functions of {@code native/gloo/jccl_gloo.h}, which documents them. JavaCPP compiles them and
+ * the glue code into one library, which {@link GlooProvider} loads.
  */
 @Properties(
         value =

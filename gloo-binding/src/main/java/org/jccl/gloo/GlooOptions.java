@@ -7,14 +7,13 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Options of the Gloo backend; start from {@link #defaults()}. Without them the address is chosen
- * by {@code GLOO_SOCKET_IFNAME}, as in PyTorch, else by the route to {@code MASTER_ADDR} or the
- * store, else by the name of this host, and who waits for a message sleeps.
+ * Options of the Gloo backend; start from {@link #defaults()}. By default the address is that of
+ * {@code GLOO_SOCKET_IFNAME}, as in PyTorch, or else that of the route to {@code MASTER_ADDR} or
+ * the store, or else that of the host's name. A thread that waits for a message sleeps.
  *
- * @param networkInterface whose address to use, for instance {@code eth0}
- * @param host name or numeric address of this host to use
- * @param busyPolling for how long a collective looks for messages again and again before its thread
- *     sleeps
+ * @param networkInterface the network interface whose address is used, for example {@code eth0}
+ * @param host the name or numeric address of this host to use
+ * @param busyPolling how long a collective polls for messages before its thread sleeps
  */
 public record GlooOptions(
         Optional<String> networkInterface, Optional<String> host, Duration busyPolling)
@@ -23,13 +22,13 @@ public record GlooOptions(
     private static final Duration LONGEST_POLLING = Duration.ofSeconds(1);
 
     /**
-     * Checks the arguments.
+     * Creates options.
      *
-     * @param networkInterface whose address to use
-     * @param host name or numeric address of this host to use
+     * @param networkInterface the network interface whose address is used
+     * @param host the name or numeric address of this host to use
      * @param busyPolling see {@link #withBusyPolling}
-     * @throws UsageException when both a network interface and a host are given, one of them is
-     *     null or blank, or the duration is null, negative or above a second
+     * @throws UsageException if both a network interface and a host are present, one of them is
+     *     null or blank, or the duration is null, negative or longer than one second
      */
     public GlooOptions {
         if (isBad(networkInterface) || isBad(host)) {
@@ -62,7 +61,8 @@ public record GlooOptions(
     }
 
     /**
-     * An address that is chosen as the class says, and no busy polling.
+     * Returns the default options: the address is chosen automatically, and there is no busy
+     * polling.
      *
      * @return the options
      */
@@ -74,7 +74,7 @@ public record GlooOptions(
         return name == null || name.filter(String::isBlank).isPresent();
     }
 
-    /** What {@link Optional#of} would refuse in its own way. */
+    /** Accepts null, which the constructor rejects with a message. */
     private static Optional<String> named(String name) {
         return Optional.of(name == null ? "" : name);
     }
@@ -82,9 +82,9 @@ public record GlooOptions(
     /**
      * Uses the address of a network interface.
      *
-     * @param name for instance {@code eth0}
+     * @param name the name, for example {@code eth0}
      * @return the options
-     * @throws UsageException when it is null or blank
+     * @throws UsageException if the name is null or blank
      */
     public static GlooOptions onInterface(String name) {
         return new GlooOptions(named(name), Optional.empty(), Duration.ZERO);
@@ -93,23 +93,23 @@ public record GlooOptions(
     /**
      * Uses an address of this host.
      *
-     * @param host name or numeric address
+     * @param host the name or numeric address
      * @return the options
-     * @throws UsageException when it is null or blank
+     * @throws UsageException if the host is null or blank
      */
     public static GlooOptions onHost(String host) {
         return new GlooOptions(Optional.empty(), named(host), Duration.ZERO);
     }
 
     /**
-     * Has the thread of a collective look for messages again and again before it sleeps, which
-     * saves some microseconds of waking it. Only for ranks that have a processor each: where they
-     * share one, a rank that looks keeps the rank that it waits for from running. Sends and
-     * receives, and groups with PyTorch's ranks, sleep as ever.
+     * Makes the thread of a collective poll for messages before it sleeps, which saves some
+     * microseconds of wake-up time. Use it only if each rank has its own processor; otherwise a
+     * polling rank prevents the rank that it waits for from running. Sends, receives, and groups
+     * with PyTorch's ranks never poll.
      *
-     * @param duration for each wait, for instance 50 microseconds; zero is the default
-     * @return other options
-     * @throws UsageException when it is null, negative or above a second
+     * @param duration the time per wait, for example 50 microseconds; zero by default
+     * @return options with this duration
+     * @throws UsageException if the duration is null, negative or longer than one second
      */
     public GlooOptions withBusyPolling(Duration duration) {
         return new GlooOptions(networkInterface, host, duration);

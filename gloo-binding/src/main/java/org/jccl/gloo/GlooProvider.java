@@ -9,8 +9,8 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 
 /**
- * Gloo over TCP, for tensors in host memory. The jar carries libgloo and what it needs; they are
- * loaded when {@link #availability()} is asked for the first time.
+ * The provider of Gloo over TCP, for tensors in host memory. The jar contains libgloo and its
+ * dependencies; the first call of {@link #availability()} loads them.
  */
 public final class GlooProvider implements BackendProvider {
 
@@ -20,10 +20,10 @@ public final class GlooProvider implements BackendProvider {
 
     private Availability availability;
 
-    /** Choices of address that were logged. */
+    /** The address choices that were already logged. */
     private final Set<LocalAddress> logged = ConcurrentHashMap.newKeySet();
 
-    /** Creates the provider; nothing is loaded yet. */
+    /** Creates the provider. Loads nothing. */
     public GlooProvider() {}
 
     @Override
@@ -62,8 +62,8 @@ public final class GlooProvider implements BackendProvider {
 
     private void log(LocalAddress chosen, int rank) {
         if (logged.add(chosen)) {
-            // On loopback all ranks are on this host, and there is nothing to choose wrongly. Of
-            // several hosts one line says how addresses are chosen.
+            // On loopback all ranks are on this host, so the choice cannot be wrong. With several
+            // hosts, one line says how addresses are chosen.
             boolean news = rank == 0 && !chosen.address().isLoopbackAddress();
             LOG.log(
                     news ? System.Logger.Level.INFO : System.Logger.Level.DEBUG,

@@ -20,20 +20,21 @@ import org.jccl.UsageException;
 /**
  * The address of this host that peers connect to, always one that can be bound.
  *
- * @param address numeric
- * @param reason why this one
- * @param asked whether the user asked for this very address or its interface
+ * @param address the numeric address
+ * @param reason the reason for this choice
+ * @param asked whether the user requested this address or its interface
  */
 record LocalAddress(InetAddress address, String reason, boolean asked) {
 
-    /** Any port does: connecting a datagram socket only asks for the route. */
+    /** Any port works: connecting a datagram socket only determines the route. */
     private static final int ROUTE_PORT = 9;
 
     /**
-     * Chooses: what the options say, else {@code GLOO_SOCKET_IFNAME}, else the route to the store
-     * or {@code MASTER_ADDR}, else the host's own name, else loopback.
+     * Chooses an address from the first source that has one: the options, {@code
+     * GLOO_SOCKET_IFNAME}, the route to the store or {@code MASTER_ADDR}, the host's own name,
+     * loopback.
      *
-     * @param storeHost where the store is, if it is served over the network
+     * @param storeHost the host of the store, if it is served over the network
      */
     static LocalAddress choose(
             Optional<GlooOptions> options,
@@ -74,15 +75,15 @@ record LocalAddress(InetAddress address, String reason, boolean asked) {
                 return new LocalAddress(own, "address of host name " + own.getHostName(), false);
             }
         } catch (UnknownHostException e) {
-            // A container's own name often does not resolve.
+            // A container's name often does not resolve.
         }
         return new LocalAddress(
                 InetAddress.getLoopbackAddress(),
-                "loopback, since the host's name has no address",
+                "loopback, because the host's name has no address",
                 false);
     }
 
-    /** The address from which this host reaches another; empty where it does not. */
+    /** Returns the address from which this host reaches another; empty if there is no route. */
     static Optional<LocalAddress> towards(String host, String what) {
         try (DatagramSocket probe = new DatagramSocket()) {
             probe.connect(new InetSocketAddress(InetAddress.getByName(host), ROUTE_PORT));
@@ -91,7 +92,7 @@ record LocalAddress(InetAddress address, String reason, boolean asked) {
                     ? Optional.empty()
                     : Optional.of(new LocalAddress(own, "route to " + what, false));
         } catch (IOException | UncheckedIOException e) {
-            // No route or no such name: the next way may still do.
+            // No route or no such name: the next source may have an address.
             return Optional.empty();
         }
     }

@@ -8,7 +8,7 @@ import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.MismatchException;
 
-/** One line of text, then gloo's own form of address and port. */
+/** One line of text, followed by gloo's form of address and port. */
 final class OwnAnnouncementFormat implements AnnouncementFormat {
 
     private static final int WORDS = 4;
@@ -61,11 +61,11 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
                 || !words[3].matches("\\d{1,18}")) {
             throw new MismatchException(
                     FailureContext.NONE,
-                    "gloo: what a rank has announced in "
+                    "gloo: the announcement of a rank in "
                             + value.length
-                            + " bytes is not what this version of JCCL announces for "
+                            + " bytes does not have the format of this version of JCCL for "
                             + size
-                            + " ranks; all ranks must use the same version, and nobody else the"
+                            + " ranks; all ranks must use the same version, and no other job may use the"
                             + " keys of this group in the store");
         }
         return new Announcement(

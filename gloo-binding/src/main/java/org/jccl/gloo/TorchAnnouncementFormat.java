@@ -13,9 +13,10 @@ import org.jccl.FailureContext;
 import org.jccl.MismatchException;
 
 /**
- * What PyTorch's ranks publish: host name and gloo's address of the one port a rank has, each after
- * its length, then for each rank the number with which it introduces itself there. Without those
- * numbers, ranks do so with their rank. All integers have 64 bits and are little endian.
+ * The announcement of PyTorch's ranks: the host name and gloo's address of the rank's only port,
+ * each preceded by its length, and then for each rank the number with which it introduces itself
+ * there. Without those numbers, a rank introduces itself with its rank. All integers are 64-bit
+ * little-endian.
  */
 final class TorchAnnouncementFormat implements AnnouncementFormat {
 
@@ -107,9 +108,9 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
     private static MismatchException foreign(byte[] value) {
         return new MismatchException(
                 FailureContext.NONE,
-                "gloo: what a rank has announced in "
+                "gloo: the announcement of a rank in "
                         + value.length
-                        + " bytes is not what PyTorch 2.13 announces; all ranks must use that"
+                        + " bytes does not have the format of PyTorch 2.13; all ranks must use that"
                         + " release or a compatible one");
     }
 }

@@ -31,15 +31,15 @@ class AnnouncementFuzzTest {
         try {
             announcement = format.decode(Arrays.copyOfRange(bytes, 1, bytes.length), size);
         } catch (MismatchException refused) {
-            assertThat(refused).hasMessageContaining("announced");
+            assertThat(refused).hasMessageContaining("the announcement of a rank");
             return;
         }
         assertThat(announcement.host()).isNotNull();
         assertThat(announcement.address()).isNotBlank();
-        assertThat(announcement.place(size - 1)).hasSize(Announcement.PORT_BYTES + Long.BYTES);
+        assertThat(announcement.endpoint(size - 1)).hasSize(Announcement.PORT_BYTES + Long.BYTES);
         if (format instanceof TorchAnnouncementFormat) {
             // AF_INET and AF_INET6.
-            assertThat(announcement.place(0)[0]).isIn((byte) 2, (byte) 10);
+            assertThat(announcement.endpoint(0)[0]).isIn((byte) 2, (byte) 10);
         }
         Announcement again = format.decode(format.encode(announcement, size), size);
         assertThat(text(again, size)).isEqualTo(text(announcement, size));

@@ -66,7 +66,7 @@ class GlooConnectorTest {
             ByteBuffer said = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
             stranger.write(said.putLong(0, 1));
             try (GlooCommunicator peer = connectOnly(store)) {
-                peer.meet(LONG);
+                peer.barrier(LONG);
                 assertThat(listening.join()).isNotNull();
             }
         }
@@ -101,7 +101,7 @@ class GlooConnectorTest {
                 new Announcement("host", "127.0.0.2", false, port, 0, List.of());
         store.set(format.key(1), format.encode(announcement, 2));
         Announcement other = format.decode(store.get(format.key(0)), 2);
-        communicator.connect(0, other.place(1), LONG);
+        communicator.connect(0, other.endpoint(1), LONG);
         return communicator;
     }
 }

@@ -50,7 +50,7 @@ public final class Departures {
     }
 
     /** Of a group that tells nobody. */
-    static Departures none(int rank, int size) {
+    public static Departures none(int rank, int size) {
         return new Departures(Optional.empty(), rank, size, new AtomicBoolean());
     }
 

@@ -1,13 +1,9 @@
 package org.jccl.internal.diagnosis;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -21,7 +17,6 @@ import java.util.function.Function;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
@@ -40,19 +35,11 @@ public final class DesyncDetector {
 
     private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
 
-    private static final int RANKS_NAMED = 16;
-
-    /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
-    private static final int AT_ONCE = 64;
-
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int EXPLAIN_TRIES = 10;
 
     /** Until the watchdogs of ranks that have noticed nothing have looked at what is stuck. */
     private static final int MISMATCH_TRIES = 75;
-
-    /** Operations that a root may have got through while others are in the first of them. */
-    private static final int LOOK_BACK = 4;
 
     private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
 
@@ -67,14 +54,10 @@ public final class DesyncDetector {
     private final boolean rankZeroServes;
     private final Departures departures;
     private final Reports reports;
+    private final StuckOperations stuck;
 
     /** How many collectives this rank has issued. */
     private volatile LongSupplier collectives = () -> 0;
-
-    private final Set<String> written = new HashSet<>();
-
-    /** Whether {@link #written} has any, for those that must not wait for the monitor. */
-    private volatile boolean wrote;
 
     /** Whether an examination waits for its turn or is under way. */
     private final AtomicBoolean examining = new AtomicBoolean();
@@ -84,6 +67,9 @@ public final class DesyncDetector {
 
     private volatile boolean published;
     private boolean warned;
+
+    /** Whether this rank closes the group, after which the store may be gone too. */
+    private volatile boolean left;
 
     /** Until when the store is left alone, because it did not answer; 0 when it did. */
     private volatile long quietUntil;
@@ -96,19 +82,13 @@ public final class DesyncDetector {
      * @param size of the group
      */
     public DesyncDetector(Optional<Store> store, int rank, int size) {
-        this(store.map(own -> () -> own), Runnable::run, rank, size);
-    }
-
-    /**
-     * Creates a detector.
-     *
-     * @param store private to the group; without one nothing can be compared
-     * @param asking runs what asks the store, one after the other
-     * @param rank in the group
-     * @param size of the group
-     */
-    public DesyncDetector(Optional<Supplier<Store>> store, Executor asking, int rank, int size) {
-        this(store, asking, rank, size, false, Departures.none(rank, size));
+        this(
+                store.map(own -> () -> own),
+                Runnable::run,
+                rank,
+                size,
+                false,
+                Departures.none(rank, size));
     }
 
     /**
@@ -131,6 +111,7 @@ public final class DesyncDetector {
         this.rankZeroServes = rankZeroServes;
         this.departures = departures;
         this.reports = new Reports(rank);
+        this.stuck = new StuckOperations(rank, size);
         this.store = store;
         this.asking = asking;
         this.rank = rank;
@@ -166,7 +147,7 @@ public final class DesyncDetector {
             List<Suspect> suspects,
             LongFunction<List<String>> issuedBefore,
             Consumer<JcclException> found) {
-        boolean nothingToDo = suspects.isEmpty() && !wrote;
+        boolean nothingToDo = suspects.isEmpty() && !stuck.isWritten();
         if (nothingToDo || !isReachable() || !examining.compareAndSet(false, true)) {
             return;
         }
@@ -247,6 +228,7 @@ public final class DesyncDetector {
 
     /** Tells the others that this rank closes the group in order, unless a group has failed. */
     public void leave() {
+        left = true;
         departures.leave(collectives.getAsLong());
     }
 
@@ -266,10 +248,10 @@ public final class DesyncDetector {
     }
 
     /** Asks, and gives up when there is no answer in a moment. */
-    private <T> T ask(Supplier<T> question, T otherwise, Duration patience) {
+    private <T> T ask(Supplier<T> question, T otherwise, Duration timeout) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         asking.execute(() -> answer.complete(question.get()));
-        long deadline = System.nanoTime() + patience.toNanos();
+        long deadline = System.nanoTime() + timeout.toNanos();
         boolean interrupted = false;
         try {
             while (true) {
@@ -301,12 +283,12 @@ public final class DesyncDetector {
             return Optional.empty();
         }
         try {
-            forgetOthers(suspects);
+            stuck.forgetOthers(store(), suspects);
             if (suspects.isEmpty()) {
                 return Optional.empty();
             }
-            for (Suspect suspect : nextToCompare(suspects)) {
-                Optional<JcclException> mismatch = compare(suspect, issuedBefore);
+            for (Suspect suspect : stuck.nextToCompare(suspects)) {
+                Optional<JcclException> mismatch = stuck.compare(store(), suspect, issuedBefore);
                 if (mismatch.isPresent()) {
                     return mismatch;
                 }
@@ -319,8 +301,7 @@ public final class DesyncDetector {
         } catch (JcclException e) {
             if (suspects.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.
-                written.clear();
-                wrote = false;
+                stuck.clear();
             } else {
                 loseStore(e);
             }
@@ -340,7 +321,7 @@ public final class DesyncDetector {
      */
     private void loseStore(JcclException cause) {
         quietUntil = System.nanoTime() + QUIET_NANOS;
-        if (!warned) {
+        if (!warned && !left) {
             warned = true;
             LOGGER.log(
                     System.Logger.Level.WARNING,
@@ -349,74 +330,6 @@ public final class DesyncDetector {
                             + ": the store is gone, so a stuck operation can not be explained: "
                             + cause.getMessage());
         }
-    }
-
-    /** Deletes what was written about operations that have ended since. */
-    private void forgetOthers(List<Suspect> suspects) {
-        if (written.isEmpty()) {
-            return;
-        }
-        Set<String> stuck = new HashSet<>();
-        suspects.forEach(suspect -> stuck.add(suspect.key()));
-        List<String> ended = written.stream().filter(key -> !stuck.contains(key)).toList();
-        for (String key : ended.subList(0, Math.min(ended.size(), AT_ONCE))) {
-            store().deleteKey(key);
-            written.remove(key);
-        }
-        wrote = !written.isEmpty();
-        if (!wrote) {
-            store().deleteKey("position/" + rank);
-        }
-    }
-
-    private List<Suspect> nextToCompare(List<Suspect> suspects) {
-        return suspects.stream()
-                .filter(each -> !each.key().isEmpty() && !written.contains(each.key()))
-                .limit(AT_ONCE)
-                .toList();
-    }
-
-    private Optional<JcclException> compare(
-            Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        written.add(suspect.key());
-        wrote = true;
-        FailureContext context = suspect.context();
-        store().set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
-        List<String> mine = new ArrayList<>();
-        mine.add(suspect.text());
-        if (suspect.collective()) {
-            mine.addAll(issuedBefore.apply(context.sequence()));
-        }
-        String own = rank + "\n" + String.join("\n", mine);
-        String[] first =
-                text(store().compareSet(suspect.key(), new byte[0], bytes(own))).split("\n");
-        // The oldest difference is the cause of the others.
-        for (int back = Math.min(mine.size(), first.length - 1) - 1; back >= 0; back--) {
-            if (!mine.get(back).equals(first[back + 1])) {
-                return Optional.of(
-                        mismatch(suspect, back, mine.get(back), first[0], first[back + 1]));
-            }
-        }
-        return Optional.empty();
-    }
-
-    private MismatchException mismatch(
-            Suspect suspect, int back, String mine, String otherRank, String theirs) {
-        return new MismatchException(
-                suspect.context(),
-                "rank "
-                        + rank
-                        + " has "
-                        + mine
-                        + " where rank "
-                        + otherRank
-                        + " has "
-                        + theirs
-                        + ", "
-                        + (back == 0
-                                ? suspect.title()
-                                : "as operation " + (suspect.context().sequence() - back))
-                        + "; all ranks must issue the same operations in the same order");
     }
 
     /**
@@ -432,9 +345,12 @@ public final class DesyncDetector {
                     break;
                 }
                 try {
-                    found = i == 0 ? compare(suspect, issuedBefore) : Optional.empty();
+                    found =
+                            i == 0
+                                    ? stuck.compare(store(), suspect, issuedBefore)
+                                    : Optional.empty();
                     if (found.isEmpty()) {
-                        found = compareEarlier(suspect, issuedBefore);
+                        found = stuck.compareEarlier(store(), suspect, issuedBefore);
                     }
                     if (found.isEmpty()) {
                         found = reports.first(store()).filter(MismatchException.class::isInstance);
@@ -449,24 +365,6 @@ public final class DesyncDetector {
         }
         found.ifPresent(cause -> cause.addSuppressed(seen));
         return found.orElse(seen);
-    }
-
-    /** This rank may have got through the operation in which others are, as roots do. */
-    private Optional<JcclException> compareEarlier(
-            Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        long sequence = suspect.context().sequence();
-        List<String> earlier = issuedBefore.apply(sequence);
-        for (int back = 1; back <= Math.min(earlier.size(), LOOK_BACK); back++) {
-            String key = Suspect.collectiveKey(sequence - back);
-            if (store().check(List.of(key))) {
-                String[] first = text(store().get(key)).split("\n");
-                String mine = earlier.get(back - 1);
-                if (first.length > 1 && !mine.equals(first[1])) {
-                    return Optional.of(mismatch(suspect, back, mine, first[0], first[1]));
-                }
-            }
-        }
-        return Optional.empty();
     }
 
     /**
@@ -558,22 +456,8 @@ public final class DesyncDetector {
         if (!isReachable()) {
             return silence();
         }
-        List<String> lines = new ArrayList<>();
         try {
-            for (int other = 0; other < Math.min(size, RANKS_NAMED); other++) {
-                if (other == rank) {
-                    continue;
-                }
-                String key = "position/" + other;
-                boolean known = store().check(List.of(key));
-                lines.add(
-                        known
-                                ? "rank "
-                                        + other
-                                        + " was last stuck in operation "
-                                        + text(store().get(key))
-                                : "rank " + other + " has not said that it waits for anything");
-            }
+            return stuck.positions(store());
         } catch (JcclException e) {
             loseStore(e);
             return (rankZeroServes
@@ -581,14 +465,5 @@ public final class DesyncDetector {
                             : "the store is gone: ")
                     + e.getMessage();
         }
-        return String.join("; ", lines);
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
     }
 }

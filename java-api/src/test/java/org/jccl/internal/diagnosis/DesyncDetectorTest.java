@@ -106,6 +106,14 @@ class DesyncDetectorTest {
         assertThat(logged).singleElement().asString().contains("rank 1", "the store is gone");
     }
 
+    @Test
+    void aStoreThatEndsBehindARankThatLeftIsNot() {
+        detector.leave();
+        storeIsGone = true;
+        assertThat(examine(suspect())).isEmpty();
+        assertThat(logged).isEmpty();
+    }
+
     private static PeerLostException lost(int peer) {
         return new PeerLostException(FailureContext.NONE, "lost rank " + peer, peer);
     }

@@ -18,6 +18,7 @@ import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Work;
+import org.jccl.internal.diagnosis.Departures;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.engine.Watchdog;
@@ -48,7 +49,13 @@ class FrozenStoreTest {
                     library.communicator(),
                     FailureContext.ofGroup("g", 0),
                     TIMEOUT,
-                    new DesyncDetector(Optional.of(diagnosis::client), diagnosis, 0, 2),
+                    new DesyncDetector(
+                            Optional.of(diagnosis::client),
+                            diagnosis,
+                            0,
+                            2,
+                            false,
+                            Departures.none(0, 2)),
                     TensorPlace.HOST);
     private final Watchdog watchdog = new Watchdog("frozen");
 
@@ -136,7 +143,13 @@ class FrozenStoreTest {
                         other.communicator(),
                         FailureContext.ofGroup("h", 0),
                         TIMEOUT,
-                        new DesyncDetector(Optional.of(diagnosis::client), diagnosis, 0, 2),
+                        new DesyncDetector(
+                                Optional.of(diagnosis::client),
+                                diagnosis,
+                                0,
+                                2,
+                                false,
+                                Departures.none(0, 2)),
                         TensorPlace.HOST);
         frozen = true;
         library.block();

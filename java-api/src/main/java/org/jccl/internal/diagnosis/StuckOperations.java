@@ -1,0 +1,172 @@
+package org.jccl.internal.diagnosis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongFunction;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.Store;
+import org.jccl.internal.operation.Suspect;
+
+/**
+ * What ranks write in the store about operations that are stuck, and how they compare it. Guarded
+ * by the monitor of the {@link DesyncDetector}, except {@link #isWritten}.
+ */
+final class StuckOperations {
+
+    private static final int RANKS_NAMED = 16;
+
+    /** Operations written or deleted at a tick: the watchdog has deadlines to keep meanwhile. */
+    private static final int AT_ONCE = 64;
+
+    /** Operations that a root may have got through while others are in the first of them. */
+    private static final int LOOK_BACK = 4;
+
+    private final int rank;
+    private final int size;
+    private final Set<String> written = new HashSet<>();
+
+    /** Whether {@link #written} has any, for threads that must not wait for the monitor. */
+    private volatile boolean wrote;
+
+    StuckOperations(int rank, int size) {
+        this.rank = rank;
+        this.size = size;
+    }
+
+    /** Whether the store has operations of this rank. */
+    boolean isWritten() {
+        return wrote;
+    }
+
+    /** Forgets what was written, since the store may be gone. */
+    void clear() {
+        written.clear();
+        wrote = false;
+    }
+
+    /** Deletes what was written about operations that have ended since. */
+    void forgetOthers(Store store, List<Suspect> suspects) {
+        if (written.isEmpty()) {
+            return;
+        }
+        Set<String> stuck = new HashSet<>();
+        suspects.forEach(suspect -> stuck.add(suspect.key()));
+        List<String> ended = written.stream().filter(key -> !stuck.contains(key)).toList();
+        for (String key : ended.subList(0, Math.min(ended.size(), AT_ONCE))) {
+            store.deleteKey(key);
+            written.remove(key);
+        }
+        wrote = !written.isEmpty();
+        if (!wrote) {
+            store.deleteKey("position/" + rank);
+        }
+    }
+
+    /** The operations that are not in the store yet, a few at a time. */
+    List<Suspect> nextToCompare(List<Suspect> suspects) {
+        return suspects.stream()
+                .filter(each -> !each.key().isEmpty() && !written.contains(each.key()))
+                .limit(AT_ONCE)
+                .toList();
+    }
+
+    /**
+     * Writes an operation, or compares it with what another rank wrote under its number.
+     *
+     * @param issuedBefore descriptions of the collectives before one, from the newest on
+     * @return the oldest difference, if there is one
+     */
+    Optional<JcclException> compare(
+            Store store, Suspect suspect, LongFunction<List<String>> issuedBefore) {
+        written.add(suspect.key());
+        wrote = true;
+        FailureContext context = suspect.context();
+        store.set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
+        List<String> mine = new ArrayList<>();
+        mine.add(suspect.text());
+        if (suspect.collective()) {
+            mine.addAll(issuedBefore.apply(context.sequence()));
+        }
+        String own = rank + "\n" + String.join("\n", mine);
+        String[] first = text(store.compareSet(suspect.key(), new byte[0], bytes(own))).split("\n");
+        // The oldest difference is the cause of the others.
+        for (int back = Math.min(mine.size(), first.length - 1) - 1; back >= 0; back--) {
+            if (!mine.get(back).equals(first[back + 1])) {
+                return Optional.of(
+                        mismatch(suspect, back, mine.get(back), first[0], first[back + 1]));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** This rank may have got through the operation in which others are, as roots do. */
+    Optional<JcclException> compareEarlier(
+            Store store, Suspect suspect, LongFunction<List<String>> issuedBefore) {
+        long sequence = suspect.context().sequence();
+        List<String> earlier = issuedBefore.apply(sequence);
+        for (int back = 1; back <= Math.min(earlier.size(), LOOK_BACK); back++) {
+            String key = Suspect.collectiveKey(sequence - back);
+            if (store.check(List.of(key))) {
+                String[] first = text(store.get(key)).split("\n");
+                String mine = earlier.get(back - 1);
+                if (first.length > 1 && !mine.equals(first[1])) {
+                    return Optional.of(mismatch(suspect, back, mine, first[0], first[1]));
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private MismatchException mismatch(
+            Suspect suspect, int back, String mine, String otherRank, String theirs) {
+        return new MismatchException(
+                suspect.context(),
+                "rank "
+                        + rank
+                        + " has "
+                        + mine
+                        + " where rank "
+                        + otherRank
+                        + " has "
+                        + theirs
+                        + ", "
+                        + (back == 0
+                                ? suspect.title()
+                                : "as operation " + (suspect.context().sequence() - back))
+                        + "; all ranks must issue the same operations in the same order");
+    }
+
+    /** Where the other ranks are, as far as they have written it. */
+    String positions(Store store) {
+        List<String> lines = new ArrayList<>();
+        for (int other = 0; other < Math.min(size, RANKS_NAMED); other++) {
+            if (other == rank) {
+                continue;
+            }
+            String key = "position/" + other;
+            boolean known = store.check(List.of(key));
+            lines.add(
+                    known
+                            ? "rank "
+                                    + other
+                                    + " was last stuck in operation "
+                                    + text(store.get(key))
+                            : "rank " + other + " has not said that it waits for anything");
+        }
+        return String.join("; ", lines);
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+}

@@ -26,10 +26,10 @@ final class ChromeTrace implements AutoCloseable {
 
     void add(Recording recording) throws IOException {
         name("process_name", recording.rank(), 0, "rank " + recording.rank());
-        Lanes lanes = new Lanes();
+        Tracks tracks = new Tracks();
         for (Recording.Span span : recording.spans()) {
-            int known = lanes.count();
-            int lane = lanes.place(span);
+            int known = tracks.count();
+            int lane = tracks.place(span);
             if (lane == known) {
                 String beside = lane == 0 ? "" : " +" + lane;
                 name("thread_name", recording.rank(), threads + lane, recording.group() + beside);
@@ -47,7 +47,7 @@ final class ChromeTrace implements AutoCloseable {
             json.writeEndObject();
             json.writeEndObject();
         }
-        threads += Math.max(1, lanes.count());
+        threads += Math.max(1, tracks.count());
     }
 
     private void write(Recording.Span span, int rank, int thread) throws IOException {

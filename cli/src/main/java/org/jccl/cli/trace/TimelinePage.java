@@ -193,10 +193,10 @@ final class TimelinePage {
     }
 
     private void writeGroup(JsonGenerator json, Recording recording) throws IOException {
-        Lanes lanes = new Lanes();
+        Tracks tracks = new Tracks();
         List<List<Recording.Span>> spans = new ArrayList<>();
         for (Recording.Span span : recording.spans()) {
-            int lane = lanes.place(span);
+            int lane = tracks.place(span);
             if (lane == spans.size()) {
                 spans.add(new ArrayList<>());
             }

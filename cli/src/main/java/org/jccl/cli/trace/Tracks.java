@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Puts operations that overlap beside each other, since viewers draw them wrongly in one lane. */
-final class Lanes {
+final class Tracks {
 
     private final List<Long> busyUntil = new ArrayList<>();
 

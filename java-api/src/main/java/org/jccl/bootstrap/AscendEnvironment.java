@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jccl.bootstrap.RankTableSource.LocalPlace;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -26,8 +25,7 @@ final class AscendEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return Given.notNull(environment, "environment, usually System.getenv(),")
-                        .containsKey("RANK_ID")
+        return RankVariables.required(environment).containsKey("RANK_ID")
                 || environment.containsKey("RANK_SIZE")
                 || isPod(environment);
     }

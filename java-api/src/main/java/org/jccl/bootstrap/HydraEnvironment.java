@@ -1,7 +1,6 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -19,8 +18,7 @@ final class HydraEnvironment implements ClusterEnvironment {
     @Override
     public boolean detect(Map<String, String> environment) {
         boolean pmi =
-                Given.notNull(environment, "environment, usually System.getenv(),")
-                                .containsKey("PMI_RANK")
+                RankVariables.required(environment).containsKey("PMI_RANK")
                         || environment.containsKey("PMI_SIZE");
         return pmi
                 && (environment.containsKey("MPI_LOCALRANKID")

@@ -1,7 +1,6 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -16,8 +15,7 @@ final class JcclRunEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return Given.notNull(environment, "environment, usually System.getenv(),")
-                .containsKey(RankVariables.JCCL_RUN_ID);
+        return RankVariables.required(environment).containsKey(RankVariables.JCCL_RUN_ID);
     }
 
     @Override

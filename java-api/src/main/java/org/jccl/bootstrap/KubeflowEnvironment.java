@@ -2,7 +2,6 @@ package org.jccl.bootstrap;
 
 import java.util.Map;
 import java.util.Optional;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -22,7 +21,7 @@ final class KubeflowEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return isTrainer(Given.notNull(environment, "environment, usually System.getenv(),"))
+        return isTrainer(RankVariables.required(environment))
                 || (environment.containsKey("KUBERNETES_SERVICE_HOST")
                         && environment.containsKey(RankVariables.RANK)
                         && !environment.containsKey(RankVariables.LOCAL_RANK));

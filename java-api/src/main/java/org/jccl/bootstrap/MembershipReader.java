@@ -9,7 +9,6 @@ import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.bootstrap.RankTableSource.LocalPlace;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -36,7 +35,7 @@ final class MembershipReader {
 
     MembershipReader(String launcher, Map<String, String> environment) {
         this.launcher = launcher;
-        this.environment = Given.notNull(environment, "environment, usually System.getenv(),");
+        this.environment = RankVariables.required(environment);
     }
 
     /** The value of the first of these variables that is set and not blank. */

@@ -1,7 +1,6 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -17,8 +16,7 @@ final class OpenMpiEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return Given.notNull(environment, "environment, usually System.getenv(),")
-                        .containsKey("OMPI_COMM_WORLD_RANK")
+        return RankVariables.required(environment).containsKey("OMPI_COMM_WORLD_RANK")
                 || environment.containsKey("OMPI_COMM_WORLD_SIZE");
     }
 

@@ -2,7 +2,6 @@ package org.jccl.bootstrap;
 
 import java.util.Map;
 import java.util.stream.Stream;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /** The four variables of {@code env://}, set by hand or by a launcher without a class here. */
@@ -20,9 +19,7 @@ final class PlainEnvironment implements ClusterEnvironment {
                         RankVariables.WORLD_SIZE,
                         RankVariables.MASTER_ADDR,
                         RankVariables.MASTER_PORT)
-                .anyMatch(
-                        Given.notNull(environment, "environment, usually System.getenv(),")
-                                ::containsKey);
+                .anyMatch(RankVariables.required(environment)::containsKey);
     }
 
     @Override

@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -36,8 +35,7 @@ final class SlurmEnvironment implements ClusterEnvironment {
     @Override
     public boolean detect(Map<String, String> environment) {
         boolean isTask =
-                Given.notNull(environment, "environment, usually System.getenv(),")
-                                .containsKey("SLURM_PROCID")
+                RankVariables.required(environment).containsKey("SLURM_PROCID")
                         && environment.containsKey(TASKS);
         boolean isShell =
                 "1".equals(environment.get(TASKS))

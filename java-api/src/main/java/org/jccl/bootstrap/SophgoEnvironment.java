@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jccl.bootstrap.RankTableSource.LocalPlace;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
@@ -20,8 +19,7 @@ final class SophgoEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return Given.notNull(environment, "environment, usually System.getenv(),")
-                .containsKey("CHIP_MAP");
+        return RankVariables.required(environment).containsKey("CHIP_MAP");
     }
 
     @Override

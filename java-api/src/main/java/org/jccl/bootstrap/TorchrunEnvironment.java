@@ -1,7 +1,6 @@
 package org.jccl.bootstrap;
 
 import java.util.Map;
-import org.jccl.internal.checks.Given;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /** PyTorch's {@code torchrun}, as in {@code torchrun --no-python java ...}. */
@@ -14,8 +13,7 @@ final class TorchrunEnvironment implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return Given.notNull(environment, "environment, usually System.getenv(),")
-                .containsKey(RankVariables.TORCHELASTIC_RUN_ID);
+        return RankVariables.required(environment).containsKey(RankVariables.TORCHELASTIC_RUN_ID);
     }
 
     @Override

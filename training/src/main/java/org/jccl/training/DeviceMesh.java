@@ -81,10 +81,7 @@ public final class DeviceMesh implements AutoCloseable {
             return place;
         }
 
-        /**
-         * Returns the ranks that differ from a point only in the given dimensions, in row-major
-         * order.
-         */
+        /** Returns the ranks that differ from a point in these dimensions only, row-major. */
         List<Integer> ranks(int[] point, List<Integer> dimensions) {
             List<Integer> ranks = new ArrayList<>();
             int[] coordinates = point.clone();

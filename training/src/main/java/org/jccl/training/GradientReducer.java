@@ -49,7 +49,7 @@ import org.jccl.Work;
  * be unused.
  *
  * <p>Any thread may call {@code ready}. Only the thread that runs the training loop may call {@code
- * finish}, {@code noSync} and {@code join}. After a failure of the group every call throws. A step
+ * finish}, {@code noSync} and {@code join}. After a failure of the group these four throw. A step
  * of 200 gradients allocates less than 1 KB.
  */
 public final class GradientReducer implements AutoCloseable {
@@ -95,8 +95,7 @@ public final class GradientReducer implements AutoCloseable {
      * @param group the group to broadcast in
      * @param parameters read on the root, written on the other ranks
      * @param root the root's rank in the group
-     * @throws UsageException if an argument is invalid, see {@link ProcessGroup#broadcast(List,
-     *     int)}
+     * @throws UsageException as {@link ProcessGroup#broadcast(List, int)} does
      * @throws JcclException if the broadcast fails
      */
     public static void broadcastParameters(ProcessGroup group, List<Tensor> parameters, int root) {
@@ -108,13 +107,11 @@ public final class GradientReducer implements AutoCloseable {
      * #broadcastParameters} does. All ranks must call it.
      *
      * @param group the group to compare and broadcast in
-     * @param model the parameters and other tensors of the model; read on the root, written on the
-     *     other ranks
+     * @param model all tensors of the model; read on the root, written on the other ranks
      * @param root the root's rank in the group
      * @throws DifferentModelsException if names, types, shapes or their order differ. All ranks
      *     throw it, the message names the first difference, and nothing is copied
-     * @throws UsageException if an argument is invalid, see {@link ProcessGroup#broadcast(List,
-     *     int)}
+     * @throws UsageException as {@link ProcessGroup#broadcast(List, int)} does
      * @throws JcclException if the comparison or the broadcast fails
      */
     public static void broadcastModel(ProcessGroup group, List<NamedTensor> model, int root) {
@@ -316,18 +313,14 @@ public final class GradientReducer implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        return new NoSync() {
-            private boolean open = true;
-
-            @Override
-            public void close() {
-                lock.lock();
-                try {
-                    accumulating -= open ? 1 : 0;
-                    open = false;
-                } finally {
-                    lock.unlock();
-                }
+        boolean[] open = {true};
+        return () -> {
+            lock.lock();
+            try {
+                accumulating -= open[0] ? 1 : 0;
+                open[0] = false;
+            } finally {
+                lock.unlock();
             }
         };
     }

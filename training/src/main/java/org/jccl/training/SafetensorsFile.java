@@ -50,10 +50,7 @@ public final class SafetensorsFile {
     private final long dataStart;
     private final Version version;
 
-    /**
-     * Identifies a version of a file. The file key is not used, because user-space file systems may
-     * change it.
-     */
+    /** A version of a file. Its key is left out: user-space file systems may change it. */
     private record Version(long size, FileTime modified) {
 
         static Version of(Path path) throws IOException {
@@ -191,9 +188,7 @@ public final class SafetensorsFile {
         }
     }
 
-    /**
-     * Returns the checksum of all other texts, independent of their order, which Python changes.
-     */
+    /** Returns the checksum of all other texts, in any order, since Python changes it. */
     private static long checksum(Map<String, String> texts) {
         CRC32C checksum = new CRC32C();
         new TreeMap<>(texts)

@@ -12,9 +12,8 @@ import org.jccl.UsageException;
 import org.jccl.Work;
 
 /**
- * Parameters that are gathered and reduced together, for example a layer. Their elements form one
- * flat sequence, which is divided into one part per rank. Created and owned by {@link
- * ShardedParameters}; not thread-safe.
+ * Parameters that are gathered and reduced together, for example a layer: one flat sequence of
+ * elements, divided into one part per rank. Owned by {@link ShardedParameters}; not thread-safe.
  */
 public final class ShardedUnit {
 

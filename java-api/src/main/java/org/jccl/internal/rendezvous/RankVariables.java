@@ -1,5 +1,8 @@
 package org.jccl.internal.rendezvous;
 
+import java.util.Map;
+import org.jccl.internal.checks.Given;
+
 /** The variables that tell a rank its place in a job: torchrun's, and a run id of our own. */
 public final class RankVariables {
 
@@ -37,4 +40,15 @@ public final class RankVariables {
     public static final String ERROR_FILE = "TORCHELASTIC_ERROR_FILE";
 
     private RankVariables() {}
+
+    /**
+     * Checks the environment that a caller passed.
+     *
+     * @param environment usually {@code System.getenv()}
+     * @return the environment
+     * @throws org.jccl.UsageException if it is null
+     */
+    public static Map<String, String> required(Map<String, String> environment) {
+        return Given.notNull(environment, "environment, usually System.getenv(),");
+    }
 }

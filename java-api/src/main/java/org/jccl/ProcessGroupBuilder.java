@@ -105,6 +105,24 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder onFailure(OnFailure value);
 
     /**
+     * Whether each collective is compared with those of the other ranks before the library is
+     * called, in this world and all groups made from it: operation, element type, count, reduce op,
+     * root and splits. Some libraries return wrong numbers where ranks' calls differ; with the
+     * check every rank throws a {@link MismatchException} instead, and a rank whose call others do
+     * not make throws an {@link OperationTimeoutException} after {@link #timeout} that names them.
+     * For finding faults: each call also costs three requests to the store, and blocks until all
+     * ranks have come to it. Messages are not compared.
+     *
+     * <p>A world of one rank has nothing to compare. {@link #build} throws a {@link UsageException}
+     * where ranks of another API belong to the world.
+     *
+     * @param value the same on every rank; by default true where the environment variable {@code
+     *     JCCL_CHECK_CALLS} is 1
+     * @return this builder
+     */
+    ProcessGroupBuilder checkCalls(boolean value);
+
+    /**
      * Has the world, and all groups made from it, tell what they do. May be called several times,
      * for one listener each; without any, nothing is spent on telling.
      *

@@ -42,6 +42,8 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     private static final String ENVIRONMENT = "env://";
 
+    private static final String CHECK_CALLS = "JCCL_CHECK_CALLS";
+
     /** Pause before another look at a store that is about to be closed; also the least limit. */
     private static final Duration COME_AGAIN = Duration.ofMillis(50);
 
@@ -58,6 +60,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private OptionalInt worldSize = OptionalInt.empty();
     private Interop interop = Interop.NONE;
     private OnFailure onFailure = OnFailure.THROW;
+    private Optional<Boolean> checkCalls = Optional.empty();
     private final List<Listener> listeners = new ArrayList<>();
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
@@ -141,6 +144,12 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     @Override
+    public ProcessGroupBuilder checkCalls(boolean value) {
+        checkCalls = Optional.of(value);
+        return this;
+    }
+
+    @Override
     public ProcessGroupBuilder listener(GroupListener value) {
         Listener listener = Listener.of(Given.notNull(value, "listener"));
         if (listeners.size() == MOST_LISTENERS) {
@@ -162,6 +171,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         Descriptors.require(DESCRIPTORS, "joining a world");
         List<Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         backends.forEach(this::requireInterop);
+        checksCalls();
         Optional<Known> known = known(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
@@ -183,7 +193,32 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private WorldBuilder world(int rank, int size, List<Backend> placed) {
         return new WorldBuilder(rank, size, timeout, placed)
                 .onFailure(onFailure)
+                .checkCalls(checksCalls())
                 .listeners(listeners);
+    }
+
+    private boolean checksCalls() {
+        boolean checks = checkCalls.orElseGet(() -> isSet(System.getenv(CHECK_CALLS)));
+        if (checks && interop != Interop.NONE) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "calls can not be checked in a world with ranks of "
+                            + interop
+                            + ", which do not take part; leave out checkCalls(true) and "
+                            + CHECK_CALLS);
+        }
+        return checks;
+    }
+
+    private static boolean isSet(String variable) {
+        return switch (variable == null ? "" : variable.strip()) {
+            case "1", "true" -> true;
+            case "", "0", "false" -> false;
+            default ->
+                    throw new UsageException(
+                            FailureContext.NONE,
+                            CHECK_CALLS + " must be 0 or 1, got '" + variable + "'");
+        };
     }
 
     private void requireInterop(Backend backend) {

@@ -121,8 +121,7 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
-    public Work submit(Operation operation) {
-        requireKnown(operation);
+    protected Work issue(Operation operation) {
         synchronized (issuing) {
             comeInside(operation);
             try {
@@ -158,8 +157,7 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
-    public List<Work> submitBatch(List<Operation> operations) {
-        requireKnown(operations);
+    protected List<Work> issueTogether(List<Operation> operations) {
         synchronized (issuing) {
             comeInside(operations);
             try {
@@ -372,12 +370,11 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
-    public int run(Operation operation) {
-        requireKnown(operation);
+    protected int runHere(Operation operation) {
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
         if (bounce.needs(operation) || goesOnAfterFailures(NativeStream.current(device))) {
             // The communication stream orders scratch memory alone, and stops at failures.
-            submit(operation).await();
+            issue(operation).await();
             return source;
         }
         boolean barrier = operation.kind == OperationKind.BARRIER;

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -16,6 +17,7 @@ import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
+import org.jccl.internal.diagnosis.CallCheck;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.operation.Observers;
@@ -58,6 +60,9 @@ public abstract class Engine {
     private final Object end = new Object();
 
     private boolean freed;
+
+    /** Null where calls are not compared; set before the first one. */
+    private CallCheck calls;
 
     /** Whether a failure ends the process. */
     private volatile boolean endsProcess;
@@ -110,7 +115,15 @@ public abstract class Engine {
      * @param operation from {@link #newOperation()}, filled
      * @return its handle
      */
-    public abstract Work submit(Operation operation);
+    public final Work submit(Operation operation) {
+        requireKnown(operation);
+        return calls == null || !operation.kind.isCollective()
+                ? issue(operation)
+                : compared(List.of(operation), () -> issue(operation));
+    }
+
+    /** Issues an operation that the library knows. */
+    protected abstract Work issue(Operation operation);
 
     /**
      * Issues operations that start together.
@@ -118,7 +131,15 @@ public abstract class Engine {
      * @param operations from {@link #newOperation()}, filled
      * @return the works, in the same order
      */
-    public abstract List<Work> submitBatch(List<Operation> operations);
+    public final List<Work> submitBatch(List<Operation> operations) {
+        requireKnown(operations);
+        return calls == null
+                ? issueTogether(operations)
+                : compared(operations, () -> issueTogether(operations));
+    }
+
+    /** Issues operations that the library knows. */
+    protected abstract List<Work> issueTogether(List<Operation> operations);
 
     /**
      * Whether several tensors go faster as one operation on a copy of them all than as operations
@@ -141,7 +162,7 @@ public abstract class Engine {
      * Refuses what the library does not have before it is numbered, so that the group stays as it
      * was. Lets the operation's memory go then.
      */
-    protected final void requireKnown(Operation operation) {
+    private void requireKnown(Operation operation) {
         String reason = missing.isEmpty() ? null : missing.get(operation.kind);
         if (reason != null && isUsable()) { // what is not usable is said next
             operation.releaseMemory();
@@ -150,7 +171,7 @@ public abstract class Engine {
     }
 
     /** The same for operations that are issued together. */
-    protected final void requireKnown(List<Operation> operations) {
+    private void requireKnown(List<Operation> operations) {
         try {
             operations.forEach(this::requireKnown);
         } catch (UsageException e) {
@@ -165,7 +186,39 @@ public abstract class Engine {
      * @param operation from {@link #borrow()}, filled
      * @return rank of the sender for a receive, else -1
      */
-    public abstract int run(Operation operation);
+    public final int run(Operation operation) {
+        requireKnown(operation);
+        return calls == null || !operation.kind.isCollective()
+                ? runHere(operation)
+                : compared(List.of(operation), () -> runHere(operation));
+    }
+
+    /** Runs an operation that the library knows. */
+    protected abstract int runHere(Operation operation);
+
+    /** Compares collectives with those of the other ranks, then issues them. */
+    private <T> T compared(List<Operation> operations, Supplier<T> issue) {
+        List<Operation> collectives =
+                operations.stream().filter(each -> each.kind.isCollective()).toList();
+        return collectives.isEmpty()
+                ? issue.get()
+                : calls.inOrder(() -> compare(operations, collectives), issue);
+    }
+
+    /** A call that differs, or that other ranks do not make, fails the group. */
+    private void compare(List<Operation> operations, List<Operation> collectives) {
+        try {
+            calls.compare(collectives, this::requireUsable);
+        } catch (JcclException e) {
+            JcclException cause = e.at(contextOf(collectives.get(0)));
+            operations.forEach(Operation::releaseMemory);
+            if (isUsable()) {
+                fail(cause);
+                detector.publishSoon();
+            }
+            throw cause;
+        }
+    }
 
     /**
      * Waits for what was issued, then frees the communicator. Collectives end, or fail by their
@@ -397,6 +450,15 @@ public abstract class Engine {
             detector.publish();
         }
         fail(cause);
+    }
+
+    /**
+     * Has each collective compared with those of the other ranks from now on.
+     *
+     * @param check of this group and backend
+     */
+    public final void checkCalls(CallCheck check) {
+        calls = check;
     }
 
     /** Has a failure end the process. */

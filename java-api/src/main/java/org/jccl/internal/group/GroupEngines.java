@@ -22,6 +22,7 @@ import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.device.StreamEngine;
+import org.jccl.internal.diagnosis.CallCheck;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.host.DevicePlace;
@@ -128,15 +129,31 @@ final class GroupEngines {
                                         root -> desyncStore(backend, root),
                                         context.rank(),
                                         size()));
+        Optional<CallCheck> check = callCheck(own);
         Communicator communicator = communicator(backend, own, origin, deadline, detector);
         Engine engine = engineOrClose(backend, communicator, detector);
         engine.observe(world.observation().of(info(backend), backend.worksOnHost()));
         if (world.onFailure() == OnFailure.END_PROCESS) {
             engine.endProcessOnFailure();
         }
+        check.ifPresent(engine::checkCalls);
         world.watchdog().add(engine);
         entries.add(new Entry(backend, engine));
         engine.observers().groupMade(System.nanoTime() - start);
+    }
+
+    private Optional<CallCheck> callCheck(Optional<Store> own) {
+        if (!world.checksCalls() || size() == 1) {
+            return Optional.empty();
+        }
+        Store shared =
+                own.orElseThrow(
+                        () ->
+                                new UsageException(
+                                        context,
+                                        "checking calls needs a store; build the group with one, or"
+                                                + " under a launcher"));
+        return Optional.of(new CallCheck(shared, context.rank(), size(), world.timeout()));
     }
 
     private Communicator communicator(

@@ -26,6 +26,7 @@ public final class WorldBuilder {
     private Optional<GroupKeys> keys = Optional.empty();
     private Duration joinTimeout;
     private OnFailure onFailure = OnFailure.THROW;
+    private boolean checksCalls;
     private List<Listener> listeners = List.of();
     private Runnable onClose = () -> {};
 
@@ -92,6 +93,17 @@ public final class WorldBuilder {
     }
 
     /**
+     * Sets whether each collective is compared with those of the other ranks, in sub-groups too.
+     *
+     * @param value by default it is not
+     * @return this builder
+     */
+    public WorldBuilder checkCalls(boolean value) {
+        checksCalls = value;
+        return this;
+    }
+
+    /**
      * Sets who observes the world and its sub-groups.
      *
      * @param value called without any lock
@@ -147,7 +159,8 @@ public final class WorldBuilder {
                                     watchdog,
                                     diagnosis,
                                     observation,
-                                    onFailure),
+                                    onFailure,
+                                    checksCalls),
                             keys,
                             end);
         } catch (RuntimeException | Error e) {

@@ -18,6 +18,7 @@ import org.jccl.internal.observe.Observation;
  * @param diagnosis finds out why
  * @param observation observes operations
  * @param onFailure what a failure does
+ * @param checksCalls whether each collective is compared with those of the other ranks
  */
 record WorldServices(
         Optional<Store> store,
@@ -26,4 +27,5 @@ record WorldServices(
         Watchdog watchdog,
         Diagnosis diagnosis,
         Observation observation,
-        OnFailure onFailure) {}
+        OnFailure onFailure,
+        boolean checksCalls) {}

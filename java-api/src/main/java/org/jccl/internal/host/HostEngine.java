@@ -80,8 +80,7 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    public Work submit(Operation operation) {
-        requireKnown(operation);
+    protected Work issue(Operation operation) {
         requireUsable(operation);
         HostWork work = (HostWork) operation;
         place.orderAfterCaller(work, context);
@@ -99,13 +98,12 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    public List<Work> submitBatch(List<Operation> operations) {
-        requireKnown(operations);
+    protected List<Work> issueTogether(List<Operation> operations) {
         requireUsable(operations);
         List<Work> works = new ArrayList<>(operations.size());
         try {
             for (Operation operation : operations) {
-                works.add(submit(operation));
+                works.add(issue(operation));
             }
             return works;
         } catch (RuntimeException | Error e) {
@@ -427,11 +425,10 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    public int run(Operation operation) {
+    protected int runHere(Operation operation) {
         if (VirtualThreads.isCurrent()) {
             return runElsewhere(operation);
         }
-        requireKnown(operation);
         requireUsable(operation);
         place.orderAfterCaller(operation, context);
         boolean collective = operation.kind.isCollective();
@@ -482,7 +479,7 @@ public final class HostEngine extends Engine {
         HostWork work = new HostWork(this);
         operation.moveTo(work);
         running.giveBack(operation);
-        submit(work).await();
+        issue(work).await();
         return work.sourceRank();
     }
 

@@ -34,6 +34,7 @@ public abstract class DeviceBackend implements ConformanceBackend {
     private final String deviceType;
     private final BackendOptions options;
     private final IntUnaryOperator deviceOfRank;
+    private boolean checksCalls;
     private final ThreadLocal<Device> mine = new InheritableThreadLocal<>();
 
     /**
@@ -52,6 +53,16 @@ public abstract class DeviceBackend implements ConformanceBackend {
         this.deviceOfRank = deviceOfRank;
     }
 
+    /**
+     * Has the worlds compare each collective before the library sees it.
+     *
+     * @return this backend
+     */
+    public final DeviceBackend checkingCalls() {
+        checksCalls = true;
+        return this;
+    }
+
     @Override
     public abstract boolean reduces(ReduceOp op, DataType type);
 
@@ -67,6 +78,9 @@ public abstract class DeviceBackend implements ConformanceBackend {
                         .worldSize(size)
                         .device(device)
                         .timeout(timeout);
+        if (checksCalls) {
+            builder.checkCalls(true);
+        }
         return (options == null ? builder : builder.options(options)).build();
     }
 

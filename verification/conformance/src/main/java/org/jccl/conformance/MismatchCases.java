@@ -37,7 +37,8 @@ abstract class MismatchCases extends Cases {
 
     private static final String FACTOR = "factor";
 
-    private static final String BOTH_SIDES =
+    /** What a message says of two calls that differ. */
+    static final String BOTH_SIDES =
             "(?s).*rank \\d has \\w+\\(.*\\) where rank \\d has \\w+\\(.*\\), as operation \\d+;.*";
 
     /** Those that a library may get through with, so that nobody is stuck. */
@@ -119,6 +120,17 @@ abstract class MismatchCases extends Cases {
 
     static List<String> pairs() {
         return PAIRS.keySet().stream().filter(pair -> !SUBTLE.contains(pair)).toList();
+    }
+
+    /** All but those of messages. */
+    static List<String> collectivePairs() {
+        return PAIRS.keySet().stream().filter(pair -> !pair.endsWith("of a message")).toList();
+    }
+
+    /** Makes a rank's call of a pair. */
+    static void call(String what, Rank rank, Forms form) {
+        Pair pair = PAIRS.get(what);
+        (rank.rank() == 0 ? pair.first() : pair.others()).make(rank, form);
     }
 
     static List<String> subtlePairs() {

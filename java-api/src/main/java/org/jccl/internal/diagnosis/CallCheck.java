@@ -1,0 +1,237 @@
+package org.jccl.internal.diagnosis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.MismatchException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.StoreException;
+import org.jccl.StoreTimeoutException;
+import org.jccl.internal.operation.Operation;
+import org.jccl.spi.Arrivals;
+import org.jccl.spi.Durations;
+import org.jccl.spi.OperationKind;
+
+/**
+ * Compares each collective with those of the other ranks before the library sees it, through the
+ * store. Some libraries return wrong numbers where the ranks' calls differ; with this check they
+ * are not called then. It makes each call as slow as a few requests to the store, and the ranks
+ * wait for each other.
+ *
+ * <p>Every rank writes its call under the call's number, and reads those of all ranks as soon as
+ * they are there. Whoever has written a call has read all calls before it, so each rank deletes its
+ * call before the last one.
+ */
+public final class CallCheck {
+
+    /** How long to wait for the others before asking whether the group has failed. */
+    private static final Duration SLICE = Duration.ofMillis(200);
+
+    private static final String NEXT_CALL = "\n";
+    private static final String NEXT_COUNTS = "\t";
+    private static final String NO_CALL = "no further call in its batch";
+
+    private final Store store;
+    private final int rank;
+    private final int size;
+    private final Duration timeout;
+
+    /** Held from a comparison until its call is issued, so that calls are issued as compared. */
+    private final ReentrantLock order = new ReentrantLock();
+
+    // Guarded by the lock.
+    private long next;
+    private long last = -1;
+
+    /**
+     * Creates it; nothing is written yet.
+     *
+     * @param store private to the group and backend, the same on every rank
+     * @param rank in the group
+     * @param size of the group
+     * @param timeout how long to wait for the other ranks
+     */
+    public CallCheck(Store store, int rank, int size, Duration timeout) {
+        this.store = store;
+        this.rank = rank;
+        this.size = size;
+        this.timeout = timeout;
+    }
+
+    /**
+     * Compares, then issues. Calls of several threads come one after the other.
+     *
+     * @param <T> what issuing returns
+     * @param compare calls {@link #compare}
+     * @param issue hands the calls to the library
+     * @return what it returned
+     */
+    public <T> T inOrder(Runnable compare, Supplier<T> issue) {
+        order.lock();
+        try {
+            compare.run();
+            return issue.get();
+        } finally {
+            order.unlock();
+        }
+    }
+
+    /**
+     * Waits until all ranks have come to the calls of the same number, and compares them.
+     *
+     * @param collectives that are issued together, at least one
+     * @param requireUsable throws when the group is closed or has failed meanwhile
+     * @throws MismatchException when a rank has another call
+     * @throws OperationTimeoutException when a rank does not come to its call in time
+     * @throws GroupAbortedException when the store can not be asked
+     */
+    public void compare(List<Operation> collectives, Runnable requireUsable) {
+        long number = next;
+        next += collectives.size();
+        String mine =
+                collectives.stream().map(CallCheck::text).collect(Collectors.joining(NEXT_CALL));
+        List<String[]> calls;
+        try {
+            store.set(key(number, rank), mine.getBytes(StandardCharsets.UTF_8));
+            awaitAll(number, requireUsable);
+            calls =
+                    store.multiGet(keys(number)).stream()
+                            .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                            .map(text -> text.split(NEXT_CALL))
+                            .toList();
+            forgetLast(number);
+        } catch (StoreException e) {
+            throw new GroupAbortedException(
+                    FailureContext.NONE,
+                    "calls can not be compared with those of the other ranks: " + e.reason(),
+                    e);
+        }
+        compare(calls, number);
+    }
+
+    private void awaitAll(long number, Runnable requireUsable) {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        while (true) {
+            requireUsable.run();
+            try {
+                store.await(keys(number), SLICE);
+                return;
+            } catch (StoreTimeoutException e) {
+                if (System.nanoTime() - deadline >= 0) {
+                    throw missing(number);
+                }
+            }
+        }
+    }
+
+    private OperationTimeoutException missing(long number) {
+        List<Integer> missing =
+                IntStream.range(0, size)
+                        .filter(peer -> !store.check(List.of(key(number, peer))))
+                        .boxed()
+                        .toList();
+        return new OperationTimeoutException(
+                FailureContext.NONE,
+                "not called by ranks "
+                        + Arrivals.ranks(missing)
+                        + " after "
+                        + Durations.text(timeout)
+                        + ", as operation "
+                        + number
+                        + "; all ranks must issue the same operations, and either all or none of"
+                        + " them must check calls");
+    }
+
+    private void forgetLast(long number) {
+        if (last >= 0) {
+            store.deleteKey(key(last, rank));
+        }
+        last = number;
+    }
+
+    private void compare(List<String[]> calls, long number) {
+        String[] mine = calls.get(rank);
+        for (int peer = 0; peer < size; peer++) {
+            String[] theirs = calls.get(peer);
+            for (int i = 0; i < Math.max(mine.length, theirs.length); i++) {
+                String own = i < mine.length ? mine[i] : NO_CALL;
+                String other = i < theirs.length ? theirs[i] : NO_CALL;
+                if (!agree(own, other, peer)) {
+                    throw mismatch(own, peer, other, number + i);
+                }
+            }
+        }
+    }
+
+    /** Whether two ranks have the same call, and expect of each other what the other one sends. */
+    private boolean agree(String own, String other, int peer) {
+        String[] mine = own.split(NEXT_COUNTS);
+        String[] theirs = other.split(NEXT_COUNTS);
+        if (!mine[0].equals(theirs[0])) {
+            return false;
+        }
+        return mine.length == 1
+                || count(mine[1], peer).equals(count(theirs[2], rank))
+                        && count(mine[2], peer).equals(count(theirs[1], rank));
+    }
+
+    private static String count(String counts, int rank) {
+        return counts.split(", ")[rank];
+    }
+
+    private JcclException mismatch(String own, int peer, String other, long number) {
+        return new MismatchException(
+                FailureContext.NONE,
+                "rank "
+                        + rank
+                        + " has "
+                        + shown(own)
+                        + " where rank "
+                        + peer
+                        + " has "
+                        + shown(other)
+                        + ", as operation "
+                        + number
+                        + "; all ranks must issue the same operations in the same order");
+    }
+
+    private static String shown(String call) {
+        String[] parts = call.split(NEXT_COUNTS);
+        return parts.length == 1
+                ? call
+                : parts[0] + " that sends [" + parts[1] + "] and receives [" + parts[2] + "]";
+    }
+
+    /** What must be the same on all ranks; of {@code allToAllV} also the counts. */
+    private static String text(Operation call) {
+        return call.kind == OperationKind.ALL_TO_ALL_V
+                ? call.describe()
+                        + NEXT_COUNTS
+                        + plain(call.inputCounts)
+                        + NEXT_COUNTS
+                        + plain(call.outputCounts)
+                : call.describe();
+    }
+
+    private static String plain(long[] counts) {
+        String text = Arrays.toString(counts);
+        return text.substring(1, text.length() - 1);
+    }
+
+    private List<String> keys(long number) {
+        return IntStream.range(0, size).mapToObj(peer -> key(number, peer)).toList();
+    }
+
+    private static String key(long number, int rank) {
+        return "call/" + number + "/" + rank;
+    }
+}

@@ -87,13 +87,13 @@ final class CannRuntime implements DeviceRuntime {
      * before they are idle.
      */
     @Override
-    public boolean goesOnAfterFailures() {
+    public boolean continuesAfterFailures() {
         return true;
     }
 
     /** {@inheritDoc} What an event then answers is documented nowhere. */
     @Override
-    public void requireWell(long stream) {
+    public void checkStream(long stream) {
         queryStream(stream);
     }
 

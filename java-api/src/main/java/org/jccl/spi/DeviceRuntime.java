@@ -58,23 +58,25 @@ public interface DeviceRuntime {
     boolean queryStream(long stream);
 
     /**
-     * Whether a device goes on after an operation that failed there: a stream of {@link
-     * #createStream} stops, but those that wait for it, the default stream and other libraries' may
-     * take what the operation has left for its result.
+     * Whether the device continues after a failed operation. The stream of {@link #createStream} on
+     * which the operation failed stops. The default stream, streams of other libraries and streams
+     * that wait for the failed one continue, and may read what the operation has left as its
+     * result.
      *
-     * @return false where a failure stops all of the device
+     * @return false if a failure stops the whole device
      */
-    default boolean goesOnAfterFailures() {
+    default boolean continuesAfterFailures() {
         return false;
     }
 
     /**
-     * Throws what an operation on a stream has failed with, where the device goes on after that and
-     * an event behind it may be complete all the same. Never blocks.
+     * Throws the failure of an operation on a stream, if there is one. Needed on a device that
+     * {@linkplain #continuesAfterFailures() continues after failures}, because there an event
+     * behind the failed operation may still complete. Never blocks.
      *
      * @param stream handle, of {@link #createStream}
      */
-    default void requireWell(long stream) {}
+    default void checkStream(long stream) {}
 
     /**
      * Blocks until everything on a stream is done.

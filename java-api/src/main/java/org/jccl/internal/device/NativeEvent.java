@@ -85,9 +85,9 @@ public final class NativeEvent extends NativeHandle implements Event {
      *
      * @throws org.jccl.JcclException the failure of a group that the event was ordered after
      */
-    public void requireWell() {
+    public void checkFailure() {
         if (recorded) {
-            StreamOrders.requireWell(dependencies);
+            StreamOrders.checkFailure(dependencies);
         }
     }
 

@@ -168,9 +168,9 @@ public final class NativeStream extends NativeHandle implements Stream {
      *
      * @throws JcclException what has failed there on the device
      */
-    synchronized void requireWell() {
+    synchronized void checkStream() {
         if (!isClosed()) {
-            runtime.requireWell(handle);
+            runtime.checkStream(handle);
         }
     }
 

@@ -372,7 +372,7 @@ public final class StreamEngine extends Engine {
     @Override
     protected int runHere(Operation operation) {
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
-        if (bounce.needs(operation) || goesOnAfterFailures(NativeStream.current(device))) {
+        if (bounce.needs(operation) || continuesAfterFailures(NativeStream.current(device))) {
             // The communication stream orders scratch memory alone, and stops at failures.
             issue(operation).await();
             return source;
@@ -393,8 +393,8 @@ public final class StreamEngine extends Engine {
         return source;
     }
 
-    private boolean goesOnAfterFailures(NativeStream caller) {
-        return !caller.isOwned() && runtime.goesOnAfterFailures();
+    private boolean continuesAfterFailures(NativeStream caller) {
+        return !caller.isOwned() && runtime.continuesAfterFailures();
     }
 
     /** Enqueues it on the caller's stream, which is returned. */
@@ -503,7 +503,7 @@ public final class StreamEngine extends Engine {
 
     /** Where what waits for an operation that failed on the device goes on: notices what failed. */
     private void lookAtStreams() {
-        if (runtime.goesOnAfterFailures()) {
+        if (runtime.continuesAfterFailures()) {
             lookAtOwnStreams();
             for (StreamEngine before : StreamOrders.before(this)) {
                 before.lookAtOwnStreams();
@@ -517,17 +517,17 @@ public final class StreamEngine extends Engine {
 
     private void lookAtOwnStreams() {
         try {
-            requireWell();
-            synchronousCalls.requireWell();
+            checkStream();
+            synchronousCalls.checkStreams();
         } catch (JcclException e) {
             fail(e.at(context));
         }
     }
 
-    private void requireWell() {
+    private void checkStream() {
         synchronized (asking) {
             if (!destroyed) {
-                runtime.requireWell(stream);
+                runtime.checkStream(stream);
             }
         }
     }

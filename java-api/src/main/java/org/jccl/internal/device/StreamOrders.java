@@ -245,7 +245,7 @@ public final class StreamOrders {
      * @throws JcclException the failure, if there is one already, of a group that it was ordered
      *     after
      */
-    static void requireWell(Dependencies event) {
+    static void checkFailure(Dependencies event) {
         throwFailure(event);
     }
 

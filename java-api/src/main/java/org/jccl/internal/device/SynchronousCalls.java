@@ -215,7 +215,7 @@ final class SynchronousCalls implements AutoCloseable {
             if (caller.marked != null
                     && caller.isRecorded()
                     && runtime.queryEvent(caller.mark.handle())) {
-                NativeStream.given(stream).requireWell();
+                NativeStream.given(stream).checkStream();
                 caller.lane.ended(caller.markedCalls);
                 end(caller);
             }
@@ -226,7 +226,7 @@ final class SynchronousCalls implements AutoCloseable {
             // Its owner closed the stream, and what was enqueued still runs.
             forget(caller, stream);
         } catch (JcclException e) {
-            if (runtime.goesOnAfterFailures() && !failure.isSet()) {
+            if (runtime.continuesAfterFailures() && !failure.isSet()) {
                 throw e;
             }
             LOGGER.log(
@@ -243,8 +243,8 @@ final class SynchronousCalls implements AutoCloseable {
      *
      * @throws JcclException what a call has failed with on the device
      */
-    void requireWell() {
-        streams().forEach(NativeStream::requireWell);
+    void checkStreams() {
+        streams().forEach(NativeStream::checkStream);
     }
 
     private synchronized List<NativeStream> streams() {

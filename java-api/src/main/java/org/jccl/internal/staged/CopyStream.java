@@ -57,7 +57,7 @@ final class CopyStream {
         // Returns at once; on some devices only who waits is told of a copy that failed.
         runtime.synchronizeEvent(event);
         // On others not even an event may tell.
-        runtime.requireWell(stream);
+        runtime.checkStream(stream);
         return true;
     }
 

@@ -56,7 +56,7 @@ public final class StagedPlace implements TensorPlace {
         NativeEvent mark = marks.take();
         try {
             mark.record(caller);
-            mark.requireWell();
+            mark.checkFailure();
         } catch (RuntimeException | Error e) {
             marks.giveBack(mark);
             throw e;

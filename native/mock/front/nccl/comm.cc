@@ -60,6 +60,23 @@ ncclResult_t readConfig(const ncclConfig_t* config, Settings* settings) {
     return parsed;
 }
 
+/** The name that a job reads in its caller's memory, at its end too: whoever frees it before ends the process. */
+class NetworkName {
+public:
+    explicit NetworkName(const ncclConfig_t* config) {
+        if (config != nullptr && config->size > offsetof(ncclConfig_t, splitShare)) text_ = config->netName;
+        if (text_ != nullptr) seen_ = text_;
+    }
+
+    void readAgain() const {
+        if (text_ != nullptr && seen_ != text_) fatal("the netName of a ncclConfig_t was freed while a job is under way");
+    }
+
+private:
+    const char* text_ = nullptr;
+    std::string seen_;
+};
+
 /** Before it, devices with one bus id are one, as the slices of a GPU are. */
 constexpr int uuidVersion = 23007;
 
@@ -102,7 +119,11 @@ ncclResult_t initialize(ncclComm_t* handle, int size, const ncclUniqueId& id, in
     UniqueId parsed;
     std::memcpy(&parsed, id.internal, sizeof parsed);
     Result result =
-        Group::current().add(Job{communicator, [communicator, parsed] { return form(*communicator, parsed); }});
+        Group::current().add(Job{communicator, [communicator, parsed, name = NetworkName(config)] {
+            Result formed = form(*communicator, parsed);
+            name.readAgain();
+            return formed;
+        }});
     if (result != Result::Ok && result != Result::InProgress) {
         retire(*handle, communicator);
         *handle = nullptr;
@@ -145,12 +166,17 @@ MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclCom
     Settings settings = parent->settings;
     ncclResult_t read = readConfig(config, &settings);
     if (read != ncclSuccess) return inGroup(read);
+    NetworkName name(config);
     auto divide = [=] {
         Communicator::Membership membership;
         Result divided = parent->split(color, key, &membership);
-        if (divided != Result::Ok || membership.rank < 0) return divided;
+        if (divided != Result::Ok || membership.rank < 0) {
+            name.readAgain();
+            return divided;
+        }
         auto made = std::make_shared<Communicator>(membership.size, membership.rank, parent->device, settings);
         Result met = made->initialize(membership.id);
+        name.readAgain();
         if (met == Result::Ok) *child = publish(made);
         return met;
     };

@@ -154,22 +154,22 @@ final class NcclConnector {
         }
     }
 
+    /** If the time is over, the parent is aborted: a thread or a job is inside it for good. */
     private static NcclCommunicator splitHere(
             NcclHandle parent, int color, CommunicatorConfig config) {
         NcclConnector connector = new NcclConnector(config, SPLIT);
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         boolean over;
         try {
-            // NCCL numbers the ranks in the order of their keys.
+            // NCCL numbers the ranks in the order of their keys. The settings stay open if the
+            // split fails: NCCL's job may outlive it, and reads them until its end.
             over =
                     connector.form(
                             settings -> divide(parent, color, config.rank(), settings), deadline);
-        } catch (JcclException e) {
-            connector.settings.close();
-            throw e;
+        } catch (OperationTimeoutException e) {
+            throw parent.abort(e);
         }
         if (!over) {
-            // A thread is inside the parent for good.
             throw parent.abort(timeout(SPLIT, config.timeout()));
         }
         return connector.connected();

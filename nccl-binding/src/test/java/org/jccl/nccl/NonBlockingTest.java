@@ -1,14 +1,19 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.DataType;
+import org.jccl.GroupAbortedException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Communicators whose calls return while their jobs are under way. */
@@ -46,6 +51,49 @@ final class NonBlockingTest {
             group.allReduce(tensor, ReduceOp.SUM).await();
             assertThat(tensor.copyTo(new float[1])).containsExactly(group.size());
         }
+    }
+
+    /** Aborts a world of two ranks while a split goes on. */
+    static final class AbortedSplit {
+
+        private AbortedSplit() {}
+
+        public static void main(String[] arguments) {
+            World.run(
+                    2,
+                    World.TIMEOUT,
+                    NcclOptions.defaults()
+                            .withBlocking(false)
+                            .withNetworkName("a network of which NCCL reads the name later"),
+                    (group, device) -> {
+                        Thread abort =
+                                new Thread(
+                                        () -> {
+                                            pause(500);
+                                            group.abort();
+                                        });
+                        abort.start();
+                        assertThatThrownBy(() -> group.split(0, group.rank()))
+                                .isInstanceOf(GroupAbortedException.class);
+                        abort.join();
+                        pause(1500); // the job has ended by then
+                    });
+            System.out.println("all ranks were aborted");
+        }
+
+        private static void pause(long millis) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
+        }
+    }
+
+    /**
+     * NCCL reads the settings of a split until its job has ended, which an abort does not await.
+     */
+    @Test
+    @Tag("mocked-nccl")
+    void settingsOfASplitOutliveItsAbort() throws Exception {
+        assertThat(ChildJvm.outputOf(AbortedSplit.class, Map.of("MOCK_INIT_MS", "1500")))
+                .contains("all ranks were aborted");
     }
 
     /**

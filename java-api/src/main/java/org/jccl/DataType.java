@@ -112,10 +112,8 @@ public enum DataType {
                 }
                 throw new UsageException(
                         FailureContext.NONE,
-                        "unknown data type '"
-                                + name
-                                + "'; known: "
-                                + java.util.Arrays.toString(values()));
+                        "unknown data type '%s'; known: %s"
+                                .formatted(name, java.util.Arrays.toString(values())));
             }
         };
     }

@@ -19,10 +19,8 @@ final class Implementation {
         if (FOUND.isEmpty()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the implementation of this API is not there: META-INF/services/"
-                            + JcclProvider.class.getName()
-                            + " of jccl-api can not be read; when jars are merged into one, keep"
-                            + " what is in META-INF/services");
+                    "the implementation of this API is not there: META-INF/services/%s of jccl-api can not be read; when jars are merged into one, keep what is in META-INF/services"
+                            .formatted(JcclProvider.class.getName()));
         }
         return FOUND.get();
     }

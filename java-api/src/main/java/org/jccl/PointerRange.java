@@ -27,11 +27,8 @@ final class PointerRange {
     static long count(Pointer pointer, DataType dataType) {
         if (!mayHold(pointer, dataType)) {
             throw usage(
-                    pointer.getClass().getName()
-                            + " is not known to hold "
-                            + dataType
-                            + " elements; use the data type that matches it, or"
-                            + " Tensor.of(address, count, ...)");
+                    "%s is not known to hold %s elements; use the data type that matches it, or Tensor.of(address, count, ...)"
+                            .formatted(pointer.getClass().getName(), dataType));
         }
         long size = pointer.sizeof();
         if (size <= 0) {
@@ -45,10 +42,8 @@ final class PointerRange {
         }
         if (pointer.position() < 0 || pointer.position() > pointer.limit()) {
             throw usage(
-                    "pointer's position "
-                            + pointer.position()
-                            + " is not between 0 and its limit "
-                            + pointer.limit());
+                    "pointer's position %s is not between 0 and its limit %s"
+                            .formatted(pointer.position(), pointer.limit()));
         }
         long elements = pointer.limit() - pointer.position();
         if (elements > Long.MAX_VALUE / size) {
@@ -57,11 +52,8 @@ final class PointerRange {
         long bytes = elements * size;
         if (bytes % dataType.size() != 0) {
             throw usage(
-                    "pointer has "
-                            + bytes
-                            + " bytes, which is no whole number of "
-                            + dataType
-                            + " elements");
+                    "pointer has %s bytes, which is no whole number of %s elements"
+                            .formatted(bytes, dataType));
         }
         return bytes / dataType.size();
     }

@@ -75,11 +75,8 @@ public record ReduceOp(Kind kind, double factor) {
         if (kind != Kind.PREMUL_SUM && factor != 1) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "reduce op "
-                            + kind
-                            + " takes no factor; use ReduceOp.premulSum("
-                            + factor
-                            + ")");
+                    "reduce op %s takes no factor; use ReduceOp.premulSum(%s)"
+                            .formatted(kind, factor));
         }
     }
 
@@ -130,9 +127,8 @@ public record ReduceOp(Kind kind, double factor) {
             default ->
                     throw new UsageException(
                             FailureContext.NONE,
-                            "unknown reduce op '"
-                                    + name
-                                    + "'; known: SUM AVG PRODUCT MIN MAX BAND BOR BXOR");
+                            "unknown reduce op '%s'; known: SUM AVG PRODUCT MIN MAX BAND BOR BXOR"
+                                    .formatted(name));
         };
     }
 

@@ -68,11 +68,8 @@ final class AscendEnvironment implements ClusterEnvironment {
         int ofPod = reader.optional(1, RankVariables.LOCAL_WORLD_SIZE);
         if (ofPod > 1 || !devices.equals("0")) {
             reader.problem(
-                    "LOCAL_RANK="
-                            + devices
-                            + " gives this pod several devices, but this process is the only one:"
-                            + " start it by 'jccl run -- java ...' in each pod, which starts one"
-                            + " rank a device, or give each pod one device");
+                    "LOCAL_RANK=%s gives this pod several devices, but this process is the only one: start it by 'jccl run -- java ...' in each pod, which starts one rank a device, or give each pod one device"
+                            .formatted(devices));
         }
         return reader.local(0, 1).requiredMaster().membership(pod, worldSize);
     }

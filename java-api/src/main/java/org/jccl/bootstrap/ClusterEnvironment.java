@@ -92,12 +92,11 @@ public sealed interface ClusterEnvironment
         }
         throw new BootstrapException(
                 FailureContext.NONE,
-                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set,"
-                        + " nor a variable of "
-                        + String.join(", ", KNOWN.stream().map(ClusterEnvironment::name).toList())
-                        + ". Start the program with 'jccl run --nproc-per-node N -- java ...' or"
-                        + " by srun, set these four variables, or give an init method with rank and"
-                        + " world size, for instance tcp://host:29500?rank=0&world_size=2");
+                "no launcher recognised: none of RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is set, nor a variable of %s. Start the program with 'jccl run --nproc-per-node N -- java ...' or by srun, set these four variables, or give an init method with rank and world size, for instance tcp://host:29500?rank=0&world_size=2"
+                        .formatted(
+                                String.join(
+                                        ", ",
+                                        KNOWN.stream().map(ClusterEnvironment::name).toList())));
     }
 
     /** What of a membership is known, as the log tells it. */

@@ -149,11 +149,7 @@ record InitMethod(
     private static BootstrapException bad(String text, String why) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "init method '"
-                        + text
-                        + "': "
-                        + why
-                        + ". Use env://, tcp://host:port?rank=R&world_size=W or"
-                        + " file:///path?rank=R&world_size=W");
+                "init method '%s': %s. Use env://, tcp://host:port?rank=R&world_size=W or file:///path?rank=R&world_size=W"
+                        .formatted(text, why));
     }
 }

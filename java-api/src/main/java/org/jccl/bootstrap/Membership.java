@@ -51,24 +51,14 @@ public record Membership(
         if (worldSize > MOST_RANKS) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "world size "
-                            + worldSize
-                            + ", as given by "
-                            + source
-                            + ", is more than "
-                            + MOST_RANKS
-                            + ", the most ranks that a world may have");
+                    "world size %s, as given by %s, is more than %s, the most ranks that a world may have"
+                            .formatted(worldSize, source, MOST_RANKS));
         }
         if (worldSize < 1 || rank < 0 || rank >= worldSize) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "rank "
-                            + rank
-                            + " of world size "
-                            + worldSize
-                            + ", as given by "
-                            + source
-                            + ", does not exist: ranks go from 0 to world size - 1");
+                    "rank %s of world size %s, as given by %s, does not exist: ranks go from 0 to world size - 1"
+                            .formatted(rank, worldSize, source));
         }
     }
 }

@@ -113,14 +113,8 @@ final class MembershipReader {
         int other = optional(0, name);
         if (other != UNKNOWN && value != UNKNOWN && other != value) {
             problem(
-                    name
-                            + "="
-                            + other
-                            + " contradicts "
-                            + origin
-                            + ", which gives "
-                            + value
-                            + ": unset the one that is wrong");
+                    "%s=%s contradicts %s, which gives %s: unset the one that is wrong"
+                            .formatted(name, other, origin, value));
         }
     }
 
@@ -205,14 +199,8 @@ final class MembershipReader {
     private void smaller(String what, int value, String limitName, int limit) {
         if (value != UNKNOWN && limit != UNKNOWN && value >= limit) {
             problem(
-                    what
-                            + " "
-                            + value
-                            + " must be less than "
-                            + limitName
-                            + " "
-                            + limit
-                            + ": correct the variable that is wrong");
+                    "%s %s must be less than %s %s: correct the variable that is wrong"
+                            .formatted(what, value, limitName, limit));
         }
     }
 

@@ -52,9 +52,7 @@ final class RankTables {
     private static BootstrapException noReader() {
         return new BootstrapException(
                 FailureContext.NONE,
-                VARIABLE
-                        + " names a rank table, which nothing on the class path or module path"
-                        + " reads: add the artifact org.jccl:jccl-ranktable (a fat jar must merge"
-                        + " META-INF/services), or unset the variable");
+                "%s names a rank table, which nothing on the class path or module path reads: add the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services), or unset the variable"
+                        .formatted(VARIABLE));
     }
 }

@@ -89,11 +89,11 @@ public final class Rendezvous implements AutoCloseable {
         if (initMethod == null || timeout == null || environment == null) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "init method, timeout and environment must not be null, but are "
-                            + initMethod
-                            + ", "
-                            + Durations.text(timeout)
-                            + (environment == null ? " and null" : " and a map"));
+                    "init method, timeout and environment must not be null, but are %s, %s%s"
+                            .formatted(
+                                    initMethod,
+                                    Durations.text(timeout),
+                                    environment == null ? " and null" : " and a map"));
         }
         Given.notNull(rank, "the rank (empty where it is not known)");
         Given.notNull(worldSize, "the world size (empty where it is not known)");
@@ -191,14 +191,8 @@ public final class Rendezvous implements AutoCloseable {
             String what, OptionalInt argument, String origin, int other) {
         return new BootstrapException(
                 FailureContext.NONE,
-                what
-                        + " "
-                        + argument.getAsInt()
-                        + " contradicts "
-                        + origin
-                        + ", which gives "
-                        + other
-                        + ": give it once, or twice the same");
+                "%s %s contradicts %s, which gives %s: give it once, or twice the same"
+                        .formatted(what, argument.getAsInt(), origin, other));
     }
 
     private static Membership fromEnvironment(
@@ -217,13 +211,11 @@ public final class Rendezvous implements AutoCloseable {
         if (place.masterAddress().isEmpty() || place.masterPort().isEmpty()) {
             throw new BootstrapException(
                     FailureContext.NONE,
-                    place.source()
-                            + " does not say where the store is: MASTER_ADDR is "
-                            + place.masterAddress().orElse("not set")
-                            + ", MASTER_PORT is "
-                            + place.masterPort().map(String::valueOf).orElse("not set")
-                            + ". Set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free"
-                            + " port there, the same for every rank");
+                    "%s does not say where the store is: MASTER_ADDR is %s, MASTER_PORT is %s. Set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port there, the same for every rank"
+                            .formatted(
+                                    place.source(),
+                                    place.masterAddress().orElse("not set"),
+                                    place.masterPort().map(String::valueOf).orElse("not set")));
         }
         return place;
     }
@@ -258,14 +250,13 @@ public final class Rendezvous implements AutoCloseable {
         if (rank.isEmpty() || worldSize.isEmpty()) {
             throw new BootstrapException(
                     FailureContext.NONE,
-                    source
-                            + ": "
-                            + (rank.isEmpty() ? "the rank" : "the world size")
-                            + " is missing"
-                            + (rank.isEmpty() && worldSize.isEmpty()
-                                    ? ", and the world size as well"
-                                    : "")
-                            + ". Give both as arguments, or in the URL as ?rank=R&world_size=W");
+                    "%s: %s is missing%s. Give both as arguments, or in the URL as ?rank=R&world_size=W"
+                            .formatted(
+                                    source,
+                                    rank.isEmpty() ? "the rank" : "the world size",
+                                    rank.isEmpty() && worldSize.isEmpty()
+                                            ? ", and the world size as well"
+                                            : ""));
         }
         return new Membership(
                 source,
@@ -324,13 +315,8 @@ public final class Rendezvous implements AutoCloseable {
     private static HostedStore connect(
             Membership place, String host, int port, RunId run, Duration timeout) {
         String waitsFor =
-                "the store at "
-                        + host
-                        + ":"
-                        + port
-                        + ", which "
-                        + (place.storeIsHosted() ? "the launcher" : "rank 0")
-                        + " serves, can not be reached yet";
+                "the store at %s:%s, which %s serves, can not be reached yet"
+                        .formatted(host, port, place.storeIsHosted() ? "the launcher" : "rank 0");
         return WaitLog.during(
                 "rank " + place.rank(),
                 () -> Optional.of(waitsFor),

@@ -65,12 +65,8 @@ final class SlurmEnvironment implements ClusterEnvironment {
         List<String> each = List.of(ranks.get().split(",", -1));
         if (rank != MembershipReader.UNKNOWN && !each.contains(String.valueOf(rank))) {
             reader.problem(
-                    RANKS_OF_HOST
-                            + "="
-                            + ranks.get()
-                            + " must list the ranks of this host, "
-                            + rank
-                            + " among them, as srun does");
+                    "%s=%s must list the ranks of this host, %s among them, as srun does"
+                            .formatted(RANKS_OF_HOST, ranks.get(), rank));
         }
         return each.size();
     }

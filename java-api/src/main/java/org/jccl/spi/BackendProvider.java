@@ -70,13 +70,14 @@ public interface BackendProvider {
         if (availability() instanceof Availability.Unavailable missing) {
             throw new BackendUnavailableException(
                     FailureContext.NONE,
-                    "backend "
-                            + name()
-                            + " can not be used: "
-                            + missing.reason()
-                            + (missing.tried().isEmpty()
-                                    ? ""
-                                    : "; tried:\n  " + String.join("\n  ", missing.tried())));
+                    "backend %s can not be used: %s%s"
+                            .formatted(
+                                    name(),
+                                    missing.reason(),
+                                    missing.tried().isEmpty()
+                                            ? ""
+                                            : "; tried:\n  "
+                                                    + String.join("\n  ", missing.tried())));
         }
     }
 
@@ -147,12 +148,11 @@ public interface BackendProvider {
                         options -> {
                             throw new UsageException(
                                     FailureContext.NONE,
-                                    "backend "
-                                            + options.backend()
-                                            + " takes "
-                                            + type.getSimpleName()
-                                            + ", not "
-                                            + options.getClass().getName());
+                                    "backend %s takes %s, not %s"
+                                            .formatted(
+                                                    options.backend(),
+                                                    type.getSimpleName(),
+                                                    options.getClass().getName()));
                         });
         return given.map(type::cast);
     }

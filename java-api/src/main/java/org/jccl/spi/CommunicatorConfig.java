@@ -98,12 +98,13 @@ public record CommunicatorConfig(
         } catch (OperationTimeoutException e) {
             throw new OperationTimeoutException(
                     e.context(),
-                    e.reason()
-                            + "; "
-                            + arrivals.giveUp(rank, e)
-                            + (interop == Interop.NONE
-                                    ? ""
-                                    : ", but for those among them that are PyTorch's"),
+                    "%s; %s%s"
+                            .formatted(
+                                    e.reason(),
+                                    arrivals.giveUp(rank, e),
+                                    interop == Interop.NONE
+                                            ? ""
+                                            : ", but for those among them that are PyTorch's"),
                     e);
         }
         if (interop == Interop.NONE) {
@@ -138,13 +139,8 @@ public record CommunicatorConfig(
         if (value.length != length) {
             throw new BootstrapException(
                     FailureContext.NONE,
-                    "the "
-                            + what
-                            + " in the store has "
-                            + value.length
-                            + " bytes instead of "
-                            + length
-                            + "; is the store used by another job?");
+                    "the %s in the store has %s bytes instead of %s; is the store used by another job?"
+                            .formatted(what, value.length, length));
         }
         return value;
     }

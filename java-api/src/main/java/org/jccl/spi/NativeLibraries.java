@@ -65,13 +65,14 @@ public final class NativeLibraries {
     public static String platform() {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT).replace(' ', '-');
         String processor = System.getProperty("os.arch");
-        return system
-                + "-"
-                + switch (processor) {
-                    case "amd64" -> "x86_64";
-                    case "aarch64" -> "arm64";
-                    default -> processor;
-                };
+        return "%s-%s"
+                .formatted(
+                        system,
+                        switch (processor) {
+                            case "amd64" -> "x86_64";
+                            case "aarch64" -> "arm64";
+                            default -> processor;
+                        });
     }
 
     /**
@@ -150,15 +151,8 @@ public final class NativeLibraries {
                 if (in == null) {
                     throw new BackendUnavailableException(
                             FailureContext.NONE,
-                            "the jar has no "
-                                    + name
-                                    + " for "
-                                    + platform()
-                                    + "; use the artifact "
-                                    + artifact
-                                    + " without a classifier, which serves all platforms, or with"
-                                    + " the classifier "
-                                    + platform());
+                            "the jar has no %s for %s; use the artifact %s without a classifier, which serves all platforms, or with the classifier %s"
+                                    .formatted(name, platform(), artifact, platform()));
                 }
                 files.put(name, in.readAllBytes());
             } catch (IOException e) {

@@ -57,18 +57,16 @@ public enum NativeStatus {
             case PEER_LOST ->
                     new PeerLostException(
                             context,
-                            reason
-                                    + "; look at that rank's log, close the group and build a new"
-                                    + " one on the ranks that are left",
+                            "%s; look at that rank's log, close the group and build a new one on the ranks that are left"
+                                    .formatted(reason),
                             peer);
             case INVALID -> new UsageException(context, reason);
             case ABORTED -> new GroupAbortedException(context, reason);
             case MISMATCH ->
                     new MismatchException(
                             context,
-                            reason
-                                    + "; make every rank issue the same operations in the same"
-                                    + " order with the same arguments");
+                            "%s; make every rank issue the same operations in the same order with the same arguments"
+                                    .formatted(reason));
             case OK, INTERNAL -> new NativeException(context, library, number, reason);
         };
     }

@@ -99,12 +99,8 @@ final class PrivateDirectory {
             boolean last = isLast && path.equals(real);
             if (entry.owner != self && (last || entry.owner != ROOT)) {
                 throw new IOException(
-                        path
-                                + " belongs to user "
-                                + entry.owner
-                                + " and not to this one ("
-                                + self
-                                + "), so what is in it can not be trusted");
+                        "%s belongs to user %s and not to this one (%s), so what is in it can not be trusted"
+                                .formatted(path, entry.owner, self));
             }
             if (entry.othersMayWrite() && (last || !entry.sticky())) {
                 throw new IOException(

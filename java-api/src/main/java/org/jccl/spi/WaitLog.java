@@ -121,14 +121,12 @@ public final class WaitLog {
             rest.clear();
             places.add("the others on " + more + " more hosts");
         }
-        return "ranks "
-                + Arrivals.ranks(away)
-                + " of "
-                + (arrived.size() + away.size())
-                + " have not come; ranks "
-                + Arrivals.ranks(List.copyOf(arrived.keySet()))
-                + " have"
-                + (places.isEmpty() ? "" : " (" + String.join(", ", places) + ")");
+        return "ranks %s of %s have not come; ranks %s have%s"
+                .formatted(
+                        Arrivals.ranks(away),
+                        arrived.size() + away.size(),
+                        Arrivals.ranks(List.copyOf(arrived.keySet())),
+                        places.isEmpty() ? "" : " (" + String.join(", ", places) + ")");
     }
 
     private void run(Duration first, Duration next) {

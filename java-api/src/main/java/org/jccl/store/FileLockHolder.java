@@ -39,10 +39,14 @@ final class FileLockHolder {
         Optional<ProcessHandle> process = isCommand ? holder.parent() : Optional.of(holder);
         return process.map(
                 each ->
-                        "process "
-                                + each.pid()
-                                + each.info().command().map(name -> " (" + name + ")").orElse("")
-                                + (isStopped(each.pid()) ? ", which is stopped," : ""));
+                        "process %s%s%s"
+                                .formatted(
+                                        each.pid(),
+                                        each.info()
+                                                .command()
+                                                .map(name -> " (" + name + ")")
+                                                .orElse(""),
+                                        isStopped(each.pid()) ? ", which is stopped," : ""));
     }
 
     /** Like {@code 4711 (java) T 1 ...}, where the name may have spaces and brackets. */

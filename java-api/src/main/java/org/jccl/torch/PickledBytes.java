@@ -101,9 +101,7 @@ final class PickledBytes {
     private static UsageException notBytes(String found) {
         return new UsageException(
                 FailureContext.NONE,
-                "a rank sent an object that is not bytes (its pickle has "
-                        + found
-                        + "); make bytes of it before it is sent, for instance with json.dumps and"
-                        + " encode");
+                "a rank sent an object that is not bytes (its pickle has %s); make bytes of it before it is sent, for instance with json.dumps and encode"
+                        .formatted(found));
     }
 }

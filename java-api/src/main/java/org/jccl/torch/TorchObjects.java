@@ -134,10 +134,8 @@ public final class TorchObjects {
         if (sends && given.size() != group.size()) {
             throw usage(
                     group,
-                    "values must hold one for each of the "
-                            + group.size()
-                            + " ranks, got "
-                            + given.size());
+                    "values must hold one for each of the %s ranks, got %s"
+                            .formatted(group.size(), given.size()));
         }
         List<byte[]> encoded = given.stream().map(TorchObjects::encode).toList();
         long[] sizes = encoded.stream().mapToLong(each -> each.length).toArray();
@@ -177,10 +175,8 @@ public final class TorchObjects {
         if (root < 0 || root >= group.size()) {
             throw usage(
                     group,
-                    "root must be a rank of this group, 0 to "
-                            + (group.size() - 1)
-                            + ", got "
-                            + root);
+                    "root must be a rank of this group, 0 to %s, got %s"
+                            .formatted(group.size() - 1, root));
         }
     }
 
@@ -225,11 +221,8 @@ public final class TorchObjects {
     private static UsageException impossible(ProcessGroup group, long size) {
         return usage(
                 group,
-                "a rank has objects of "
-                        + size
-                        + " bytes, expected 0 to "
-                        + PickledBytes.MAX_LENGTH
-                        + " as Java's arrays hold; do all ranks make the same call?");
+                "a rank has objects of %s bytes, expected 0 to %s as Java's arrays hold; do all ranks make the same call?"
+                        .formatted(size, PickledBytes.MAX_LENGTH));
     }
 
     private static UsageException usage(ProcessGroup group, String problem) {

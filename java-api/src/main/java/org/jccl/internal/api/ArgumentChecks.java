@@ -45,11 +45,8 @@ final class ArgumentChecks {
         if (!(tensor instanceof NativeTensor)) {
             throw bad(
                     operation,
-                    name
-                            + " is a "
-                            + tensor.getClass().getName()
-                            + ", which was not made by the static methods of Tensor; make a tensor"
-                            + " of its memory with Tensor.of(address, count, ...)");
+                    "%s is a %s, which was not made by the static methods of Tensor; make a tensor of its memory with Tensor.of(address, count, ...)"
+                            .formatted(name, tensor.getClass().getName()));
         }
     }
 
@@ -61,20 +58,14 @@ final class ArgumentChecks {
         if (tensor.dataType() != reference.dataType()) {
             throw bad(
                     operation,
-                    name
-                            + " is "
-                            + tensor.dataType()
-                            + ", other tensors of the call are "
-                            + reference.dataType());
+                    "%s is %s, other tensors of the call are %s"
+                            .formatted(name, tensor.dataType(), reference.dataType()));
         }
         if (!tensor.device().equals(reference.device())) {
             throw bad(
                     operation,
-                    name
-                            + " is on "
-                            + tensor.device()
-                            + ", other tensors of the call are on "
-                            + reference.device());
+                    "%s is on %s, other tensors of the call are on %s"
+                            .formatted(name, tensor.device(), reference.device()));
         }
     }
 
@@ -93,11 +84,11 @@ final class ArgumentChecks {
         if (tensors == null || tensors.size() != size) {
             throw bad(
                     operation,
-                    name
-                            + " must hold one tensor for each of the "
-                            + size
-                            + " ranks, got "
-                            + (tensors == null ? "null" : String.valueOf(tensors.size())));
+                    "%s must hold one tensor for each of the %s ranks, got %s"
+                            .formatted(
+                                    name,
+                                    size,
+                                    tensors == null ? "null" : String.valueOf(tensors.size())));
         }
     }
 
@@ -128,13 +119,12 @@ final class ArgumentChecks {
         if (tensors == null || tensors.size() != other.size()) {
             throw bad(
                     null,
-                    name
-                            + " must hold one tensor for each of the "
-                            + other.size()
-                            + " of "
-                            + otherName
-                            + ", got "
-                            + (tensors == null ? "null" : String.valueOf(tensors.size())));
+                    "%s must hold one tensor for each of the %s of %s, got %s"
+                            .formatted(
+                                    name,
+                                    other.size(),
+                                    otherName,
+                                    tensors == null ? "null" : String.valueOf(tensors.size())));
         }
         allSame(name, tensors, other.get(0));
     }
@@ -152,14 +142,8 @@ final class ArgumentChecks {
             if (tensors.get(i).count() != count) {
                 throw bad(
                         operation,
-                        name
-                                + ".get("
-                                + i
-                                + ") has "
-                                + tensors.get(i).count()
-                                + " elements, expected "
-                                + count
-                                + " as on every rank");
+                        "%s.get(%s) has %s elements, expected %s as on every rank"
+                                .formatted(name, i, tensors.get(i).count(), count));
             }
         }
     }
@@ -181,15 +165,8 @@ final class ArgumentChecks {
         if (largeCount % size != 0 || largeCount / size != smallCount) {
             throw bad(
                     operation,
-                    large
-                            + " has "
-                            + largeCount
-                            + " elements, expected world size "
-                            + size
-                            + " times the "
-                            + smallCount
-                            + " of "
-                            + small);
+                    "%s has %s elements, expected world size %s times the %s of %s"
+                            .formatted(large, largeCount, size, smallCount, small));
         }
     }
 
@@ -204,24 +181,16 @@ final class ArgumentChecks {
             if (split < 0 || split > left) {
                 throw bad(
                         operation,
-                        name
-                                + " "
-                                + Arrays.toString(splits)
-                                + " must not be negative and must sum up to "
-                                + count
-                                + " elements");
+                        "%s %s must not be negative and must sum up to %s elements"
+                                .formatted(name, Arrays.toString(splits), count));
             }
             left -= split;
         }
         if (left != 0) {
             throw bad(
                     operation,
-                    name
-                            + " "
-                            + Arrays.toString(splits)
-                            + " must sum up to "
-                            + count
-                            + " elements");
+                    "%s %s must sum up to %s elements"
+                            .formatted(name, Arrays.toString(splits), count));
         }
         return splits;
     }
@@ -230,10 +199,8 @@ final class ArgumentChecks {
         if (outputCounts[rank] != inputCounts[rank]) {
             throw bad(
                     operation,
-                    "this rank sends itself "
-                            + inputCounts[rank]
-                            + " elements but expects "
-                            + outputCounts[rank]);
+                    "this rank sends itself %s elements but expects %s"
+                            .formatted(inputCounts[rank], outputCounts[rank]));
         }
     }
 

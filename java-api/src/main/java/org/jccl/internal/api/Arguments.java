@@ -192,13 +192,8 @@ final class Arguments {
         if (counts[rank] != input.count()) {
             throw checks.bad(
                     operation,
-                    "outputs.get("
-                            + rank
-                            + ") has "
-                            + counts[rank]
-                            + " elements, input has "
-                            + input.count()
-                            + "; this rank's output must be as large as its input");
+                    "outputs.get(%s) has %s elements, input has %s; this rank's output must be as large as its input"
+                            .formatted(rank, counts[rank], input.count()));
         }
         if (Parts.allEqual(counts)) {
             operation.count = input.count();
@@ -270,13 +265,8 @@ final class Arguments {
         if (counts[rank] != output.count()) {
             throw checks.bad(
                     operation,
-                    "inputs.get("
-                            + rank
-                            + ") has "
-                            + counts[rank]
-                            + " elements, output has "
-                            + output.count()
-                            + "; this rank's input must be as large as its output");
+                    "inputs.get(%s) has %s elements, output has %s; this rank's input must be as large as its output"
+                            .formatted(rank, counts[rank], output.count()));
         }
         if (Parts.allEqual(counts) && !engine.capabilities().reducesListsApart()) {
             operation.count = output.count();
@@ -338,11 +328,8 @@ final class Arguments {
         if (input.count() % size != 0) {
             throw checks.bad(
                     operation,
-                    "input has "
-                            + input.count()
-                            + " elements, which is no multiple of the world size "
-                            + size
-                            + "; pass splits");
+                    "input has %s elements, which is no multiple of the world size %s; pass splits"
+                            .formatted(input.count(), size));
         }
         if (output.count() != input.count()) {
             throw checks.bad(

@@ -202,10 +202,8 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (checks && interop != Interop.NONE) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "calls can not be checked in a world with ranks of "
-                            + interop
-                            + ", which do not take part; leave out checkCalls(true) and "
-                            + CHECK_CALLS);
+                    "calls can not be checked in a world with ranks of %s, which do not take part; leave out checkCalls(true) and %s"
+                            .formatted(interop, CHECK_CALLS));
         }
         return checks;
     }
@@ -225,21 +223,15 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (!backend.provider().supports(interop)) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "backend "
-                            + backend.provider().name()
-                            + " can not share a group with ranks of "
-                            + interop);
+                    "backend %s can not share a group with ranks of %s"
+                            .formatted(backend.provider().name(), interop));
         }
         if (interop != Interop.NONE && backend.isStaged()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "backend "
-                            + backend.provider().name()
-                            + " takes tensors on "
-                            + backend.device().type()
-                            + " through host memory, in pieces that ranks of "
-                            + interop
-                            + " do not know; leave that device type out");
+                    "backend %s takes tensors on %s through host memory, in pieces that ranks of %s do not know; leave that device type out"
+                            .formatted(
+                                    backend.provider().name(), backend.device().type(), interop));
         }
     }
 

@@ -36,21 +36,19 @@ final class BackendNames {
                 "no binding for backend '" + name + "' is on the class path; found " + present;
         List<String> published = published();
         if (published.contains(name)) {
-            return text
-                    + "; add the dependency org.jccl:jccl-"
-                    + name
-                    + ". In a jar made of several, merge the files of the same name in"
-                    + " META-INF/services";
+            return "%s; add the dependency org.jccl:jccl-%s. In a jar made of several, merge the files of the same name in META-INF/services"
+                    .formatted(text, name);
         }
         TreeSet<String> known = new TreeSet<>(published);
         known.addAll(present);
         List<String> near = near(name, known);
-        return text
-                + "; "
-                + (near.isEmpty() ? "" : "did you mean '" + String.join("' or '", near) + "'? ")
-                + "JCCL has "
-                + published
-                + ", and a backend of another project needs its jar on the class path";
+        return "%s; %sJCCL has %s, and a backend of another project needs its jar on the class path"
+                .formatted(
+                        text,
+                        near.isEmpty()
+                                ? ""
+                                : "did you mean '" + String.join("' or '", near) + "'? ",
+                        published);
     }
 
     /** The known names that the fewest edits make of a name, if those are few. */

@@ -78,13 +78,11 @@ public final class Backends {
         if (chosen.stream().noneMatch(backend -> backend.device().equals(device))) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "no backend of the group takes the device "
-                            + device
-                            + ": "
-                            + chosen.stream().map(Backends::describe).toList()
-                            + "; name one for it, as in 'cpu:a,"
-                            + device.type()
-                            + ":b', or leave the device out");
+                    "no backend of the group takes the device %s: %s; name one for it, as in 'cpu:a,%s:b', or leave the device out"
+                            .formatted(
+                                    device,
+                                    chosen.stream().map(Backends::describe).toList(),
+                                    device.type()));
         }
     }
 
@@ -114,16 +112,15 @@ public final class Backends {
         if (!takes(present, provider).contains(type)) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "backend "
-                            + provider.name()
-                            + " takes tensors on "
-                            + takes(present, provider)
-                            + ", not on "
-                            + type
-                            + (provider.stagesDevices()
-                                    ? "; other devices need the binding that drives them on the"
-                                            + " class path"
-                                    : ""));
+                    "backend %s takes tensors on %s, not on %s%s"
+                            .formatted(
+                                    provider.name(),
+                                    takes(present, provider),
+                                    type,
+                                    provider.stagesDevices()
+                                            ? "; other devices need the binding that drives them on the"
+                                                    + " class path"
+                                            : ""));
         }
         provider.requireAvailable();
         Device place =
@@ -175,10 +172,11 @@ public final class Backends {
         }
         throw new BackendUnavailableException(
                 FailureContext.NONE,
-                "no backend can be used here"
-                        + device.map(value -> " for " + value).orElse("")
-                        + (refused.isEmpty()
-                                ? "; add the dependency of a binding, see the README"
-                                : "; tried:\n  " + String.join("\n  ", refused)));
+                "no backend can be used here%s%s"
+                        .formatted(
+                                device.map(value -> " for " + value).orElse(""),
+                                refused.isEmpty()
+                                        ? "; add the dependency of a binding, see the README"
+                                        : "; tried:\n  " + String.join("\n  ", refused)));
     }
 }

@@ -33,11 +33,8 @@ public final class Lists {
         } catch (RuntimeException e) {
             throw new UsageException(
                     where,
-                    name
-                            + " can not be read as a list of "
-                            + none.getClass().getComponentType().getSimpleName()
-                            + ": "
-                            + e,
+                    "%s can not be read as a list of %s: %s"
+                            .formatted(name, none.getClass().getComponentType().getSimpleName(), e),
                     e);
         }
     }

@@ -60,11 +60,8 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
         try {
             store.await(List.of(WHY), RANK_ZERO_GRACE);
         } catch (StoreTimeoutException e) {
-            return "the world of "
-                    + size
-                    + " ranks was not made within "
-                    + Durations.text(timeout)
-                    + "; rank 0 still waits, and its message will say for whom";
+            return "the world of %s ranks was not made within %s; rank 0 still waits, and its message will say for whom"
+                    .formatted(size, Durations.text(timeout));
         }
         return "rank 0 gave up: " + WorldAgreement.text(store.get(WHY));
     }
@@ -86,13 +83,14 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
             }
         }
         String rest =
-                " within "
-                        + Durations.text(timeout)
-                        + (gaveUp.isEmpty()
-                                ? ""
-                                : " (ranks "
-                                        + Arrivals.ranks(gaveUp)
-                                        + " came, and gave up before)");
+                " within %s%s"
+                        .formatted(
+                                Durations.text(timeout),
+                                gaveUp.isEmpty()
+                                        ? ""
+                                        : " (ranks "
+                                                + Arrivals.ranks(gaveUp)
+                                                + " came, and gave up before)");
         if (!absent.isEmpty()) {
             return "ranks " + Arrivals.ranks(absent) + " of " + size + " did not join" + rest;
         }

@@ -175,9 +175,8 @@ public final class Group {
                 () ->
                         new UsageException(
                                 context,
-                                operation
-                                        + " needs a store; build the group with one, or under a"
-                                        + " launcher"));
+                                "%s needs a store; build the group with one, or under a launcher"
+                                        .formatted(operation)));
     }
 
     /**
@@ -321,23 +320,22 @@ public final class Group {
             if (!engines.of(backend.device()).capabilities().shrinks()) {
                 throw new UsageException(
                         context,
-                        "shrink: with backend "
-                                + backend.provider().name()
-                                + " no group outlives a lost rank; start all ranks again, from a"
-                                + " checkpoint");
+                        "shrink: with backend %s no group outlives a lost rank; start all ranks again, from a checkpoint"
+                                .formatted(backend.provider().name()));
             }
         }
     }
 
     private StoreException shrinkNeedsStore(StoreException failure) {
         return new StoreException(
-                context
-                        + ": shrink needs the store, which is gone"
-                        + (world.rankZeroServes()
-                                ? " with rank 0 of the world, which served it; under 'jccl run' or"
-                                        + " torchrun the launcher serves it: "
-                                : ": ")
-                        + failure.reason(),
+                "%s: shrink needs the store, which is gone%s%s"
+                        .formatted(
+                                context,
+                                world.rankZeroServes()
+                                        ? " with rank 0 of the world, which served it; under 'jccl run' or"
+                                                + " torchrun the launcher serves it: "
+                                        : ": ",
+                                failure.reason()),
                 failure);
     }
 

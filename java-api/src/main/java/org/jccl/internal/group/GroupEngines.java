@@ -316,13 +316,11 @@ final class GroupEngines {
         }
         throw new UsageException(
                 context,
-                "tensor is on "
-                        + device
-                        + ", but the group was made for "
-                        + entries.stream().map(Entry::deviceType).toList()
-                        + "; name a backend for it, as in 'cpu:a,"
-                        + device.type()
-                        + ":b'");
+                "tensor is on %s, but the group was made for %s; name a backend for it, as in 'cpu:a,%s:b'"
+                        .formatted(
+                                device,
+                                entries.stream().map(Entry::deviceType).toList(),
+                                device.type()));
     }
 
     private void requireSame(Device device, Device place) {

@@ -53,12 +53,8 @@ record ShrinkAgreement(FailureContext context, int size, Store shared, String pr
         if (!members.contains(context.rank())) {
             throw new GroupAbortedException(
                     context,
-                    "shrink: ranks "
-                            + members
-                            + " went on without this one, which came too late for them: they"
-                            + " waited for "
-                            + Durations.text(patience)
-                            + ". End this process, or give shrink more time on all ranks");
+                    "shrink: ranks %s went on without this one, which came too late for them: they waited for %s. End this process, or give shrink more time on all ranks"
+                            .formatted(members, Durations.text(patience)));
         }
         return members;
     }

@@ -52,9 +52,8 @@ record Shrinking(
             if (System.nanoTime() - end >= 0) {
                 throw new OperationTimeoutException(
                         context,
-                        "shrink: no group of the ranks that are left came about in "
-                                + Durations.text(timeout)
-                                + ", as ranks were lost again and again; end the job");
+                        "shrink: no group of the ranks that are left came about in %s, as ranks were lost again and again; end the job"
+                                .formatted(Durations.text(timeout)));
             }
         }
     }

@@ -289,9 +289,8 @@ public final class WorldAgreement {
     private OperationTimeoutException missing(StoreTimeoutException cause) {
         return new OperationTimeoutException(
                 context,
-                atOnce(absent::describe, cause)
-                        + "; see whether they run and build the same world, with the same number of"
-                        + " ranks",
+                "%s; see whether they run and build the same world, with the same number of ranks"
+                        .formatted(atOnce(absent::describe, cause)),
                 cause);
     }
 
@@ -305,21 +304,20 @@ public final class WorldAgreement {
         }
         throw new OperationTimeoutException(
                 context,
-                "the world was not made within "
-                        + Durations.text(timeout)
-                        + ", and the store does not answer: look at "
-                        + (servesOneWorld
-                                ? "rank 0, which serves it"
-                                : "the process that serves it"),
+                "the world was not made within %s, and the store does not answer: look at %s"
+                        .formatted(
+                                Durations.text(timeout),
+                                servesOneWorld
+                                        ? "rank 0, which serves it"
+                                        : "the process that serves it"),
                 cause);
     }
 
     private OperationTimeoutException twice(StoreTimeoutException cause) {
         return new OperationTimeoutException(
                 context,
-                "another process, or another thread of this one, joined the same world as rank "
-                        + rank
-                        + " after this one; give each its own rank",
+                "another process, or another thread of this one, joined the same world as rank %s after this one; give each its own rank"
+                        .formatted(rank),
                 cause);
     }
 

@@ -145,9 +145,8 @@ final class ListenerThread implements AutoCloseable {
         if (!to.hasMissed) {
             to.hasMissed = true;
             log(
-                    to.listener
-                            + " is slower than the operations it is told of; it learns only how"
-                            + " many it missed",
+                    "%s is slower than the operations it is told of; it learns only how many it missed"
+                            .formatted(to.listener),
                     null);
         }
         call(to, () -> to.listener.called().operationsMissed(missed));
@@ -194,9 +193,8 @@ final class ListenerThread implements AutoCloseable {
         }
         if (thread.isAlive()) {
             log(
-                    "a listener was not done with what it was told "
-                            + Durations.text(PATIENCE)
-                            + " after the world was closed",
+                    "a listener was not done with what it was told %s after the world was closed"
+                            .formatted(Durations.text(PATIENCE)),
                     null);
         }
     }

@@ -47,14 +47,8 @@ public record Suspect(
         return new Suspect(
                 false,
                 "message/" + from + "-" + to + "-" + operation.tag + "/" + operation.sequence,
-                "in message "
-                        + operation.sequence
-                        + " from rank "
-                        + from
-                        + " to rank "
-                        + to
-                        + " with tag "
-                        + operation.tag,
+                "in message %s from rank %s to rank %s with tag %s"
+                        .formatted(operation.sequence, from, to, operation.tag),
                 operation.type + " x " + operation.count,
                 context);
     }

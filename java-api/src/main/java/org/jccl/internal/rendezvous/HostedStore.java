@@ -70,13 +70,8 @@ public final class HostedStore implements AutoCloseable {
         } catch (StoreException e) {
             throw new BootstrapException(
                     FailureContext.NONE,
-                    "this process has to serve the store at "
-                            + host
-                            + ":"
-                            + port
-                            + ", but can not: "
-                            + e.getMessage()
-                            + ". If another job of this host uses the port, give each its own",
+                    "this process has to serve the store at %s:%s, but can not: %s. If another job of this host uses the port, give each its own"
+                            .formatted(host, port, e.getMessage()),
                     e);
         }
         try {
@@ -140,14 +135,12 @@ public final class HostedStore implements AutoCloseable {
                 } catch (StoreException e) {
                     if (limit.isOver()) {
                         throw new StoreException(
-                                "the store of rank 0 can not be reached within "
-                                        + Durations.text(timeout)
-                                        + " at any of "
-                                        + store.addresses()
-                                        + ", port "
-                                        + store.port()
-                                        + ". See that rank 0 runs and that no firewall is between: "
-                                        + e.getMessage(),
+                                "the store of rank 0 can not be reached within %s at any of %s, port %s. See that rank 0 runs and that no firewall is between: %s"
+                                        .formatted(
+                                                Durations.text(timeout),
+                                                store.addresses(),
+                                                store.port(),
+                                                e.getMessage()),
                                 e);
                     }
                 }
@@ -205,14 +198,8 @@ public final class HostedStore implements AutoCloseable {
             String host, int port, String why, Throwable cause) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "the store's host "
-                        + host
-                        + " (port "
-                        + port
-                        + ") can not be found: "
-                        + why
-                        + ". Set MASTER_ADDR, or the host of the init method, to a name or address"
-                        + " that every rank can reach",
+                "the store's host %s (port %s) can not be found: %s. Set MASTER_ADDR, or the host of the init method, to a name or address that every rank can reach"
+                        .formatted(host, port, why),
                 cause);
     }
 

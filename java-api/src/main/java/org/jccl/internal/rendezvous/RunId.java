@@ -85,16 +85,8 @@ public record RunId(String text) {
     private BootstrapException otherRun(String host, int port, String owner) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "this rank belongs to run '"
-                        + shown(text)
-                        + "' (TORCHELASTIC_RUN_ID), but the store at "
-                        + host
-                        + ":"
-                        + port
-                        + " belongs to run '"
-                        + shown(owner)
-                        + "'. Give each job its own MASTER_PORT, and all ranks of a job the same"
-                        + " run id");
+                "this rank belongs to run '%s' (TORCHELASTIC_RUN_ID), but the store at %s:%s belongs to run '%s'. Give each job its own MASTER_PORT, and all ranks of a job the same run id"
+                        .formatted(shown(text), host, port, shown(owner)));
     }
 
     private static String shown(String id) {

@@ -101,9 +101,8 @@ public final class NativeTensor implements Tensor {
     private NativeTensor checkSource(Tensor source) {
         if (!(source instanceof NativeTensor from)) {
             throw usage(
-                    "source is a "
-                            + source.getClass().getName()
-                            + ", which was not made by the static methods of Tensor");
+                    "source is a %s, which was not made by the static methods of Tensor"
+                            .formatted(source.getClass().getName()));
         }
         if (from.dataType != dataType) {
             throw usage("source is " + from + ", which has another type than " + this);
@@ -143,12 +142,8 @@ public final class NativeTensor implements Tensor {
                                 && dataType.size() < 4);
         if (!sameKind) {
             throw usage(
-                    values.getClass().getSimpleName()
-                            + " holds no elements of "
-                            + this
-                            + "; use the array of "
-                            + dataType.size()
-                            + "-byte elements that matches it");
+                    "%s holds no elements of %s; use the array of %s-byte elements that matches it"
+                            .formatted(values.getClass().getSimpleName(), this, dataType.size()));
         }
         long length = Array.getLength(values);
         if (length > count) {

@@ -43,11 +43,8 @@ public final class TensorFactory {
         if (buffer instanceof ByteBuffer) {
             if (count % dataType.size() != 0) {
                 throw usage(
-                        "buffer has "
-                                + count
-                                + " bytes, which is no whole number of "
-                                + dataType
-                                + " elements");
+                        "buffer has %s bytes, which is no whole number of %s elements"
+                                .formatted(count, dataType));
             }
             count /= dataType.size();
         }
@@ -172,9 +169,8 @@ public final class TensorFactory {
         ByteOrder order = order(buffer);
         if (orderMatters && order != ByteOrder.nativeOrder()) {
             throw usage(
-                    "buffer is "
-                            + order
-                            + "; call order(ByteOrder.nativeOrder()) on it before making views");
+                    "buffer is %s; call order(ByteOrder.nativeOrder()) on it before making views"
+                            .formatted(order));
         }
     }
 
@@ -201,13 +197,8 @@ public final class TensorFactory {
     private static void checkAligned(long address, long count, DataType dataType) {
         if (count > 0 && address % dataType.size() != 0) {
             throw usage(
-                    "address "
-                            + address
-                            + " is no multiple of the "
-                            + dataType.size()
-                            + " bytes of a "
-                            + dataType
-                            + " element; copy to memory that is aligned");
+                    "address %s is no multiple of the %s bytes of a %s element; copy to memory that is aligned"
+                            .formatted(address, dataType.size(), dataType));
         }
     }
 

@@ -55,9 +55,8 @@ public final class TorchKeys implements GroupKeys {
             if (ranks.get(i - 1) > ranks.get(i)) {
                 throw new UsageException(
                         context,
-                        "newGroup: give the ranks in ascending order, got "
-                                + ranks
-                                + "; PyTorch's ranks sort them");
+                        "newGroup: give the ranks in ascending order, got %s; PyTorch's ranks sort them"
+                                .formatted(ranks));
             }
         }
         return new TorchKeys(interop, world, ++groupsMade);

@@ -28,18 +28,15 @@ public final class TorchWorld {
             Store shared, Membership member, boolean byInitMethod, boolean servedByRank0) {
         if (shared.add("jccl/torch/" + member.restarts() + "/" + member.rank(), 1) > 1) {
             String why =
-                    "rank "
-                            + member.rank()
-                            + " has joined a world with PyTorch's ranks in this store before, and"
-                            + " PyTorch's names of keys can not tell two worlds apart";
+                    "rank %s has joined a world with PyTorch's ranks in this store before, and PyTorch's names of keys can not tell two worlds apart"
+                            .formatted(member.rank());
             if (servedByRank0) {
                 throw new StoreException(why + ": close the old group on every rank", null);
             }
             throw new UsageException(
                     FailureContext.NONE,
-                    why
-                            + ": give each world a store of its own, for instance another port in"
-                            + " the init method, or a PrefixStore on every rank");
+                    "%s: give each world a store of its own, for instance another port in the init method, or a PrefixStore on every rank"
+                            .formatted(why));
         }
         return byInitMethod ? new PrefixStore("default_pg", shared) : shared;
     }

@@ -71,7 +71,7 @@ public final class Departures {
         }
         try {
             BoundedCall.run(
-                    "jccl-leave", () -> write(store.get(), collectives), Diagnosis.CAUSE_PATIENCE);
+                    "jccl-leave", () -> write(store.get(), collectives), Diagnosis.CAUSE_TIMEOUT);
         } catch (RuntimeException | Error e) {
             // Others may have ended the job, and the store with it.
             LOGGER.log(System.Logger.Level.DEBUG, "rank {0} leaves unheard: {1}", rank, e);

@@ -11,7 +11,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -33,46 +32,28 @@ import org.jccl.internal.operation.Suspect;
  */
 public final class DesyncDetector {
 
-    private static final System.Logger LOGGER = System.getLogger(DesyncDetector.class.getName());
-
-    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final int EXPLAIN_TRIES = 10;
-
-    /** Until the watchdogs of ranks that have noticed nothing have looked at what is stuck. */
-    private static final int MISMATCH_TRIES = 75;
-
-    private static final long EXPLAIN_PAUSE_NANOS = 20_000_000;
-
-    /** Connects when it is first asked; only on the thread of {@link #asking}. */
-    private final Optional<Supplier<Store>> store;
+    private final DiagnosisStore store;
 
     /** Runs what asks the store, which may not answer. */
     private final Executor asking;
 
     private final int rank;
-    private final int size;
     private final boolean rankZeroServes;
     private final Departures departures;
     private final Reports reports;
     private final StuckOperations stuck;
+    private final CauseSearch causes;
 
     /** How many collectives this rank has issued. */
     private volatile LongSupplier collectives = () -> 0;
 
-    /** Whether an examination waits for its turn or is under way. */
+    /** Whether an examination is queued or runs. */
     private final AtomicBoolean examining = new AtomicBoolean();
 
     /** Not under the monitor, which may be held as long as the store takes to answer. */
     private final AtomicReference<JcclException> unpublished = new AtomicReference<>();
 
     private volatile boolean published;
-    private boolean warned;
-
-    /** Whether this rank closes the group, after which the store may be gone too. */
-    private volatile boolean left;
-
-    /** Until when the store is left alone, because it did not answer; 0 when it did. */
-    private volatile long quietUntil;
 
     /**
      * Creates a detector that asks on the calling threads.
@@ -108,14 +89,14 @@ public final class DesyncDetector {
             int size,
             boolean rankZeroServes,
             Departures departures) {
+        this.store = new DiagnosisStore(store, rank, size);
+        this.asking = asking;
+        this.rank = rank;
         this.rankZeroServes = rankZeroServes;
         this.departures = departures;
         this.reports = new Reports(rank);
         this.stuck = new StuckOperations(rank, size);
-        this.store = store;
-        this.asking = asking;
-        this.rank = rank;
-        this.size = size;
+        this.causes = new CauseSearch(this.store, rank, reports, stuck);
     }
 
     /** Says how to learn how many collectives this rank has issued. */
@@ -123,17 +104,9 @@ public final class DesyncDetector {
         collectives = count;
     }
 
-    /** Whether there is a store to ask, and somebody to ask about. */
+    /** Whether there is a store to ask, and another rank to ask about. */
     public boolean asks() {
-        return store.isPresent() && size > 1;
-    }
-
-    private boolean isReachable() {
-        return asks() && (quietUntil == 0 || System.nanoTime() - quietUntil > 0);
-    }
-
-    private Store store() {
-        return store.orElseThrow().get();
+        return store.exists();
     }
 
     /**
@@ -148,7 +121,7 @@ public final class DesyncDetector {
             LongFunction<List<String>> issuedBefore,
             Consumer<JcclException> found) {
         boolean nothingToDo = suspects.isEmpty() && !stuck.isWritten();
-        if (nothingToDo || !isReachable() || !examining.compareAndSet(false, true)) {
+        if (nothingToDo || !store.isReachable() || !examining.compareAndSet(false, true)) {
             return;
         }
         asking.execute(
@@ -177,12 +150,12 @@ public final class DesyncDetector {
                         return true;
                     },
                     false,
-                    Diagnosis.PATIENCE);
+                    Diagnosis.ANSWER_TIMEOUT);
         }
     }
 
     private boolean hasNews() {
-        return unpublished.get() != null && !published && isReachable();
+        return unpublished.get() != null && !published && store.isReachable();
     }
 
     /** What {@link #explain} finds within a moment, for a collective. */
@@ -199,7 +172,7 @@ public final class DesyncDetector {
         return explainSoon(
                 lost,
                 () ->
-                        explain(
+                        causes.behind(
                                 lost,
                                 last ->
                                         partner < 0
@@ -208,7 +181,7 @@ public final class DesyncDetector {
     }
 
     private JcclException explainSoon(PeerLostException lost, Supplier<JcclException> question) {
-        return isReachable() ? ask(question, lost, Diagnosis.CAUSE_PATIENCE) : lost;
+        return store.isReachable() ? ask(question, lost, Diagnosis.CAUSE_TIMEOUT) : lost;
     }
 
     /**
@@ -221,14 +194,17 @@ public final class DesyncDetector {
      */
     public JcclException explainSoon(
             MismatchException seen, Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        return isReachable()
-                ? ask(() -> explain(seen, suspect, issuedBefore), seen, Diagnosis.CAUSE_PATIENCE)
+        return store.isReachable()
+                ? ask(
+                        () -> causes.behind(seen, suspect, issuedBefore),
+                        seen,
+                        Diagnosis.CAUSE_TIMEOUT)
                 : seen;
     }
 
     /** Tells the others that this rank closes the group in order, unless a group has failed. */
     public void leave() {
-        left = true;
+        store.leave();
         departures.leave(collectives.getAsLong());
     }
 
@@ -277,23 +253,31 @@ public final class DesyncDetector {
      * @param issuedBefore descriptions of the collectives before one, from the newest on
      * @return why they can not end, if that is known
      */
-    synchronized Optional<JcclException> examine(
+    Optional<JcclException> examine(
             List<Suspect> suspects, LongFunction<List<String>> issuedBefore) {
-        if (!isReachable()) {
+        synchronized (store) {
+            return examineGuarded(suspects, issuedBefore);
+        }
+    }
+
+    private Optional<JcclException> examineGuarded(
+            List<Suspect> suspects, LongFunction<List<String>> issuedBefore) {
+        if (!store.isReachable()) {
             return Optional.empty();
         }
         try {
-            stuck.forgetOthers(store(), suspects);
+            stuck.forgetOthers(store.get(), suspects);
             if (suspects.isEmpty()) {
                 return Optional.empty();
             }
             for (Suspect suspect : stuck.nextToCompare(suspects)) {
-                Optional<JcclException> mismatch = stuck.compare(store(), suspect, issuedBefore);
+                Optional<JcclException> mismatch =
+                        stuck.compare(store.get(), suspect, issuedBefore);
                 if (mismatch.isPresent()) {
                     return mismatch;
                 }
             }
-            Optional<JcclException> failure = reports.first(store());
+            Optional<JcclException> failure = reports.first(store.get());
             boolean collective = suspects.stream().anyMatch(Suspect::collective);
             return failure.isPresent() || !collective
                     ? failure
@@ -303,7 +287,7 @@ public final class DesyncDetector {
                 // Nothing is stuck: the job may be over, and its store with it.
                 stuck.clear();
             } else {
-                loseStore(e);
+                store.failed(e);
             }
             return Optional.empty();
         }
@@ -311,107 +295,13 @@ public final class DesyncDetector {
 
     private Optional<JcclException> departure(OptionalInt lost, boolean message) {
         return departures
-                .cause(store(), lost, message, collectives.getAsLong())
+                .cause(store.get(), lost, message, collectives.getAsLong())
                 .map(JcclException.class::cast);
     }
 
-    /**
-     * Of a store that is gone, does not answer, or was closed before the group. Its process may
-     * only be late, so it is asked again after a while.
-     */
-    private void loseStore(JcclException cause) {
-        quietUntil = System.nanoTime() + QUIET_NANOS;
-        if (!warned && !left) {
-            warned = true;
-            LOGGER.log(
-                    System.Logger.Level.WARNING,
-                    "rank "
-                            + rank
-                            + ": the store is gone, so a stuck operation can not be explained: "
-                            + cause.getMessage());
-        }
-    }
-
-    /**
-     * Compares as if the operation were stuck. The rank that comes second knows both sides, and
-     * says so to the first.
-     */
-    private JcclException explain(
-            MismatchException seen, Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        Optional<JcclException> found = Optional.empty();
-        for (int i = 0; found.isEmpty() && i < MISMATCH_TRIES; i++) {
-            synchronized (this) {
-                if (!isReachable()) {
-                    break;
-                }
-                try {
-                    found =
-                            i == 0
-                                    ? stuck.compare(store(), suspect, issuedBefore)
-                                    : Optional.empty();
-                    if (found.isEmpty()) {
-                        found = stuck.compareEarlier(store(), suspect, issuedBefore);
-                    }
-                    if (found.isEmpty()) {
-                        found = reports.first(store()).filter(MismatchException.class::isInstance);
-                    }
-                } catch (JcclException e) {
-                    loseStore(e);
-                }
-            }
-            if (found.isEmpty()) {
-                LockSupport.parkNanos(EXPLAIN_PAUSE_NANOS);
-            }
-        }
-        found.ifPresent(cause -> cause.addSuppressed(seen));
-        return found.orElse(seen);
-    }
-
-    /**
-     * Finds the cause behind a lost peer. A rank that fails closes its connections, so that others
-     * lose it in turn: each says at once whom it lost, and whoever lost a rank follows what those
-     * ranks say to the one that says nothing, which is the one that is gone.
-     *
-     * @return the failure at the end of that chain, or the given one when nothing is known after a
-     *     moment
-     */
+    /** See {@link CauseSearch#behind(PeerLostException, Function)}, for a collective. */
     JcclException explain(PeerLostException lost) {
-        return explain(lost, last -> departure(last, false));
-    }
-
-    /** Departure finds the one that matters, given the rank that was lost last. */
-    private JcclException explain(
-            PeerLostException lost, Function<OptionalInt, Optional<JcclException>> departure) {
-        Optional<JcclException> cause = Optional.empty();
-        for (int i = 0; i < EXPLAIN_TRIES; i++) {
-            synchronized (this) {
-                if (!isReachable()) {
-                    break;
-                }
-                try {
-                    if (i == 0) {
-                        store().set(Reports.key(rank), reports.text(lost));
-                    }
-                    Optional<JcclException> known =
-                            lost.peer().isPresent()
-                                    ? reports.causeAt(store(), lost.peer())
-                                    : reports.first(store());
-                    cause = known;
-                    if (known.orElse(lost) instanceof PeerLostException last) {
-                        cause = departure.apply(last.peer()).or(() -> known);
-                    }
-                    if (cause.isPresent() && !(cause.get() instanceof PeerLostException)) {
-                        break;
-                    }
-                } catch (JcclException e) {
-                    loseStore(e);
-                }
-            }
-            // Whom the last of the chain has lost may still be about to say why it failed.
-            LockSupport.parkNanos(EXPLAIN_PAUSE_NANOS);
-        }
-        cause.ifPresent(found -> found.addSuppressed(lost));
-        return cause.orElse(lost);
+        return causes.behind(lost, last -> departure(last, false));
     }
 
     /** Remembers this rank's failure for {@link #publish}. */
@@ -421,17 +311,19 @@ public final class DesyncDetector {
     }
 
     /** Writes this rank's failure to the store, if there is one that is not there yet. */
-    public synchronized void publish() {
-        JcclException cause = unpublished.get();
-        if (cause == null || published || !isReachable()) {
-            return;
-        }
-        try {
-            store().compareSet(Reports.FIRST, new byte[0], reports.text(cause));
-            store().set(Reports.key(rank), reports.text(cause));
-            published = true;
-        } catch (JcclException e) {
-            loseStore(e);
+    public void publish() {
+        synchronized (store) {
+            JcclException cause = unpublished.get();
+            if (cause == null || published || !store.isReachable()) {
+                return;
+            }
+            try {
+                store.get().compareSet(Reports.FIRST, new byte[0], reports.text(cause));
+                store.get().set(Reports.key(rank), reports.text(cause));
+                published = true;
+            } catch (JcclException e) {
+                store.failed(e);
+            }
         }
     }
 
@@ -449,21 +341,23 @@ public final class DesyncDetector {
     }
 
     /** Where the ranks are, as far as they have written it. */
-    synchronized String describePositions() {
-        if (!asks()) {
-            return "no store to ask where the other ranks are";
-        }
-        if (!isReachable()) {
-            return silence();
-        }
-        try {
-            return stuck.positions(store());
-        } catch (JcclException e) {
-            loseStore(e);
-            return (rankZeroServes
-                            ? "rank 0 of the world is gone with its store: "
-                            : "the store is gone: ")
-                    + e.getMessage();
+    String describePositions() {
+        synchronized (store) {
+            if (!asks()) {
+                return "no store to ask where the other ranks are";
+            }
+            if (!store.isReachable()) {
+                return silence();
+            }
+            try {
+                return stuck.positions(store.get());
+            } catch (JcclException e) {
+                store.failed(e);
+                return (rankZeroServes
+                                ? "rank 0 of the world is gone with its store: "
+                                : "the store is gone: ")
+                        + e.getMessage();
+            }
         }
     }
 }

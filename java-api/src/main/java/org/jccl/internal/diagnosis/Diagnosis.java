@@ -14,18 +14,18 @@ import org.jccl.spi.CleanUp;
 /**
  * A thread that asks the store, for a world and all groups made from it, why something goes wrong.
  * The store may be what does not answer, so the thread has a connection of its own, and whoever
- * wants to know something from it waits for {@link #PATIENCE} at most. Thread and connection exist
- * only from the first question on.
+ * wants to know something from it waits for {@link #ANSWER_TIMEOUT} at most. Thread and connection
+ * exist only from the first question on.
  */
 public final class Diagnosis implements Executor, AutoCloseable {
 
     /** How long others wait for what only explains, or says goodbye. */
-    public static final Duration PATIENCE = Duration.ofSeconds(1);
+    public static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(1);
 
     /** How long a rank waits for what decides whether another start of the job helps. */
-    public static final Duration CAUSE_PATIENCE = Duration.ofSeconds(3);
+    public static final Duration CAUSE_TIMEOUT = Duration.ofSeconds(3);
 
-    private static final Duration CONNECT_PATIENCE = Duration.ofSeconds(5);
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
     private final String name;
     private final Optional<Store> shared;
@@ -110,7 +110,7 @@ public final class Diagnosis implements Executor, AutoCloseable {
                 return client;
             }
         }
-        Store fresh = shared.orElseThrow().duplicate(CONNECT_PATIENCE);
+        Store fresh = shared.orElseThrow().duplicate(CONNECT_TIMEOUT);
         synchronized (this) {
             if (!closed) {
                 client = fresh;

@@ -15,7 +15,7 @@ import org.jccl.internal.operation.Suspect;
 
 /**
  * What ranks write in the store about operations that are stuck, and how they compare it. Guarded
- * by the monitor of the {@link DesyncDetector}, except {@link #isWritten}.
+ * by the monitor of the {@link DiagnosisStore}, except {@link #isWritten}.
  */
 final class StuckOperations {
 

@@ -398,7 +398,7 @@ public abstract class Engine {
             expired = true;
             expiredNanos = now;
             detector.describeLater(positions -> publishAndFail(overdue(where, positions)));
-        } else if (now - expiredNanos > Diagnosis.PATIENCE.toNanos()) {
+        } else if (now - expiredNanos > Diagnosis.ANSWER_TIMEOUT.toNanos()) {
             fail(overdue(where, detector.silence()));
         }
     }
@@ -434,7 +434,7 @@ public abstract class Engine {
     /** Fails the group, for a lost peer as soon as its cause is known, or nobody answers. */
     private void failLater(JcclException noticed, long now) {
         boolean explains = noticed instanceof PeerLostException && detector.asks();
-        if (!explains || explaining && now - explainingNanos > Diagnosis.CAUSE_PATIENCE.toNanos()) {
+        if (!explains || explaining && now - explainingNanos > Diagnosis.CAUSE_TIMEOUT.toNanos()) {
             fail(noticed.at(context));
         } else if (!explaining) {
             explaining = true;

@@ -25,6 +25,7 @@ import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.conformance.Ranks;
 import org.jccl.internal.device.StreamEngine;
 import org.jccl.internal.memory.Memory;
 import org.jccl.internal.operation.Operation;
@@ -552,7 +553,7 @@ final class FailedResultsTest {
         /** The first world of a process loads all code, which may take longer than 2 s. */
         private static ProcessGroup join(Store store, int rank) {
             join(store, rank, World.TIMEOUT).close();
-            return join(store, rank, Duration.ofSeconds(2));
+            return join(store, rank, Ranks.onThisHost(2));
         }
 
         private static ProcessGroup join(Store store, int rank, Duration timeout) {

@@ -11,12 +11,14 @@ import org.jccl.ProcessGroup;
 import org.jccl.Store;
 import org.jccl.store.HashStore;
 import org.jccl.testing.ChildJvm;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What NCCL refuses when a communicator is formed, with what to do about it. */
 @Timeout(120)
+@Tag("mocked-nccl")
 final class FormingErrorsTest {
 
     /** Two ranks, which say on one line each what came of it. */

@@ -14,6 +14,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.conformance.Ranks;
 import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -113,7 +114,7 @@ final class LeftBehindTest {
             CountDownLatch failed = new CountDownLatch(1);
             World.run(
                     2,
-                    Duration.ofSeconds(2),
+                    Ranks.onThisHost(2),
                     NcclOptions.defaults(),
                     (group, device) -> {
                         try (Stream stream = Stream.create(device, false);
@@ -163,7 +164,7 @@ final class LeftBehindTest {
             CountDownLatch failed = new CountDownLatch(1);
             World.run(
                     2,
-                    Duration.ofSeconds(2),
+                    Ranks.onThisHost(2),
                     options,
                     (group, device) -> {
                         if (group.rank() == 1) {

@@ -15,6 +15,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Groups that NCCL makes out of another one. */
 final class SplitTest {
 
-    private static final Duration SHORT = Duration.ofSeconds(2);
+    private static final Duration SHORT = Ranks.onThisHost(2);
 
     private interface Body {
         void run(ProcessGroup group, Store store) throws Exception;

@@ -121,7 +121,8 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
-    protected Work issue(Operation operation) {
+    public Work submit(Operation operation) {
+        admit(operation);
         synchronized (issuing) {
             comeInside(operation);
             try {
@@ -157,7 +158,8 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
-    protected List<Work> issueTogether(List<Operation> operations) {
+    public List<Work> submitBatch(List<Operation> operations) {
+        admit(operations);
         synchronized (issuing) {
             comeInside(operations);
             try {
@@ -370,11 +372,12 @@ public final class StreamEngine extends Engine {
     }
 
     @Override
-    protected int runHere(Operation operation) {
+    public int run(Operation operation) {
+        admit(operation);
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
         if (bounce.needs(operation) || continuesAfterFailures(NativeStream.current(device))) {
             // The communication stream orders scratch memory alone, and stops at failures.
-            issue(operation).await();
+            submit(operation).await();
             return source;
         }
         boolean barrier = operation.kind == OperationKind.BARRIER;

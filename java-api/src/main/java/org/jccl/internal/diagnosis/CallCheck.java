@@ -4,8 +4,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -45,10 +43,7 @@ public final class CallCheck {
     private final int size;
     private final Duration timeout;
 
-    /** Held from a comparison until its call is issued, so that calls are issued as compared. */
-    private final ReentrantLock order = new ReentrantLock();
-
-    // Guarded by the lock.
+    // Guarded by this.
     private long next;
     private long last = -1;
 
@@ -68,24 +63,6 @@ public final class CallCheck {
     }
 
     /**
-     * Compares, then issues. Calls of several threads come one after the other.
-     *
-     * @param <T> what issuing returns
-     * @param compare calls {@link #compare}
-     * @param issue hands the calls to the library
-     * @return what it returned
-     */
-    public <T> T inOrder(Runnable compare, Supplier<T> issue) {
-        order.lock();
-        try {
-            compare.run();
-            return issue.get();
-        } finally {
-            order.unlock();
-        }
-    }
-
-    /**
      * Waits until all ranks have come to the calls of the same number, and compares them.
      *
      * @param collectives that are issued together, at least one
@@ -94,7 +71,7 @@ public final class CallCheck {
      * @throws OperationTimeoutException when a rank does not come to its call in time
      * @throws GroupAbortedException when the store can not be asked
      */
-    public void compare(List<Operation> collectives, Runnable requireUsable) {
+    public synchronized void compare(List<Operation> collectives, Runnable requireUsable) {
         long number = next;
         next += collectives.size();
         String mine =

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -115,15 +114,7 @@ public abstract class Engine {
      * @param operation from {@link #newOperation()}, filled
      * @return its handle
      */
-    public final Work submit(Operation operation) {
-        requireKnown(operation);
-        return calls == null || !operation.kind.isCollective()
-                ? issue(operation)
-                : compared(List.of(operation), () -> issue(operation));
-    }
-
-    /** Issues an operation that the library knows. */
-    protected abstract Work issue(Operation operation);
+    public abstract Work submit(Operation operation);
 
     /**
      * Issues operations that start together.
@@ -131,15 +122,7 @@ public abstract class Engine {
      * @param operations from {@link #newOperation()}, filled
      * @return the works, in the same order
      */
-    public final List<Work> submitBatch(List<Operation> operations) {
-        requireKnown(operations);
-        return calls == null
-                ? issueTogether(operations)
-                : compared(operations, () -> issueTogether(operations));
-    }
-
-    /** Issues operations that the library knows. */
-    protected abstract List<Work> issueTogether(List<Operation> operations);
+    public abstract List<Work> submitBatch(List<Operation> operations);
 
     /**
      * Whether several tensors go faster as one operation on a copy of them all than as operations
@@ -160,23 +143,34 @@ public abstract class Engine {
 
     /**
      * Refuses what the library does not have before it is numbered, so that the group stays as it
-     * was. Lets the operation's memory go then.
+     * was. Compares a collective with those of the other ranks, where that was asked for. Lets the
+     * operation's memory go if it throws.
      */
+    protected final void admit(Operation operation) {
+        requireKnown(operation);
+        if (calls != null && operation.kind.isCollective() && !operation.compared) {
+            compare(List.of(operation));
+        }
+    }
+
+    /** The same for operations that are issued together. */
+    protected final void admit(List<Operation> operations) {
+        try {
+            operations.forEach(this::requireKnown);
+            if (calls != null) {
+                compare(operations);
+            }
+        } catch (JcclException e) {
+            operations.forEach(Operation::releaseMemory);
+            throw e;
+        }
+    }
+
     private void requireKnown(Operation operation) {
         String reason = missing.isEmpty() ? null : missing.get(operation.kind);
         if (reason != null && isUsable()) { // what is not usable is said next
             operation.releaseMemory();
             throw new UsageException(contextOf(operation), reason);
-        }
-    }
-
-    /** The same for operations that are issued together. */
-    private void requireKnown(List<Operation> operations) {
-        try {
-            operations.forEach(this::requireKnown);
-        } catch (UsageException e) {
-            operations.forEach(Operation::releaseMemory);
-            throw e;
         }
     }
 
@@ -186,29 +180,18 @@ public abstract class Engine {
      * @param operation from {@link #borrow()}, filled
      * @return rank of the sender for a receive, else -1
      */
-    public final int run(Operation operation) {
-        requireKnown(operation);
-        return calls == null || !operation.kind.isCollective()
-                ? runHere(operation)
-                : compared(List.of(operation), () -> runHere(operation));
-    }
-
-    /** Runs an operation that the library knows. */
-    protected abstract int runHere(Operation operation);
-
-    /** Compares collectives with those of the other ranks, then issues them. */
-    private <T> T compared(List<Operation> operations, Supplier<T> issue) {
-        List<Operation> collectives =
-                operations.stream().filter(each -> each.kind.isCollective()).toList();
-        return collectives.isEmpty()
-                ? issue.get()
-                : calls.inOrder(() -> compare(operations, collectives), issue);
-    }
+    public abstract int run(Operation operation);
 
     /** A call that differs, or that other ranks do not make, fails the group. */
-    private void compare(List<Operation> operations, List<Operation> collectives) {
+    private void compare(List<Operation> operations) {
+        List<Operation> collectives =
+                operations.stream().filter(each -> each.kind.isCollective()).toList();
+        if (collectives.isEmpty()) {
+            return;
+        }
         try {
             calls.compare(collectives, this::requireUsable);
+            collectives.forEach(each -> each.compared = true);
         } catch (JcclException e) {
             JcclException cause = e.at(contextOf(collectives.get(0)));
             operations.forEach(Operation::releaseMemory);

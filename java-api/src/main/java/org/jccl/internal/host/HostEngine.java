@@ -80,7 +80,8 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    protected Work issue(Operation operation) {
+    public Work submit(Operation operation) {
+        admit(operation);
         requireUsable(operation);
         HostWork work = (HostWork) operation;
         place.orderAfterCaller(work, context);
@@ -98,12 +99,13 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    protected List<Work> issueTogether(List<Operation> operations) {
+    public List<Work> submitBatch(List<Operation> operations) {
+        admit(operations);
         requireUsable(operations);
         List<Work> works = new ArrayList<>(operations.size());
         try {
             for (Operation operation : operations) {
-                works.add(issue(operation));
+                works.add(submit(operation));
             }
             return works;
         } catch (RuntimeException | Error e) {
@@ -425,10 +427,11 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    protected int runHere(Operation operation) {
+    public int run(Operation operation) {
         if (VirtualThreads.isCurrent()) {
             return runElsewhere(operation);
         }
+        admit(operation);
         requireUsable(operation);
         place.orderAfterCaller(operation, context);
         boolean collective = operation.kind.isCollective();
@@ -479,7 +482,7 @@ public final class HostEngine extends Engine {
         HostWork work = new HostWork(this);
         operation.moveTo(work);
         running.giveBack(operation);
-        issue(work).await();
+        submit(work).await();
         return work.sourceRank();
     }
 

@@ -66,6 +66,9 @@ public class Operation {
     /** Whether the caller has said that it counts on its end. */
     public boolean awaited;
 
+    /** Whether it was found equal to the calls of the other ranks. */
+    public boolean compared;
+
     /** When it started, in nanoseconds of {@link System#nanoTime()}. */
     public long startNanos;
 
@@ -103,6 +106,7 @@ public class Operation {
         observed = null;
         startEvent = 0;
         awaited = false;
+        compared = false;
     }
 
     /**
@@ -132,6 +136,7 @@ public class Operation {
         other.inputParts = inputParts;
         other.outputParts = outputParts;
         other.mark = mark;
+        other.compared = compared;
         other.first = first;
         other.second = second;
         other.more = more;

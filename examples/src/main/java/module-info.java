@@ -5,7 +5,7 @@
  *     kernels
  */
 module org.jccl.examples {
-    requires org.jccl.api;
+    requires transitive org.jccl.api;
     requires org.jccl.ranktable;
     requires org.jccl.training;
 

@@ -94,10 +94,14 @@ public final class Jccl {
                 .setExecutionExceptionHandler(
                         (failure, command, parsed) -> {
                             // Our own messages say what to do; a stack trace would bury them.
-                            if (!(failure instanceof JcclException)) {
+                            if (failure instanceof CommandLine.ExecutionException) {
+                                String name = command.getCommandSpec().qualifiedName();
+                                command.getErr().println(name + ": " + failure.getMessage());
+                            } else if (failure instanceof JcclException) {
+                                command.getErr().println("jccl: " + failure.getMessage());
+                            } else {
                                 throw failure;
                             }
-                            command.getErr().println("jccl: " + failure.getMessage());
                             return command.getCommandSpec().exitCodeOnExecutionException();
                         })
                 .execute(arguments);

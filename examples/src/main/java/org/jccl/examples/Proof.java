@@ -1,12 +1,9 @@
 package org.jccl.examples;
 
-import java.util.Arrays;
 import org.jccl.ProcessGroup;
-import org.jccl.ReduceOp;
-import org.jccl.Tensor;
 
 /**
- * What shows that the ranks trained one network together.
+ * The result of a comparison that shows whether the ranks trained one network together.
  *
  * @param sameOnAllRanks whether all ranks have the same weights, bit by bit
  * @param difference the largest difference of a weight from the run on one rank
@@ -31,37 +28,20 @@ record Proof(boolean sameOnAllRanks, double difference) {
         double difference = group.rank() == 0 ? difference(trained, reference) : 0;
         boolean same = true;
         for (Layer layer : trained.layers()) {
-            same &= Arrays.equals(layer.weights, ofRank0(group, layer.weights));
+            same &= Weights.areSameOnAllRanks(group, layer.weights);
         }
         // Every rank must know, so that every rank can fail.
-        try (Tensor worst = Tensor.copyOf(new double[] {same ? 0 : 1, difference})) {
-            group.sync().allReduce(worst, ReduceOp.MAX);
-            double[] values = worst.copyTo(new double[2]);
-            return new Proof(values[0] == 0, values[1]);
-        }
+        return new Proof(same, Weights.largestOfRanks(group, difference));
     }
 
-    /** The largest difference between weights; infinite when one of them is no number. */
+    /** The largest difference between weights; infinite if one of them is not a number. */
     static double difference(Network one, Network other) {
         double largest = 0;
         for (int number = 0; number < one.layers().size(); number++) {
-            float[] ones = one.layers().get(number).weights;
+            float[] weights = one.layers().get(number).weights;
             float[] others = other.layers().get(number).weights;
-            for (int i = 0; i < ones.length; i++) {
-                double difference = Math.abs(ones[i] - others[i]);
-                largest =
-                        Double.isFinite(difference)
-                                ? Math.max(largest, difference)
-                                : Double.POSITIVE_INFINITY;
-            }
+            largest = Math.max(largest, Weights.difference(weights, others));
         }
         return largest;
-    }
-
-    private static float[] ofRank0(ProcessGroup group, float[] weights) {
-        try (Tensor tensor = Tensor.copyOf(weights)) {
-            group.sync().broadcast(tensor, 0);
-            return tensor.copyTo(new float[weights.length]);
-        }
     }
 }

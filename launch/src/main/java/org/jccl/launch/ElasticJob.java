@@ -3,7 +3,6 @@ package org.jccl.launch;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.jccl.BootstrapException;
 import org.jccl.StoreException;
 import org.jccl.internal.checks.Counted;
@@ -41,14 +40,10 @@ final class ElasticJob {
         this.nodes = nodes;
         this.limit = limit;
         this.reaper = reaper;
-        String roles =
-                settings.roles().stream()
-                        .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
-                        .collect(Collectors.joining(", "));
         this.job =
                 "%s on each of %d to %s, %s"
                         .formatted(
-                                roles,
+                                settings.ranksByRole(),
                                 nodes.min(),
                                 Counted.text(nodes.max(), "node"),
                                 Counted.text(settings.maxRestarts(), "restart"));

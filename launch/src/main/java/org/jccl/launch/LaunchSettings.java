@@ -6,9 +6,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.Membership;
+import org.jccl.internal.checks.Counted;
 
 /**
  * What {@link ProcessLauncher} was asked for, checked and complete.
@@ -98,6 +100,13 @@ record LaunchSettings(
         if (!condition) {
             throw new UsageException(FailureContext.NONE, message);
         }
+    }
+
+    /** The ranks of each role on a node, for messages. */
+    String ranksByRole() {
+        return roles.stream()
+                .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
+                .collect(Collectors.joining(", "));
     }
 
     int ranksPerNode() {

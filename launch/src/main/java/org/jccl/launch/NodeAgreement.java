@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -69,7 +68,7 @@ final class NodeAgreement implements OtherNodes {
         String job =
                 "%s on each of %s, %s"
                         .formatted(
-                                ranks(),
+                                settings.ranksByRole(),
                                 Counted.text(settings.nodes(), "node"),
                                 Counted.text(settings.maxRestarts(), "restart"));
         store.set(key("enter", node), bytes(job));
@@ -94,12 +93,6 @@ final class NodeAgreement implements OtherNodes {
                         "node %d was started for %s; node %d for %s", node, job, other, said);
             }
         }
-    }
-
-    private String ranks() {
-        return settings.roles().stream()
-                .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
-                .collect(Collectors.joining(", "));
     }
 
     private static BootstrapException mismatch(String format, Object... arguments) {

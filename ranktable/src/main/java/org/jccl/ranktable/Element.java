@@ -17,6 +17,7 @@ final class Element {
     static final int UNKNOWN = -1;
 
     private static final int MOST_DIGITS = 18;
+    private static final int HIGHEST_PORT = 65_535;
 
     private final Json value;
     private final JsonPath path;
@@ -178,7 +179,26 @@ final class Element {
 
     /** The whole number of a field, or {@link #UNKNOWN} after a fault. */
     int number(String name, String meaning) {
-        return required(name, meaning).map(Element::number).orElse(UNKNOWN);
+        return number(name, meaning, Integer.MAX_VALUE);
+    }
+
+    /** The whole number of a field, at most {@code most}, or {@link #UNKNOWN} after a fault. */
+    int number(String name, String meaning, int most) {
+        return required(name, meaning).map(field -> (int) field.number(most)).orElse(UNKNOWN);
+    }
+
+    /** Reports a fault unless this is the wanted text or number; the advice says what to write. */
+    void mustBe(String wanted, String advice) {
+        if (!scalar().orElse("").equals(wanted)) {
+            fault("is " + describe() + ": " + advice);
+        }
+    }
+
+    /** Reports a fault if there is a field of that name and it is no port. */
+    void checkPort(String name) {
+        field(name)
+                .filter(port -> port.number(HIGHEST_PORT) == 0)
+                .ifPresent(port -> port.fault("is 0: ports begin at 1"));
     }
 
     /** A field that, where it is there, must count what the table has. */

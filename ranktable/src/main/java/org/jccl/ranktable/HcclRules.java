@@ -10,7 +10,6 @@ import java.util.OptionalLong;
 final class HcclRules {
 
     private static final int LONGEST_ID = 64;
-    private static final int HIGHEST_PORT = 65_535;
     private static final long HIGHEST_SUPER_DEVICE = 0xFFFF_FFFFL;
     private static final List<String> PORTS =
             List.of("device_port", "host_port", "device_vnic_port", "backup_device_port");
@@ -20,13 +19,7 @@ final class HcclRules {
     /** HCCL reads a table again and again, for up to 30 minutes, until it is completed. */
     static void checkCompleted(Element table) {
         table.required("status", "write \"completed\", HCCL waits for it")
-                .filter(status -> !status.scalar().orElse("").equals("completed"))
-                .ifPresent(
-                        status ->
-                                status.fault(
-                                        "is "
-                                                + status.describe()
-                                                + ": HCCL waits until it is \"completed\""));
+                .ifPresent(at -> at.mustBe("completed", "HCCL waits until it is \"completed\""));
     }
 
     /** The id of a server, or empty after a fault. */
@@ -47,11 +40,7 @@ final class HcclRules {
                         .map(addresses::read)
                         .orElse(List.of());
         device.field("backup_device_ip").ifPresent(Addresses::check);
-        for (String name : PORTS) {
-            device.field(name)
-                    .filter(port -> port.number(HIGHEST_PORT) == 0)
-                    .ifPresent(port -> port.fault("is 0: ports begin at 1"));
-        }
+        PORTS.forEach(device::checkPort);
         OptionalLong superDevice = OptionalLong.empty();
         Optional<Element> given = device.field("super_device_id");
         if (given.isPresent()) {

@@ -20,9 +20,7 @@ final class NodeListReader {
 
     static Devices read(Element table) {
         table.required("version", "write \"1.0\"")
-                .filter(version -> !version.scalar().orElse("").equals("1.0"))
-                .ifPresent(
-                        version -> version.fault("is " + version.describe() + ": write \"1.0\""));
+                .ifPresent(version -> version.mustBe("1.0", "write \"1.0\""));
         NodeListReader reader = new NodeListReader();
         for (Element node : table.objects("node_list", "list the nodes of the job")) {
             reader.node(node);

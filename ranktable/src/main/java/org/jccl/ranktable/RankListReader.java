@@ -20,15 +20,14 @@ final class RankListReader {
     private static final int MOST_RANKS = 65_536;
     private static final int HIGHEST_DEVICE = 64;
 
-    /** What the device has as its local_id that stands in for another one. */
-    private static final int SPARE = 64;
+    /** The local_id of a device that replaces another one. */
+    private static final int REPLACEMENT = 64;
 
     private static final int MOST_LAYERS = 8;
     private static final int LONGEST_NAME = 1024;
     private static final int MOST_ADDRESSES = 24;
     private static final int MOST_PORTS = 16;
     private static final int LONGEST_PORT = 32;
-    private static final int HIGHEST_PORT = 65_535;
 
     private final Devices devices = new Devices();
     private final Map<String, Devices.Node> nodes = new LinkedHashMap<>();
@@ -55,13 +54,7 @@ final class RankListReader {
 
     private void readRanks(Element table) {
         table.field("status")
-                .filter(status -> !status.scalar().orElse("").equals("completed"))
-                .ifPresent(
-                        status ->
-                                status.fault(
-                                        "is "
-                                                + status.describe()
-                                                + ": leave it out, or write \"completed\""));
+                .ifPresent(at -> at.mustBe("completed", "leave it out, or write \"completed\""));
         List<Element> ranks = table.objects("rank_list", "list the ranks of the job");
         if (ranks.size() > MOST_RANKS) {
             table.field("rank_list")
@@ -79,13 +72,16 @@ final class RankListReader {
 
     private void readRank(Element at) {
         int rank = at.number("rank_id", "rank in the job, from 0");
-        int device = small(at, "device_id", "physical number of the device", HIGHEST_DEVICE);
-        int localId = small(at, "local_id", "number of the device on its server", SPARE);
-        if (localId == SPARE) {
-            small(at, "replaced_local_id", "the device that it stands in for", SPARE - 1);
+        int device = at.number("device_id", "physical number of the device", HIGHEST_DEVICE);
+        int localId = at.number("local_id", "number of the device on its server", REPLACEMENT);
+        if (localId == REPLACEMENT) {
+            at.number(
+                    "replaced_local_id",
+                    "the local_id of the device that it replaces",
+                    REPLACEMENT - 1);
         }
-        checkPort(at, "device_port");
-        checkPort(at, "host_port");
+        at.checkPort("device_port");
+        at.checkPort("host_port");
         List<Level> levels = levels(at);
         List<String> addresses =
                 levels.stream().flatMap(level -> level.addresses.stream()).toList();
@@ -111,18 +107,6 @@ final class RankListReader {
     private Devices.Node node(Element at, List<Level> levels) {
         String id = levels.isEmpty() ? "" : levels.get(0).instance.orElse("");
         return nodes.computeIfAbsent(id, added -> devices.add(at, added));
-    }
-
-    private static int small(Element at, String name, String meaning, int most) {
-        return at.required(name, meaning)
-                .map(field -> (int) field.number(most))
-                .orElse(Element.UNKNOWN);
-    }
-
-    private static void checkPort(Element at, String name) {
-        at.field(name)
-                .filter(port -> port.number(HIGHEST_PORT) == 0)
-                .ifPresent(port -> port.fault("is 0: ports begin at 1"));
     }
 
     private List<Level> levels(Element rank) {
@@ -152,7 +136,7 @@ final class RankListReader {
     }
 
     private Level level(Element at) {
-        int layer = small(at, "net_layer", "layer of networks, from 0", MOST_LAYERS - 1);
+        int layer = at.number("net_layer", "layer of networks, from 0", MOST_LAYERS - 1);
         Optional<String> instance =
                 at.text("net_instance_id", "name of the network that the rank is in");
         at.field("net_instance_id").ifPresent(id -> checkLength(id, LONGEST_NAME));

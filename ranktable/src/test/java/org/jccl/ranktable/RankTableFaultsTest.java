@@ -123,8 +123,8 @@ class RankTableFaultsTest {
                         "$.rank_list[2].rank_id is \"1\": HCCL reads a number only, write 1",
                         "$.rank_list[2].device_id is the number 65: give a whole number from 0 to 64",
                         "$.rank_list[2].local_id is missing: number of the device on its server",
-                        "$.rank_list[3].replaced_local_id is missing: the device that it stands in"
-                                + " for",
+                        "$.rank_list[3].replaced_local_id is missing: the local_id of the device"
+                                + " that it replaces",
                         "$.rank_list[3].device_port is 0: ports begin at 1",
                         "$.rank_list[3].host_port is the number 65536: give a whole number from 0 to"
                                 + " 65535");

@@ -16,39 +16,40 @@ final class Averages {
     /** Elements of one product; factors take as much memory. */
     private static final long CHUNK = 1 << 18;
 
-    private final ScclCalls calls;
     private final int rank;
+    private final int size;
     private final TpuRuntime runtime;
     private final Scratch scratch;
     private final Map<DataType, Long> reciprocals = new EnumMap<>(DataType.class);
     private final Map<DataType, Long> ones = new EnumMap<>(DataType.class);
 
-    Averages(ScclCalls calls, int rank, TpuRuntime runtime, Scratch scratch) {
-        this.calls = calls;
+    Averages(int rank, int size, TpuRuntime runtime, Scratch scratch) {
         this.rank = rank;
+        this.size = size;
         this.runtime = runtime;
         this.scratch = scratch;
     }
 
     /** Divides a sum that every rank has. */
-    void divideOnAll(TpuQueue queue, long sum, long count, DataType type) {
+    void divideOnAll(ScclCalls calls, long sum, long count, DataType type) {
         for (long done = 0; done < count; done += CHUNK) {
             long part = sum + done * type.size();
             long input = rank == 0 ? part : factors(type, rank == 1);
             long elements = Math.min(CHUNK, count - done);
-            calls.allReduce(queue, input, part, elements, type, ScclTypes.PRODUCT);
+            calls.allReduce(input, part, elements, type, ScclTypes.PRODUCT);
         }
     }
 
     /** Divides a sum that the root has; elsewhere {@code sum} is not used. */
-    void divideOnRoot(TpuQueue queue, long sum, long count, DataType type, int root) {
+    void divideOnRoot(ScclCalls calls, long sum, long count, DataType type, int root) {
         for (long done = 0; done < count; done += CHUNK) {
             long elements = Math.min(CHUNK, count - done);
             long part = sum + done * type.size();
-            boolean next = rank == (root + 1) % calls.size;
+            boolean next = rank == (root + 1) % size;
             long input = rank == root ? part : factors(type, next);
-            long output = rank == root ? part : scratch.reserve(queue, elements * type.size());
-            calls.reduce(queue, input, output, elements, type, ScclTypes.PRODUCT, root);
+            long output =
+                    rank == root ? part : scratch.reserve(calls.queue(), elements * type.size());
+            calls.reduce(input, output, elements, type, ScclTypes.PRODUCT, root);
         }
     }
 
@@ -56,7 +57,7 @@ final class Averages {
         Map<DataType, Long> made = reciprocal ? reciprocals : ones;
         Long address = made.get(type);
         if (address == null) {
-            address = fill(type, reciprocal ? 1f / calls.size : 1f);
+            address = fill(type, reciprocal ? 1f / size : 1f);
             made.put(type, address);
         }
         return address;

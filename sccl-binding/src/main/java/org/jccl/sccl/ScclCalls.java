@@ -4,14 +4,16 @@ import org.jccl.DataType;
 import org.jccl.spi.MessageBatch.Message;
 
 /**
- * SCCL's functions on one communicator, checked: addresses translated, counts in its units, empty
- * operations left out, which every rank does alike. Whoever calls has begun with the queue.
+ * SCCL's functions on one communicator, for the thread that has begun with a queue. The methods
+ * translate addresses, convert counts to the library's units, and check result codes. They skip
+ * empty operations, as every rank does.
  */
-final class ScclCalls {
+final class ScclCalls implements AutoCloseable {
 
     final long communicator;
     final int size;
     final boolean messages;
+    private TpuQueue queue;
 
     ScclCalls(long communicator, int size, boolean messages) {
         this.communicator = communicator;
@@ -19,167 +21,186 @@ final class ScclCalls {
         this.messages = messages;
     }
 
-    /** The address in the form that the call's handle takes. */
-    private static long virtual(long handle, long address) {
-        return Sccl.scclPhysToVirt(handle, TpuRuntime.raw(address));
+    /**
+     * Admits the calling thread, alone, to a queue until {@link #close}; what is called meanwhile
+     * goes there.
+     */
+    ScclCalls begin(TpuQueue on) {
+        on.begin();
+        queue = on;
+        return this;
     }
 
-    private static void end(TpuQueue queue, int code, String call) {
+    /** The queue that calls go to. */
+    TpuQueue queue() {
+        return queue;
+    }
+
+    /** Admits other threads to the queue. */
+    @Override
+    public void close() {
+        queue.end();
+    }
+
+    /** Copies within the device; does nothing if both addresses are the same. */
+    void copy(long from, long to, long bytes) {
+        if (from != to && bytes > 0) {
+            queue.copyBetweenCalls(TpuRuntime.raw(to), TpuRuntime.raw(from), bytes);
+        }
+    }
+
+    /** The address in the form that the call's handle takes. */
+    private long virtual(long address) {
+        return Sccl.scclPhysToVirt(queue.handle(), TpuRuntime.raw(address));
+    }
+
+    /** Checks the result of a call and starts what the call has prepared. */
+    private void issued(int code, String call) {
         ScclErrors.check(code, call);
         queue.push();
     }
 
-    void broadcast(TpuQueue queue, long address, long count, DataType type, int root) {
+    void broadcast(long address, long count, DataType type, int root) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclBroadcast(
-                            virtual(handle, address),
+                            virtual(address),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             root,
                             communicator,
-                            handle);
-            end(queue, code, "scclBroadcast");
+                            queue.handle()),
+                    "scclBroadcast");
         }
     }
 
-    void allReduce(TpuQueue queue, long input, long output, long count, DataType type, int op) {
+    void allReduce(long input, long output, long count, DataType type, int op) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclAllReduce(
-                            virtual(handle, input),
-                            virtual(handle, output),
+                            virtual(input),
+                            virtual(output),
                             count,
                             ScclTypes.type(type),
                             op,
                             communicator,
-                            handle);
-            end(queue, code, "scclAllReduce");
+                            queue.handle()),
+                    "scclAllReduce");
         }
     }
 
     /** The output is written on all ranks. */
-    void reduce(
-            TpuQueue queue, long input, long output, long count, DataType type, int op, int root) {
+    void reduce(long input, long output, long count, DataType type, int op, int root) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclReduce(
-                            virtual(handle, input),
-                            virtual(handle, output),
+                            virtual(input),
+                            virtual(output),
                             count,
                             ScclTypes.type(type),
                             op,
                             root,
                             communicator,
-                            handle);
-            end(queue, code, "scclReduce");
+                            queue.handle()),
+                    "scclReduce");
         }
     }
 
     /** Input and output lie apart. */
-    void allGather(TpuQueue queue, long input, long output, long count, DataType type) {
+    void allGather(long input, long output, long count, DataType type) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclAllGather(
-                            virtual(handle, input),
-                            virtual(handle, output),
+                            virtual(input),
+                            virtual(output),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             communicator,
-                            handle);
-            end(queue, code, "scclAllGather");
+                            queue.handle()),
+                    "scclAllGather");
         }
     }
 
     /** Input and output lie apart; other ranks than root have an output of one part. */
-    void gather(TpuQueue queue, long input, long output, long count, DataType type, int root) {
+    void gather(long input, long output, long count, DataType type, int root) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclGather(
-                            virtual(handle, input),
-                            virtual(handle, output),
+                            virtual(input),
+                            virtual(output),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             root,
                             communicator,
-                            handle);
-            end(queue, code, "scclGather");
+                            queue.handle()),
+                    "scclGather");
         }
     }
 
     /** Input and output lie apart; other ranks than root have an input of one part. */
-    void scatter(TpuQueue queue, long input, long output, long count, DataType type, int root) {
+    void scatter(long input, long output, long count, DataType type, int root) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclScatter(
-                            virtual(handle, input),
-                            virtual(handle, output),
+                            virtual(input),
+                            virtual(output),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             root,
                             communicator,
-                            handle);
-            end(queue, code, "scclScatter");
+                            queue.handle()),
+                    "scclScatter");
         }
     }
 
     /** The library wants the count of all parts together. */
-    void allToAll(TpuQueue queue, long input, long output, long count, DataType type) {
+    void allToAll(long input, long output, long count, DataType type) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     Sccl.scclAllToAll(
-                            virtual(handle, input),
-                            virtual(handle, output),
+                            virtual(input),
+                            virtual(output),
                             ScclTypes.count(type, count) * size,
                             ScclTypes.type(type),
                             communicator,
-                            handle);
-            end(queue, code, "scclAllToAll");
+                            queue.handle()),
+                    "scclAllToAll");
         }
     }
 
-    void issue(TpuQueue queue, Message message) {
+    void issue(Message message) {
         if (message.receives()) {
-            receive(queue, message.address(), message.count(), message.type(), message.peer());
+            receive(message.address(), message.count(), message.type(), message.peer());
         } else {
-            send(queue, message.address(), message.count(), message.type(), message.peer());
+            send(message.address(), message.count(), message.type(), message.peer());
         }
     }
 
-    private void send(TpuQueue queue, long address, long count, DataType type, int peer) {
+    private void send(long address, long count, DataType type, int peer) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     ScclMessages.scclSend(
-                            virtual(handle, address),
+                            virtual(address),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             peer,
                             communicator,
-                            handle);
-            end(queue, code, "scclSend");
+                            queue.handle()),
+                    "scclSend");
         }
     }
 
-    private void receive(TpuQueue queue, long address, long count, DataType type, int peer) {
+    private void receive(long address, long count, DataType type, int peer) {
         if (count > 0) {
-            long handle = queue.handle();
-            int code =
+            issued(
                     ScclMessages.scclRecv(
-                            virtual(handle, address),
+                            virtual(address),
                             ScclTypes.count(type, count),
                             ScclTypes.type(type),
                             peer,
                             communicator,
-                            handle);
-            end(queue, code, "scclRecv");
+                            queue.handle()),
+                    "scclRecv");
         }
     }
 }

@@ -23,7 +23,7 @@ import org.jccl.spi.StreamCommunicator;
  */
 final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
-    private final ScclCalls calls;
+    private final ScclCalls functions;
     private final TpuRuntime runtime;
     private final int rank;
     private final int size;
@@ -53,7 +53,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
      */
     ScclCommunicator(
             ScclCalls calls, TpuRuntime runtime, CommunicatorConfig config, int[] chipMap) {
-        this.calls = calls;
+        this.functions = calls;
         this.runtime = runtime;
         this.rank = config.rank();
         this.size = config.size();
@@ -61,7 +61,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         this.chipMap = chipMap;
         this.timeout = config.timeout();
         this.scratch = new Scratch(runtime);
-        this.averages = new Averages(calls, rank, runtime, scratch);
+        this.averages = new Averages(rank, size, runtime, scratch);
         this.barrierMemory = runtime.allocate(Float.BYTES);
         Capabilities all = Capabilities.ALL.withoutShrinking().withLargestTag(0).withoutAnySource();
         this.capabilities =
@@ -86,7 +86,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         return timeout;
     }
 
-    private TpuQueue queue(long stream) {
+    /** Admits the calling thread, alone, to the stream's queue until the result is closed. */
+    private ScclCalls enter(long stream) {
         TpuQueue queue = runtime.queue(device, stream);
         queues.add(queue);
         // After that, so that an abort that is not seen here sees the queue.
@@ -94,7 +95,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             throw new GroupAbortedException(
                     FailureContext.NONE, "the SCCL communicator was aborted or closed");
         }
-        return queue;
+        return functions.begin(queue);
     }
 
     @Override
@@ -109,13 +110,9 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
     @Override
     public void broadcast(long address, long count, DataType type, int root, long stream) {
-        TpuQueue queue = queue(stream);
-        if (size > 1) {
-            queue.begin();
-            try {
-                calls.broadcast(queue, address, count, type, root);
-            } finally {
-                queue.end();
+        try (ScclCalls calls = enter(stream)) {
+            if (size > 1) {
+                calls.broadcast(address, count, type, root);
             }
         }
     }
@@ -123,19 +120,15 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     @Override
     public void allReduce(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (size == 1) {
-                copy(queue, input, output, count * type.size());
+                calls.copy(input, output, count * type.size());
                 return;
             }
-            calls.allReduce(queue, input, output, count, type, ScclTypes.op(op));
+            calls.allReduce(input, output, count, type, ScclTypes.op(op));
             if (op.kind() == ReduceOp.Kind.AVG) {
-                averages.divideOnAll(queue, output, count, type);
+                averages.divideOnAll(calls, output, count, type);
             }
-        } finally {
-            queue.end();
         }
     }
 
@@ -148,141 +141,113 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             ReduceOp op,
             int root,
             long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (size == 1) {
-                copy(queue, input, output, count * type.size());
+                calls.copy(input, output, count * type.size());
             } else {
-                reduceTo(queue, input, output, count, type, op, root);
+                reduceTo(calls, input, output, count, type, op, root);
             }
-        } finally {
-            queue.end();
         }
     }
 
     private void reduceTo(
-            TpuQueue queue,
+            ScclCalls calls,
             long input,
             long output,
             long count,
             DataType type,
             ReduceOp op,
             int root) {
-        long to = rank == root ? output : scratch.reserve(queue, count * type.size());
-        calls.reduce(queue, input, to, count, type, ScclTypes.op(op), root);
+        long to = rank == root ? output : scratch.reserve(calls.queue(), count * type.size());
+        calls.reduce(input, to, count, type, ScclTypes.op(op), root);
         if (op.kind() == ReduceOp.Kind.AVG) {
-            averages.divideOnRoot(queue, output, count, type, root);
+            averages.divideOnRoot(calls, output, count, type, root);
         }
     }
 
     @Override
     public void allGather(long input, long output, long count, DataType type, long stream) {
-        TpuQueue queue = queue(stream);
         long bytes = count * type.size();
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (size == 1) {
-                copy(queue, input, output, bytes);
+                calls.copy(input, output, bytes);
             } else {
-                long from = apart(queue, input, output + rank * bytes, bytes);
-                calls.allGather(queue, from, output, count, type);
+                long from = apart(calls, input, output + rank * bytes, bytes);
+                calls.allGather(from, output, count, type);
             }
-        } finally {
-            queue.end();
         }
     }
 
     @Override
     public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             long part = output;
             for (int root = 0; root < size; root++) {
                 long bytes = counts[root] * type.size();
                 if (root == rank) {
-                    copy(queue, input, part, bytes);
+                    calls.copy(input, part, bytes);
                 }
                 if (size > 1) {
-                    calls.broadcast(queue, part, counts[root], type, root);
+                    calls.broadcast(part, counts[root], type, root);
                 }
                 part += bytes;
             }
-        } finally {
-            queue.end();
         }
     }
 
     @Override
     public void gather(long input, long output, long count, DataType type, int root, long stream) {
-        TpuQueue queue = queue(stream);
         long bytes = count * type.size();
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (size == 1) {
-                copy(queue, input, output, bytes);
+                calls.copy(input, output, bytes);
             } else if (rank == root) {
-                long from = apart(queue, input, output + rank * bytes, bytes);
-                calls.gather(queue, from, output, count, type, root);
+                long from = apart(calls, input, output + rank * bytes, bytes);
+                calls.gather(from, output, count, type, root);
             } else {
-                calls.gather(queue, input, scratch.reserve(queue, bytes), count, type, root);
+                calls.gather(input, scratch.reserve(calls.queue(), bytes), count, type, root);
             }
-        } finally {
-            queue.end();
         }
     }
 
     @Override
     public void scatter(long input, long output, long count, DataType type, int root, long stream) {
-        TpuQueue queue = queue(stream);
         long bytes = count * type.size();
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (size == 1) {
-                copy(queue, input, output, bytes);
+                calls.copy(input, output, bytes);
             } else {
-                long from = rank == root ? input : scratch.reserve(queue, bytes);
-                calls.scatter(queue, from, output, count, type, root);
+                long from = rank == root ? input : scratch.reserve(calls.queue(), bytes);
+                calls.scatter(from, output, count, type, root);
             }
-        } finally {
-            queue.end();
         }
     }
 
     @Override
     public void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             for (int root = 0; root < size; root++) {
                 long part = input + root * count * type.size();
-                reducePart(queue, part, output, count, type, op, root);
+                reducePart(calls, part, output, count, type, op, root);
             }
-        } finally {
-            queue.end();
         }
     }
 
     @Override
     public void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             long part = input;
             for (int root = 0; root < size; root++) {
-                reducePart(queue, part, output, counts[root], type, op, root);
+                reducePart(calls, part, output, counts[root], type, op, root);
                 part += counts[root] * type.size();
             }
-        } finally {
-            queue.end();
         }
     }
 
     private void reducePart(
-            TpuQueue queue,
+            ScclCalls calls,
             long part,
             long output,
             long count,
@@ -290,24 +255,20 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             ReduceOp op,
             int root) {
         if (size == 1) {
-            copy(queue, part, output, count * type.size());
+            calls.copy(part, output, count * type.size());
         } else {
-            reduceTo(queue, part, output, count, type, op, root);
+            reduceTo(calls, part, output, count, type, op, root);
         }
     }
 
     @Override
     public void allToAll(long input, long output, long count, DataType type, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (size == 1) {
-                copy(queue, input, output, count * type.size());
+                calls.copy(input, output, count * type.size());
             } else {
-                calls.allToAll(queue, input, output, count, type);
+                calls.allToAll(input, output, count, type);
             }
-        } finally {
-            queue.end();
         }
     }
 
@@ -319,15 +280,13 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
             long[] outputCounts,
             DataType type,
             long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             MessageBatch exchange = new MessageBatch();
             long from = input;
             long to = output;
             for (int peer = 0; peer < size; peer++) {
                 if (peer == rank) {
-                    copy(queue, from, to, inputCounts[peer] * type.size());
+                    calls.copy(from, to, inputCounts[peer] * type.size());
                 } else {
                     exchange.add(new Message(false, from, inputCounts[peer], type, peer));
                     exchange.add(new Message(true, to, outputCounts[peer], type, peer));
@@ -335,15 +294,13 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
                 from += inputCounts[peer] * type.size();
                 to += outputCounts[peer] * type.size();
             }
-            issue(queue, exchange);
-        } finally {
-            queue.end();
+            issue(calls, exchange);
         }
     }
 
     /** SCCL has no groups, and a send may wait for its receive. */
-    private void issue(TpuQueue queue, MessageBatch messages) {
-        messages.takeOrdered(rank).forEach(message -> calls.issue(queue, message));
+    private void issue(ScclCalls calls, MessageBatch messages) {
+        messages.takeOrdered(rank).forEach(calls::issue);
     }
 
     @Override
@@ -357,17 +314,13 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     }
 
     private void message(Message message, long stream) {
-        TpuQueue queue = queue(stream);
-        queue.begin();
-        try {
+        try (ScclCalls calls = enter(stream)) {
             if (batching) {
                 batch.add(message);
-                batchQueue = queue;
+                batchQueue = calls.queue();
             } else {
-                calls.issue(queue, message);
+                calls.issue(message);
             }
-        } finally {
-            queue.end();
         }
     }
 
@@ -391,11 +344,8 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         if (batchQueue != null) {
             TpuQueue queue = batchQueue;
             batchQueue = null;
-            queue.begin();
-            try {
-                issue(queue, batch);
-            } finally {
-                queue.end();
+            try (ScclCalls calls = functions.begin(queue)) {
+                issue(calls, batch);
             }
         }
     }
@@ -423,24 +373,18 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         averages.free();
         scratch.free();
         runtime.free(barrierMemory);
-        if (calls.communicator != 0) {
-            ScclErrors.check(Sccl.scclCommDestroy(calls.communicator), "scclCommDestroy");
+        if (functions.communicator != 0) {
+            ScclErrors.check(Sccl.scclCommDestroy(functions.communicator), "scclCommDestroy");
         }
     }
 
     /** Where a library's in-place form is not documented: the input, or a copy of it. */
-    private long apart(TpuQueue queue, long input, long own, long bytes) {
+    private long apart(ScclCalls calls, long input, long own, long bytes) {
         if (input != own || bytes == 0) {
             return input;
         }
-        long copy = scratch.reserve(queue, bytes);
-        copy(queue, input, copy, bytes);
+        long copy = scratch.reserve(calls.queue(), bytes);
+        calls.copy(input, copy, bytes);
         return copy;
-    }
-
-    private static void copy(TpuQueue queue, long from, long to, long bytes) {
-        if (from != to && bytes > 0) {
-            queue.copyBetweenCalls(TpuRuntime.raw(to), TpuRuntime.raw(from), bytes);
-        }
     }
 }

@@ -108,9 +108,8 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--mode",
             defaultValue = "sync",
-            completionCandidates = Modes.class,
             description = "sync: group.sync(); async: issue and await each. Default: sync.")
-    private String mode;
+    private Mode mode;
 
     @Option(
             names = "--iters",
@@ -261,10 +260,7 @@ public final class BenchCommand implements Callable<Integer> {
                 minBytes,
                 maxBytes,
                 factor,
-                Arrays.stream(Mode.values())
-                        .filter(value -> value.toString().equals(mode))
-                        .findFirst()
-                        .orElseThrow(() -> refused("--mode is sync or async, got '" + mode + "'")),
+                mode,
                 optional(iterations),
                 optional(warmUp),
                 budgetSeconds,
@@ -335,15 +331,6 @@ public final class BenchCommand implements Callable<Integer> {
         @Override
         public Iterator<String> iterator() {
             return Bindings.KNOWN.iterator();
-        }
-    }
-
-    /** For completion. */
-    static final class Modes implements Iterable<String> {
-
-        @Override
-        public Iterator<String> iterator() {
-            return Arrays.stream(Mode.values()).map(Mode::toString).iterator();
         }
     }
 }

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jccl.spi.PathSetting;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -74,9 +75,9 @@ public final class PlotCommand implements Callable<Integer> {
             out.flush();
             return 0;
         } catch (NoSuchFileException e) {
-            return failed(e.getMessage() + " does not exist");
+            throw new ExecutionException(spec.commandLine(), e.getMessage() + " does not exist");
         } catch (IOException | IllegalArgumentException e) {
-            return failed(e.getMessage());
+            throw new ExecutionException(spec.commandLine(), e.getMessage());
         }
     }
 
@@ -98,12 +99,5 @@ public final class PlotCommand implements Callable<Integer> {
             measurements.addAll(ReportFile.read(file, source, equals >= 0));
         }
         return measurements;
-    }
-
-    private int failed(String reason) {
-        PrintWriter err = spec.commandLine().getErr();
-        err.println("jccl plot: " + reason);
-        err.flush();
-        return 1;
     }
 }

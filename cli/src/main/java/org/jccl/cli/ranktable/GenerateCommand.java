@@ -11,6 +11,7 @@ import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableFormat;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -149,7 +150,8 @@ final class GenerateCommand implements Callable<Integer> {
             try {
                 table = ScclTool.table(source.deviceId, deviceIp, emulator());
             } catch (IllegalArgumentException e) {
-                return failed(e.getMessage()); // the tool ends with 1, too
+                throw new ExecutionException(
+                        spec.commandLine(), e.getMessage()); // the tool ends with 1, too
             }
             if (output == null) {
                 output = TableFile.ofEnvironment(System.getenv()).orElse(Path.of(ScclTool.FILE));
@@ -217,18 +219,11 @@ final class GenerateCommand implements Callable<Integer> {
         try {
             Files.writeString(output, table.toJson());
         } catch (IOException e) {
-            return failed(output + " can not be written: " + e);
+            throw new ExecutionException(spec.commandLine(), output + " can not be written: " + e);
         }
         out.println(output + ": " + table);
         TableFile.warning(output, table).ifPresent(text -> out.println("warning: " + text));
         out.flush();
         return 0;
-    }
-
-    private int failed(String message) {
-        PrintWriter err = spec.commandLine().getErr();
-        err.println("jccl: " + message);
-        err.flush();
-        return 1;
     }
 }

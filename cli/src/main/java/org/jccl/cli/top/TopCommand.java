@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -79,8 +80,7 @@ public final class TopCommand implements Callable<Integer> {
         try (Screen screen = once ? Screen.plain(out) : Screen.ofThisProcess(out)) {
             return watch(screen);
         } catch (IOException e) {
-            spec.commandLine().getErr().println("jccl top: " + folder + ": " + e.getMessage());
-            return 1;
+            throw new ExecutionException(spec.commandLine(), folder + ": " + e.getMessage());
         }
     }
 

@@ -15,6 +15,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jccl.spi.Arrivals;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -75,19 +76,24 @@ public final class TraceCommand implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         if (!Files.isDirectory(folder)) {
-            return failed(folder + " is no folder; name the one that JCCL_TRACE_DIR named");
+            throw new ExecutionException(
+                    spec.commandLine(),
+                    folder + " is no folder; name the one that JCCL_TRACE_DIR named");
         }
         try {
             List<Recording> recordings = read();
             if (recordings.isEmpty()) {
-                return failed(
+                throw new ExecutionException(
+                        spec.commandLine(),
                         "no recording in "
                                 + folder
                                 + "; start the ranks with JCCL_TRACE_DIR and close their groups");
             }
             Timeline timeline = Timeline.of(recordings, step);
             if (!step.isEmpty() && timeline.steps().isEmpty()) {
-                return failed("no collective has '" + step + "' in its text, see --step");
+                throw new ExecutionException(
+                        spec.commandLine(),
+                        "no collective has '" + step + "' in its text, see --step");
             }
             writeTrace(timeline);
             int spans = recordings.stream().mapToInt(each -> each.spans().size()).sum();
@@ -102,7 +108,7 @@ public final class TraceCommand implements Callable<Integer> {
             out.flush();
             return 0;
         } catch (IOException e) {
-            return failed(e.toString());
+            throw new ExecutionException(spec.commandLine(), e.toString());
         }
     }
 
@@ -202,12 +208,5 @@ public final class TraceCommand implements Callable<Integer> {
         }
         recordings.sort(Comparator.comparing(Recording::rank).thenComparing(Recording::group));
         return recordings;
-    }
-
-    private int failed(String reason) {
-        PrintWriter err = spec.commandLine().getErr();
-        err.println("jccl trace: " + reason);
-        err.flush();
-        return 1;
     }
 }

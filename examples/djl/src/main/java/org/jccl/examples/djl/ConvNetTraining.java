@@ -28,11 +28,10 @@ import ai.djl.training.tracker.Tracker;
 import java.util.Arrays;
 import java.util.Locale;
 import org.jccl.ProcessGroup;
-import org.jccl.ReduceOp;
-import org.jccl.Tensor;
 import org.jccl.djl.DistributedTrainer;
 import org.jccl.djl.ShardedSampler;
 import org.jccl.examples.Digits;
+import org.jccl.examples.Weights;
 import org.jccl.training.DistributedSampler;
 
 /**
@@ -96,8 +95,8 @@ public final class ConvNetTraining {
                 print("%d epochs, test accuracy %.1f %%", epochs, 100 * accuracy(trainer));
             }
         }
-        boolean same = isSameOnAllRanks(world, trained);
-        double difference = world.rank() == 0 ? difference(trained, trainedAlone()) : 0;
+        boolean same = Weights.areSameOnAllRanks(world, trained);
+        double difference = world.rank() == 0 ? Weights.difference(trained, trainedAlone()) : 0;
         boolean passed = same && difference <= TOLERANCE;
         print(
                 "rank %d: %d weights are %s on all %d ranks",
@@ -209,27 +208,6 @@ public final class ConvNetTraining {
             System.arraycopy(some, 0, all, before, some.length);
         }
         return all;
-    }
-
-    /** Called on all ranks, which all get the answer. */
-    private static boolean isSameOnAllRanks(ProcessGroup world, float[] weights) {
-        try (Tensor ofRank0 = Tensor.copyOf(weights)) {
-            world.sync().broadcast(ofRank0, 0);
-            boolean same = Arrays.equals(weights, ofRank0.copyTo(weights.clone()));
-            try (Tensor different = Tensor.copyOf(new int[] {same ? 0 : 1})) {
-                world.sync().allReduce(different, ReduceOp.MAX);
-                return different.copyTo(new int[1])[0] == 0;
-            }
-        }
-    }
-
-    private static double difference(float[] ones, float[] others) {
-        double largest = 0;
-        for (int i = 0; i < ones.length; i++) {
-            double difference = Math.abs(ones[i] - others[i]);
-            largest = difference >= 0 ? Math.max(largest, difference) : Double.POSITIVE_INFINITY;
-        }
-        return largest;
     }
 
     private static void print(String format, Object... values) {

@@ -1,6 +1,5 @@
 package org.jccl.examples.dl4j;
 
-import java.util.Arrays;
 import java.util.Locale;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -11,9 +10,8 @@ import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.jccl.ProcessGroup;
-import org.jccl.ReduceOp;
-import org.jccl.Tensor;
 import org.jccl.examples.Digits;
+import org.jccl.examples.Weights;
 import org.jccl.training.DistributedSampler;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -74,8 +72,8 @@ public final class ConvNetTraining {
         network.addListeners(new AveragingListener(world, network));
         train(network, world.rank(), world.size());
         float[] trained = network.params().toFloatVector();
-        boolean same = isSameOnAllRanks(world, network.params());
-        double difference = world.rank() == 0 ? difference(trained, trainedAlone()) : 0;
+        boolean same = Weights.areSameOnAllRanks(world, trained);
+        double difference = world.rank() == 0 ? Weights.difference(trained, trainedAlone()) : 0;
         boolean passed = same && difference <= TOLERANCE;
         print(
                 "rank %d: %d weights are %s on all %d ranks",
@@ -159,26 +157,6 @@ public final class ConvNetTraining {
             right += found[i] == digits.test().labels()[i] ? 1 : 0;
         }
         return (double) right / found.length;
-    }
-
-    /** Called on all ranks, which all get the answer. */
-    private static boolean isSameOnAllRanks(ProcessGroup world, INDArray weights) {
-        INDArray ofRank0 = weights.dup();
-        world.sync().broadcast(Nd4jTensors.of(ofRank0), 0);
-        boolean same = Arrays.equals(weights.toFloatVector(), ofRank0.toFloatVector());
-        try (Tensor different = Tensor.copyOf(new int[] {same ? 0 : 1})) {
-            world.sync().allReduce(different, ReduceOp.MAX);
-            return different.copyTo(new int[1])[0] == 0;
-        }
-    }
-
-    private static double difference(float[] ones, float[] others) {
-        double largest = 0;
-        for (int i = 0; i < ones.length; i++) {
-            double difference = Math.abs(ones[i] - others[i]);
-            largest = difference >= 0 ? Math.max(largest, difference) : Double.POSITIVE_INFINITY;
-        }
-        return largest;
     }
 
     private static void print(String format, Object... values) {

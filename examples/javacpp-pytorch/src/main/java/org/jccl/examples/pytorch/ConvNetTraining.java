@@ -15,7 +15,7 @@ import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.jccl.ProcessGroup;
-import org.jccl.ReduceOp;
+import org.jccl.examples.Weights;
 import org.jccl.pytorch.DistributedDataParallel;
 import org.jccl.pytorch.TorchLibrary;
 import org.jccl.pytorch.TorchTensors;
@@ -38,12 +38,15 @@ public final class ConvNetTraining {
 
     private final ProcessGroup world;
     private final int epochs;
-    private final Digits train = Digits.load(false);
-    private final Digits test = Digits.load(true);
+    private final Digits train;
+    private final Digits test;
 
     private ConvNetTraining(ProcessGroup world, int epochs) {
         this.world = world;
         this.epochs = epochs;
+        org.jccl.examples.Digits.Split split = org.jccl.examples.Digits.load();
+        this.train = Digits.of(split.train());
+        this.test = Digits.of(split.test());
     }
 
     /**
@@ -98,24 +101,16 @@ public final class ConvNetTraining {
 
     private boolean prove(ConvNet net) {
         float[] weights = weights(net);
-        long[] checksums = {checksum(weights), -checksum(weights)};
-        double[] difference = {world.rank() == 0 ? difference(weights, trainAlone()) : 0};
-        try (org.jccl.Tensor largest = org.jccl.Tensor.copyOf(checksums);
-                org.jccl.Tensor worst = org.jccl.Tensor.copyOf(difference)) {
-            // Every rank must know, so that every rank can fail.
-            world.allReduce(largest, ReduceOp.MAX).await();
-            world.allReduce(worst, ReduceOp.MAX).await();
-            largest.copyTo(checksums);
-            worst.copyTo(difference);
-        }
-        boolean same = checksums[0] == -checksums[1];
-        boolean proven = same && difference[0] <= TOLERANCE;
+        boolean same = Weights.areSameOnAllRanks(world, weights);
+        // Every rank must know, so that every rank can fail.
+        double difference =
+                Weights.largestOfRanks(
+                        world, world.rank() == 0 ? Weights.difference(weights, trainAlone()) : 0);
+        boolean proven = same && difference <= TOLERANCE;
         System.out.println(
                 "rank " + world.rank() + " has weights " + Long.toHexString(checksum(weights)));
         print("weights are %s on all %d ranks", same ? "the same bits" : "NOT", world.size());
-        print(
-                "largest difference from one process: %.1e (tolerance %.1e)",
-                difference[0], TOLERANCE);
+        print("largest difference from one process: %.1e (tolerance %.1e)", difference, TOLERANCE);
         print(proven ? "PASSED" : "FAILED");
         return proven;
     }
@@ -149,16 +144,6 @@ public final class ConvNetTraining {
         CRC32C checksum = new CRC32C();
         checksum.update(bytes);
         return checksum.getValue();
-    }
-
-    /** The largest difference; infinite when one of them is no number. */
-    private static double difference(float[] ones, float[] others) {
-        double largest = 0;
-        for (int i = 0; i < ones.length; i++) {
-            double difference = Math.abs(ones[i] - others[i]);
-            largest = Double.isFinite(difference) ? Math.max(largest, difference) : 1 / 0.0;
-        }
-        return largest;
     }
 
     /** One rank speaks for all. */

@@ -2,15 +2,7 @@ package org.jccl.examples.pytorch;
 
 import static org.bytedeco.pytorch.global.torch.from_blob;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
-import java.util.Objects;
 import java.util.stream.IntStream;
-import java.util.zip.GZIPInputStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.Tensor;
@@ -26,54 +18,24 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 record Digits(Tensor images, Tensor labels) {
 
     static final int SIDE = 8;
-    static final int CLASSES = 10;
+    static final int CLASSES = org.jccl.examples.Digits.CLASSES;
 
-    private static final int PIXELS = SIDE * SIDE;
-    private static final float BRIGHTEST = 16;
-    private static final int TEST_EVERY = 5;
+    private static final int PIXELS = org.jccl.examples.Digits.PIXELS;
 
-    /** A fifth of the images, for testing, or the others. */
-    static Digits load(boolean test) {
-        List<String> lines = lines();
-        return parse(
-                IntStream.range(0, lines.size())
-                        .filter(i -> (i % TEST_EVERY == 0) == test)
-                        .mapToObj(lines::get)
-                        .toList());
-    }
-
-    private static List<String> lines() {
-        try (BufferedReader lines =
-                new BufferedReader(
-                        new InputStreamReader(
-                                new GZIPInputStream(
-                                        Objects.requireNonNull(
-                                                Digits.class.getResourceAsStream(
-                                                        "/org/jccl/examples/digits.csv.gz"),
-                                                "jccl-examples is not on the class path")),
-                                StandardCharsets.US_ASCII))) {
-            return lines.lines().toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static Digits parse(List<String> lines) {
-        int count = lines.size();
+    /** Copies images into tensors. */
+    static Digits of(org.jccl.examples.Digits digits) {
+        int count = digits.size();
         float[] pixels = new float[count * PIXELS];
-        long[] labels = new long[count];
+        long[] numbers = new long[count];
         for (int i = 0; i < count; i++) {
-            String[] values = lines.get(i).split(",");
-            for (int pixel = 0; pixel < PIXELS; pixel++) {
-                pixels[i * PIXELS + pixel] = Integer.parseInt(values[pixel]) / BRIGHTEST;
-            }
-            labels[i] = Long.parseLong(values[PIXELS]);
+            System.arraycopy(digits.images()[i], 0, pixels, i * PIXELS, PIXELS);
+            numbers[i] = digits.labels()[i];
         }
         try (FloatPointer images = new FloatPointer(pixels);
-                LongPointer digits = new LongPointer(labels)) {
+                LongPointer labels = new LongPointer(numbers)) {
             return new Digits(
                     from_blob(images, count, 1, SIDE, SIDE).clone(),
-                    from_blob(digits, new long[] {count}, new TensorOptions(ScalarType.Long))
+                    from_blob(labels, new long[] {count}, new TensorOptions(ScalarType.Long))
                             .clone());
         }
     }

@@ -9,21 +9,16 @@ import org.jccl.DataType;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.JcclException.Category;
-import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
-import org.jccl.PeerLostException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.internal.diagnosis.CallCheck;
 import org.jccl.internal.diagnosis.DesyncDetector;
-import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.operation.RecentCollectives;
 import org.jccl.internal.operation.RunningOperations;
-import org.jccl.internal.operation.Suspect;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
@@ -37,10 +32,8 @@ import org.jccl.spi.RefusedOperationException;
  */
 public abstract class Engine {
 
-    private static final long CLOSING_POLL_MILLIS = 2;
-
-    /** How long at most what was aborted may take to leave the library. */
-    private static final Duration ABORT_PATIENCE = Duration.ofSeconds(10);
+    /** How long aborted operations may take to leave the library. */
+    private static final Duration ABORT_GRACE_PERIOD = Duration.ofSeconds(10);
 
     private final Communicator communicator;
     private final Map<OperationKind, String> missing;
@@ -69,15 +62,8 @@ public abstract class Engine {
     /** Set when this process aborts the group, which is no failure of its own. */
     private volatile boolean aborted;
 
-    /** Since when an operation is over its deadline; the watchdog's own. */
-    private boolean expired;
-
-    private long expiredNanos;
-
-    /** Whether, and since when, the watchdog waits for why a peer is lost; its own. */
-    private boolean explaining;
-
-    private long explainingNanos;
+    private final GroupMonitor monitor;
+    private final CallFailures callFailures;
 
     /** Set when closing begins; later operations are refused. */
     protected volatile boolean closed;
@@ -93,6 +79,8 @@ public abstract class Engine {
         this.timeout = timeout;
         this.detector = detector;
         detector.countWith(this::issued);
+        this.monitor = new GroupMonitor(this);
+        this.callFailures = new CallFailures(detector, failure, this::issuedBefore);
         this.futures = new FutureThread(context, this::prepareWatching, this::completeEnded);
     }
 
@@ -101,42 +89,22 @@ public abstract class Engine {
         return futures;
     }
 
-    /**
-     * An empty operation to fill and {@link #submit}.
-     *
-     * @return dropping it instead is harmless
-     */
+    /** Returns an empty operation to fill and {@link #submit}; it may be dropped instead. */
     public abstract Operation newOperation();
 
-    /**
-     * Issues an operation.
-     *
-     * @param operation from {@link #newOperation()}, filled
-     * @return its handle
-     */
+    /** Issues an operation of {@link #newOperation()}. */
     public abstract Work submit(Operation operation);
 
-    /**
-     * Issues operations that start together.
-     *
-     * @param operations from {@link #newOperation()}, filled
-     * @return the works, in the same order
-     */
+    /** Issues operations that start together, and returns their works in the same order. */
     public abstract List<Work> submitBatch(List<Operation> operations);
 
     /**
-     * Whether several tensors go faster as one operation on a copy of them all than as operations
-     * that are issued together.
-     *
-     * @return true where each operation costs the host a round of messages
+     * Whether several tensors are faster as one operation on a copy of them all than as operations
+     * that are issued together, because each operation costs the host a round of messages.
      */
     public abstract boolean flattensLists();
 
-    /**
-     * An empty operation to fill and {@link #run}.
-     *
-     * @return dropping it instead is harmless
-     */
+    /** Returns an empty operation to fill and {@link #run}; it may be dropped instead. */
     public final Operation borrow() {
         return running.borrow();
     }
@@ -175,10 +143,8 @@ public abstract class Engine {
     }
 
     /**
-     * Runs an operation in the caller's own order and takes the object back.
-     *
-     * @param operation from {@link #borrow()}, filled
-     * @return rank of the sender for a receive, else -1
+     * Runs an operation of {@link #borrow()} in the caller's own order, takes the object back, and
+     * returns the rank of the sender for a receive, else -1.
      */
     public abstract int run(Operation operation);
 
@@ -207,39 +173,23 @@ public abstract class Engine {
      * Waits for what was issued, then frees the communicator. Collectives end, or fail by their
      * deadline, because all ranks issue them; a message may have no partner. Idempotent.
      *
-     * @param patience how long to wait without seeing any end before aborting messages
+     * @param gracePeriod how long to wait without seeing any end before aborting messages
      */
-    public abstract void close(Duration patience);
+    public abstract void close(Duration gracePeriod);
 
-    /**
-     * Whether the library reduces a type with an operation.
-     *
-     * @param op the operation
-     * @param type the element type
-     * @return true when it does
-     */
+    /** Whether the library reduces a type with an operation. */
     public final boolean reduces(ReduceOp op, DataType type) {
         return communicator.reduces(op, type);
     }
 
-    /**
-     * What the library can do.
-     *
-     * @return the same for the engine's life
-     */
+    /** What the library can do, the same for the engine's life. */
     public final Capabilities capabilities() {
         return communicator.capabilities();
     }
 
     /**
-     * Lets the calling thread into the communicator with a call that is no operation, such as a
-     * split. Closing waits for it as it waits for operations.
-     *
-     * @param <T> what the call returns
-     * @param call is given the communicator
-     * @return what the call returned
-     * @throws UsageException when the group is closed
-     * @throws GroupAbortedException when it failed
+     * Calls the communicator with something that is no operation, such as a split. Closing waits
+     * for such calls as it waits for operations.
      */
     public final <T> T inside(Function<Communicator, T> call) {
         synchronized (running) {
@@ -253,29 +203,21 @@ public abstract class Engine {
         }
     }
 
-    /**
-     * Waits until nothing that was issued is outstanding, on the host or on a stream.
-     *
-     * @throws OperationTimeoutException when messages are outstanding for the whole timeout
-     */
+    /** Waits for everything that was issued; throws if messages do not end within the timeout. */
     public final void awaitQuiet() {
         requireUsable();
-        if (!awaitIdle(timeout)) {
+        if (!Quiescence.await(this, timeout)) {
             throw new OperationTimeoutException(
                     context, "split: operations were outstanding for " + Durations.text(timeout));
         }
         requireUsable();
     }
 
-    /**
-     * Fails everything that runs or waits, and all later calls.
-     *
-     * @param cause the reason
-     */
+    /** Fails everything that runs or waits, and all later calls. */
     public final void fail(JcclException cause) {
         if (failure.set(cause) == cause) {
             detector.noteFailure(cause);
-            // Whoever waits must be told, whatever goes wrong in between.
+            // The abort below must happen whatever a listener throws.
             CleanUp.run(context.toString(), () -> running.observers().groupFailed(cause));
             if (endsProcess && !closed && !aborted) {
                 ProcessEnd.now(context, cause, detector::publishSoon);
@@ -295,10 +237,8 @@ public abstract class Engine {
     }
 
     /**
-     * Fails everything as {@link #fail} does, and tells the other ranks at once: the process may
-     * end before the watchdog's next tick.
-     *
-     * @param cause the reason
+     * Fails everything as {@link #fail} does, and reports to the other ranks at once: the process
+     * may end before the watchdog's next tick.
      */
     public final void abort(JcclException cause) {
         aborted = true;
@@ -306,7 +246,7 @@ public abstract class Engine {
         detector.publishSoon();
     }
 
-    /** Notes that the program, which knows of the failure, goes on with another group. */
+    /** The program knows of the failure and continues with another group. */
     public final void replaced() {
         failure.replace();
         detector.replaced();
@@ -337,70 +277,30 @@ public abstract class Engine {
     /** Called again and again while works have futures: completes those that have ended. */
     protected abstract void completeEnded();
 
-    /** What the ranks compare besides an operation in which they are stuck, from the newest on. */
-    private List<String> issuedBefore(long sequence) {
+    /** Descriptions of the collectives before one, from the newest on. */
+    final List<String> issuedBefore(long sequence) {
         synchronized (running) {
             return collectives.before(sequence);
         }
     }
 
-    /** Looks after everything that runs; on the watchdog's thread. */
+    /** Called on the watchdog's thread at each tick. */
     public final void watch(long now) {
         try {
-            lookAfter(now);
+            monitor.tick(now);
         } catch (JcclException e) {
-            // A device that can not be asked would keep deadlines and what others wait for away.
+            // Without an answer of the device, deadlines would not be enforced.
             fail(e.at(context));
             detector.publishLater();
         }
     }
 
-    private void lookAfter(long now) {
-        prepareWatching();
-        if (!askLibrary(noticed -> failLater(noticed, now))) {
-            return;
-        }
-        completeUnawaited();
-        RunningOperations.Overdue overdue = running.overdue(now, timeout.toNanos(), context);
-        if (!failure.isSet()) {
-            if (overdue.expired() != null) {
-                expire(overdue.expired(), now);
-            } else {
-                detector.examineLater(
-                        overdue.suspects(),
-                        this::issuedBefore,
-                        cause -> publishAndFail(cause.at(context)));
-            }
-        }
-        detector.publishLater();
-    }
-
-    /** Fails the group, as soon as is known where the other ranks are, or nobody answers. */
-    private void expire(FailureContext where, long now) {
-        if (!expired) {
-            expired = true;
-            expiredNanos = now;
-            detector.describeLater(positions -> publishAndFail(overdue(where, positions)));
-        } else if (now - expiredNanos > Diagnosis.ANSWER_TIMEOUT.toNanos()) {
-            fail(overdue(where, detector.silence()));
-        }
-    }
-
-    private OperationTimeoutException overdue(FailureContext where, String positions) {
-        return new OperationTimeoutException(
-                where, "not complete after " + Durations.text(timeout) + "; " + positions);
-    }
-
-    /**
-     * Fails the group with what the library has noticed by itself, if it has.
-     *
-     * @return false when the communicator is gone
-     */
+    /** Fails the group with an asynchronous error of the library; false if that is freed. */
     protected final boolean askLibrary() {
         return askLibrary(noticed -> fail(noticed.at(context)));
     }
 
-    private boolean askLibrary(Consumer<JcclException> found) {
+    final boolean askLibrary(Consumer<JcclException> found) {
         JcclException noticed;
         synchronized (end) {
             if (freed) {
@@ -414,100 +314,28 @@ public abstract class Engine {
         return true;
     }
 
-    /** Fails the group, for a lost peer as soon as its cause is known, or nobody answers. */
-    private void failLater(JcclException noticed, long now) {
-        boolean explains = noticed instanceof PeerLostException && detector.asks();
-        if (!explains || explaining && now - explainingNanos > Diagnosis.CAUSE_TIMEOUT.toNanos()) {
-            fail(noticed.at(context));
-        } else if (!explaining) {
-            explaining = true;
-            explainingNanos = now;
-            detector.explainLater((PeerLostException) noticed, cause -> fail(cause.at(context)));
-        }
-    }
-
-    /** Tells the others before they notice that the connection is gone. */
-    private void publishAndFail(JcclException cause) {
-        if (!failure.isSet()) {
-            detector.noteFailure(cause);
-            detector.publish();
-        }
-        fail(cause);
-    }
-
-    /**
-     * Has each collective compared with those of the other ranks from now on.
-     *
-     * @param check of this group and backend
-     */
+    /** Compares each collective with those of the other ranks from now on. */
     public final void checkCalls(CallCheck check) {
         calls = check;
     }
 
-    /** Has a failure end the process. */
+    /** Ends the process if the group fails. */
     public final void endProcessOnFailure() {
         endsProcess = true;
     }
 
-    /** Has others see all operations from now on. */
+    /** Shows all operations to these observers from now on. */
     public final void observe(Observers others) {
         running.observe(others);
     }
 
-    /** Who sees the operations. */
     public final Observers observers() {
         return running.observers();
     }
 
     /**
-     * Waits until nothing runs. Gives up when nothing has ended for a while, but in a healthy group
-     * not on what must end: that does by its own deadline.
-     */
-    final boolean awaitIdle(Duration patience) {
-        long deadline = System.nanoTime() + patience.toNanos();
-        int fewest = Integer.MAX_VALUE;
-        boolean interrupted = false;
-        try {
-            while (true) {
-                completeUnawaited();
-                int left = running.count();
-                if (left == 0 && isIdleStill()) {
-                    return true;
-                }
-                if (left < fewest) {
-                    // What ended shows that the other side is there.
-                    fewest = left;
-                    deadline = System.nanoTime() + patience.toNanos();
-                }
-                boolean waitsForMore = running.hasWhatMustEnd() && !failure.isSet();
-                if (!waitsForMore && deadline - System.nanoTime() <= 0) {
-                    return false;
-                }
-                try {
-                    // Requests and events complete silently, so they are asked again and again.
-                    running.awaitEnd(CLOSING_POLL_MILLIS);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    /** Looks again at what the last threads have left behind when they left the library. */
-    private boolean isIdleStill() {
-        completeUnawaited();
-        return running.isEmpty();
-    }
-
-    /**
-     * Refuses operations from now on. Who begins one, or goes {@link #inside}, looks under the same
-     * monitor, so that none is missed afterwards.
-     *
-     * @return false when that was done before
+     * Refuses operations from now on, unless that was done before. Operations and calls of {@link
+     * #inside} begin under the same monitor, so that none is missed afterwards.
      */
     protected final boolean beginClosing() {
         synchronized (running) {
@@ -520,18 +348,19 @@ public abstract class Engine {
     }
 
     /** Waits for what runs, or aborts it; the group is closed. */
-    protected final void endOperations(Duration patience) {
-        if (!awaitIdle(patience)) {
+    protected final void endOperations(Duration gracePeriod) {
+        if (!Quiescence.await(this, gracePeriod)) {
             fail(
                     new GroupAbortedException(
                             context,
                             "the group was closed while messages were outstanding, or groups were"
                                     + " being made from it"));
-            awaitIdle(timeout.compareTo(ABORT_PATIENCE) < 0 ? timeout : ABORT_PATIENCE);
+            Quiescence.await(
+                    this, timeout.compareTo(ABORT_GRACE_PERIOD) < 0 ? timeout : ABORT_GRACE_PERIOD);
         }
         detector.publishSoon();
         if (running.isEmpty() && !failure.isSet()) {
-            // Before the connections end, so that nobody takes this rank for a lost one.
+            // Before the connections end, so that no rank takes this one for lost.
             detector.leave();
         }
         if (!running.isEmpty()) {
@@ -547,7 +376,7 @@ public abstract class Engine {
         synchronized (end) {
             freed = true;
         }
-        // Outside: a library may take seconds, and the watchdog has other groups to look after.
+        // Without the lock: a library may take seconds, and the watchdog serves other groups too.
         communicator.close();
     }
 
@@ -571,23 +400,14 @@ public abstract class Engine {
         }
     }
 
-    /**
-     * Checks that the group is not closed; it may have failed.
-     *
-     * @throws UsageException when it is closed
-     */
+    /** Throws a UsageException if the group is closed; it may have failed. */
     public final void requireOpen() {
         if (closed) {
             throw new UsageException(context, "the group is closed");
         }
     }
 
-    /**
-     * Checks that the group can still be used.
-     *
-     * @throws UsageException when it is closed
-     * @throws GroupAbortedException when it failed
-     */
+    /** Throws a UsageException if the group is closed, a GroupAbortedException if it failed. */
     public final void requireUsable() {
         if (!isUsable()) {
             throw refusal(context);
@@ -601,7 +421,7 @@ public abstract class Engine {
     }
 
     /**
-     * What an operation that the communicator did not start fails with. The group fails as well,
+     * The failure of an operation that the communicator did not start. The group fails as well,
      * unless all ranks refuse the operation alike.
      */
     protected final JcclException notStarted(Throwable thrown, Operation operation) {
@@ -610,39 +430,14 @@ public abstract class Engine {
                 : failed(thrown, operation);
     }
 
-    /**
-     * Turns what a communicator threw into the failure of the group and returns its first cause.
-     */
-    protected final JcclException failed(Throwable thrown, Operation operation) {
-        fail(causeOf(thrown, operation).at(contextOf(operation)));
+    /** Fails the group with what the communicator threw, and returns the first cause. */
+    public final JcclException failed(Throwable thrown, Operation operation) {
+        FailureContext where = contextOf(operation);
+        fail(callFailures.causeOf(thrown, operation, where).at(where));
         if (communicator.abandonsOperations()) {
             operation.keepMemory();
         }
         return failure.get();
-    }
-
-    private JcclException causeOf(Throwable thrown, Operation operation) {
-        if (thrown instanceof PeerLostException lost && !failure.isSet()) {
-            return operation.kind.isCollective()
-                    ? detector.explainSoon(lost)
-                    : detector.explainSoon(lost, operation.peer);
-        }
-        if (thrown instanceof MismatchException seen
-                && !failure.isSet()
-                && operation.kind.isCollective()) {
-            Suspect suspect = Suspect.of(operation, contextOf(operation));
-            return detector.explainSoon(seen, suspect, this::issuedBefore);
-        }
-        if (thrown instanceof JcclException known && known.category() == Category.FATAL_GROUP) {
-            return known;
-        }
-        // One that calls itself harmless is not: this rank is out of step with the others.
-        return new GroupAbortedException(
-                FailureContext.NONE,
-                thrown instanceof JcclException known
-                        ? "the library refused it: " + known.reason()
-                        : "unexpected failure: " + thrown,
-                thrown);
     }
 
     public final FailureContext contextOf(Operation operation) {

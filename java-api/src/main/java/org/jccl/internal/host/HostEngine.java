@@ -1,36 +1,22 @@
 package org.jccl.internal.host;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jccl.FailureContext;
-import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
-import org.jccl.MismatchException;
-import org.jccl.PeerLostException;
 import org.jccl.Work;
 import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
-import org.jccl.spi.BoundedCall;
-import org.jccl.spi.CleanUp;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
 /**
- * The engine of libraries that work on the calling thread.
- *
- * <p>Collectives have one order, that of their numbers. Asynchronous ones wait in a queue; whoever
- * holds the {@link #turn} runs its head: a worker thread, a thread that awaits a work in the queue,
- * or a synchronous caller, which first runs what was queued before it. So there is one order and no
- * thread change that a waiting caller has to pay. Messages are started at once and need no turn.
- *
- * <p>Two locks: the turn, which is held while the library is called, and the monitor of the running
- * operations, which is held for a few instructions only and taken inside the turn, never around it.
+ * The engine of libraries that work on the calling thread. Collectives run in the order of their
+ * numbers, see {@link CollectiveQueue}. Messages are started at once and need no order.
  */
 public final class HostEngine extends Engine {
 
@@ -39,18 +25,11 @@ public final class HostEngine extends Engine {
     private final TensorPlace place;
     private final Carrier carrier;
 
-    /** The right to call collectives, of one thread at a time. */
-    private final ReentrantLock turn = new ReentrantLock();
+    private final CollectiveQueue queue;
+    private final RequestCompletion completion;
 
-    /** Guarded by the turn. */
+    /** Guarded by the queue lock. */
     private final StartedCollectives started = new StartedCollectives();
-
-    // Guarded by the monitor of the running operations.
-    private final ArrayDeque<HostWork> queue = new ArrayDeque<>();
-    private Thread worker;
-
-    /** Whether a thread of its own asks why a peer is lost, or what another rank issued. */
-    private volatile boolean explaining;
 
     /**
      * Creates an engine.
@@ -72,6 +51,8 @@ public final class HostEngine extends Engine {
         this.startsCollectives = communicator.capabilities().nonBlockingCollectives();
         this.place = place;
         this.carrier = place.carrier(communicator, failure);
+        this.queue = new CollectiveQueue(this, running, context);
+        this.completion = new RequestCompletion(this, communicator, carrier, running, detector);
     }
 
     @Override
@@ -121,84 +102,10 @@ public final class HostEngine extends Engine {
             collectives.add(work);
             queue.add(work);
         }
-        // Whoever has the turn may already have seen an empty queue, then the worker comes next.
-        if (!startsCollectives || !turn.tryLock()) {
-            wakeWorker();
-            return;
-        }
-        try {
-            startQueued();
-        } finally {
-            turn.unlock();
-        }
+        queue.start(startsCollectives);
     }
 
-    private void wakeWorker() {
-        try {
-            synchronized (running) {
-                if (worker == null) {
-                    String name = "jccl-" + context.group() + "-" + context.rank();
-                    Thread fresh = new Thread(this::work, name);
-                    fresh.setDaemon(true);
-                    fresh.start();
-                    worker = fresh;
-                } else {
-                    running.notifyAll();
-                }
-            }
-        } catch (OutOfMemoryError e) {
-            // What is queued would have nobody to run it, and no deadline.
-            fail(new GroupAbortedException(context, "no thread is left for it: " + e, e));
-            drain();
-        }
-    }
-
-    /** Starts the queue's works as long as that blocks nobody. The caller has the turn. */
-    private void startQueued() {
-        while (true) {
-            HostWork head;
-            synchronized (running) {
-                head = queue.peek();
-                if (head == null) {
-                    return;
-                }
-                if (carrier.carries(head) || started.isFull()) {
-                    break;
-                }
-                queue.remove();
-            }
-            runQueued(head);
-        }
-        wakeWorker();
-    }
-
-    /** The worker's life: wait for works, take the turn, run them. */
-    private void work() {
-        prepareOwnThread();
-        while (true) {
-            synchronized (running) {
-                while (queue.isEmpty()) {
-                    if (closed) {
-                        return;
-                    }
-                    try {
-                        running.wait();
-                    } catch (InterruptedException e) {
-                        // Nobody has a reason to interrupt this thread; closing ends it.
-                        continue;
-                    }
-                }
-            }
-            try {
-                drain();
-            } catch (Throwable e) {
-                // This thread is the only one that runs what nobody awaits.
-                CleanUp.failed(context.toString(), e);
-            }
-        }
-    }
-
-    private void prepareOwnThread() {
+    void prepareOwnThread() {
         try {
             place.prepareOwnThread();
         } catch (JcclException e) {
@@ -206,30 +113,13 @@ public final class HostEngine extends Engine {
         }
     }
 
-    /** Takes the turn and runs all of the queue's works. */
-    private void drain() {
-        turn.lock();
-        try {
-            for (HostWork head = takeHead(Long.MAX_VALUE);
-                    head != null;
-                    head = takeHead(Long.MAX_VALUE)) {
-                runQueued(head);
-            }
-        } finally {
-            turn.unlock();
-        }
+    /** Whether {@link #runQueued} may block for a work. The caller has the queue lock. */
+    boolean mayBlock(HostWork work) {
+        return carrier.carries(work) || started.isFull();
     }
 
-    /** The first work in the queue, unless it comes after one with a number; or null. */
-    private HostWork takeHead(long last) {
-        synchronized (running) {
-            HostWork head = queue.peek();
-            return head == null || head.sequence > last ? null : queue.remove();
-        }
-    }
-
-    /** The caller has the turn. */
-    private void runQueued(HostWork work) {
+    /** Runs a work that was taken from the queue. The caller has the queue lock. */
+    void runQueued(HostWork work) {
         while (started.isFull()) {
             await(started.oldest());
         }
@@ -282,7 +172,9 @@ public final class HostEngine extends Engine {
         }
     }
 
-    /** Notes that a thread of the program blocks for a work from now on; 0 if that is not kept. */
+    /**
+     * Records that a thread of the program blocks for a work; returns 0 if that is not recorded.
+     */
     long beginWait(HostWork work) {
         return work.isDone() ? 0 : running.beginWait(work);
     }
@@ -293,7 +185,7 @@ public final class HostEngine extends Engine {
         }
     }
 
-    /** Returns when the work is done, bringing it forward on the calling thread where possible. */
+    /** Returns when the work is done, and runs it on the calling thread if possible. */
     void await(HostWork work) {
         if (VirtualThreads.isCurrent()) {
             awaitElsewhere(work);
@@ -302,18 +194,18 @@ public final class HostEngine extends Engine {
         place.enter();
         while (!work.isDone()) {
             if (work.claim()) {
-                complete(work, true);
+                completion.await(work, true);
                 return;
             }
-            if (work.kind.isCollective() && turn.tryLock()) {
+            if (work.kind.isCollective() && queue.tryLock()) {
                 try {
-                    for (HostWork head = takeHead(work.sequence);
-                            head != null;
-                            head = takeHead(work.sequence)) {
+                    // Here, not in a method of the queue: a call passes as few methods as it can.
+                    HostWork head;
+                    while ((head = queue.take(work.sequence)) != null) {
                         runQueued(head);
                     }
                 } finally {
-                    turn.unlock();
+                    queue.unlock();
                 }
             }
             work.park();
@@ -321,109 +213,24 @@ public final class HostEngine extends Engine {
     }
 
     /**
-     * Leaves the work to other threads. A virtual one that waits inside the library keeps its
-     * carrier from the thread that another rank waits for.
+     * Leaves the work to other threads. A virtual thread that waits inside the library pins the
+     * platform thread that another rank may wait for.
      */
     private static void awaitElsewhere(HostWork work) {
         work.end().join();
     }
 
-    /** Ends a work. Closing waits for what runs, so it leaves that list last. */
-    private void finish(HostWork work, int source, JcclException cause) {
+    /** Ends a work. Closing waits for running operations, so the work leaves their list last. */
+    void finish(HostWork work, int source, JcclException cause) {
         work.releaseMemory();
         work.complete(source, cause);
         running.end(work, cause);
     }
 
-    /**
-     * Waits for a claimed work's request.
-     *
-     * @param mayAsk whether the calling thread may wait for the store, to say why a peer is lost
-     */
-    private void complete(HostWork work, boolean mayAsk) {
-        int source = -1;
-        JcclException cause = null;
-        try {
-            source =
-                    carrier.carries(work)
-                            ? carrier.await(work.request())
-                            : communicator.await(work.request());
-            awaitStartedBefore(work);
-        } catch (Throwable e) {
-            boolean askable = e instanceof PeerLostException || e instanceof MismatchException;
-            boolean asks = askable && !failure.isSet() && detector.asks();
-            if (asks && !mayAsk && explainsElsewhere(e, work)) {
-                return;
-            }
-            cause = failed(e, work);
-        }
-        finish(work, source, cause);
-    }
-
-    /** False where no thread is left for it: then the work ends with what is known. */
-    private boolean explainsElsewhere(Throwable thrown, HostWork work) {
-        explaining = true;
-        try {
-            BoundedCall.start("jccl-explain-" + context.group(), () -> explain(thrown, work));
-            return true;
-        } catch (OutOfMemoryError e) {
-            explaining = false;
-            return false;
-        }
-    }
-
-    private void explain(Throwable thrown, HostWork work) {
-        try {
-            finish(work, -1, failed(thrown, work));
-        } finally {
-            explaining = false;
-        }
-    }
-
     /** Completes a started work if its request is ready, without blocking. */
     void completeIfReady(HostWork work) {
         place.enter();
-        // While one work finds out why its peer is lost, the others wait for its answer.
-        if (!explaining && work.claim()) {
-            boolean ready;
-            try {
-                ready = failure.isSet() || isReady(work);
-            } catch (Throwable e) {
-                ready = true;
-            }
-            if (ready) {
-                complete(work, false);
-            } else {
-                work.started(work.request());
-            }
-        }
-    }
-
-    /** A barrier of the library's says nothing about a collective before it, as that it failed. */
-    private void awaitStartedBefore(Operation operation) {
-        if (operation.kind == OperationKind.BARRIER) {
-            startedBefore(operation).forEach(this::await);
-            if (failure.isSet()) {
-                throw failure.forLaterCall(contextOf(operation));
-            }
-        }
-    }
-
-    private List<HostWork> startedBefore(Operation barrier) {
-        return running.startedBefore(barrier).stream()
-                .filter(HostWork.class::isInstance)
-                .map(HostWork.class::cast)
-                .toList();
-    }
-
-    private boolean isReady(HostWork work) {
-        boolean ended =
-                carrier.carries(work)
-                        ? carrier.test(work.request())
-                        : communicator.test(work.request());
-        return ended
-                && (work.kind != OperationKind.BARRIER
-                        || startedBefore(work).stream().allMatch(HostWork::isCompleted));
+        completion.completeIfReady(work);
     }
 
     @Override
@@ -462,7 +269,7 @@ public final class HostEngine extends Engine {
             } else {
                 operation.call(communicator, Mode.BLOCKING);
             }
-            awaitStartedBefore(operation);
+            completion.awaitCollectivesBefore(operation);
             return -1;
         } catch (Throwable e) {
             cause = collective ? notStarted(e, operation) : failed(e, operation);
@@ -473,7 +280,7 @@ public final class HostEngine extends Engine {
             }
             running.endAndGiveBack(operation, cause);
             if (collective) {
-                turn.unlock();
+                queue.unlock();
             }
         }
     }
@@ -486,9 +293,9 @@ public final class HostEngine extends Engine {
         return work.sourceRank();
     }
 
-    /** Takes the turn for a synchronous operation, when what was queued before it has run. */
+    /** Takes the queue lock for a synchronous operation, after what was queued before it. */
     private void beginCollective(Operation operation) {
-        turn.lock();
+        queue.lock();
         try {
             while (true) {
                 synchronized (running) {
@@ -499,10 +306,10 @@ public final class HostEngine extends Engine {
                         return;
                     }
                 }
-                drain();
+                queue.drain();
             }
         } catch (Throwable e) {
-            turn.unlock();
+            queue.unlock();
             throw e;
         }
     }
@@ -550,13 +357,13 @@ public final class HostEngine extends Engine {
             if (!beginClosing()) {
                 return;
             }
-            running.notifyAll();
+            queue.close();
         }
         try {
-            drain(); // each work in the queue has its own deadline, so this ends
+            queue.drain(); // each work in the queue has its own deadline, so this ends
             endOperations(patience);
         } finally {
-            // Otherwise a thread is still inside the library: losing memory beats freeing it there.
+            // Otherwise a thread is still inside the library, which may use the memory: leak it.
             if (running.isEmpty()) {
                 free();
             }

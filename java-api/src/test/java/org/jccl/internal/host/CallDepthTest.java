@@ -24,16 +24,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * How many methods of ours lie between the user and the communicator, both of these counted: each
- * is one more place to read for who follows a number on its way to the native call.
+ * Bounds the number of stack frames from the user's call to the communicator, both included. Each
+ * frame is one more place to read for a person who follows a value to the native call.
  */
-class StraightWayTest {
+class CallDepthTest {
 
-    private static final int MOST = 5;
+    private static final int MOST_FRAMES = 5;
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
-    /** Frames seen by each operation that came to the communicator. */
-    private final List<List<String>> ways = new ArrayList<>();
+    /** The frames of each operation that reached the communicator. */
+    private final List<List<String>> stacks = new ArrayList<>();
 
     private ProcessGroup group;
 
@@ -55,15 +55,15 @@ class StraightWayTest {
                                     case "reduces" -> true;
                                     case "abandonsOperations" -> false;
                                     case "allReduce", "send", "recv", "broadcast", "allGather" -> {
-                                        ways.add(way());
+                                        stacks.add(stack());
                                         yield HostCommunicator.COMPLETE;
                                     }
                                     default -> null;
                                 });
     }
 
-    /** From the communicator, which the proxy stands for, to the last frame before the test. */
-    private static List<String> way() {
+    /** The frames from the communicator, a proxy, up to the test, which is excluded. */
+    private static List<String> stack() {
         List<String> frames =
                 StackWalker.getInstance()
                         .walk(
@@ -71,16 +71,16 @@ class StraightWayTest {
                                         all.map(StackWalker.StackFrame::toStackTraceElement)
                                                 .map(StackTraceElement::toString)
                                                 .dropWhile(each -> !each.contains("$Proxy"))
-                                                .takeWhile(
-                                                        each -> !each.contains("StraightWayTest"))
+                                                .takeWhile(each -> !each.contains("CallDepthTest"))
                                                 .toList());
         assertThat(frames.get(0)).contains("$Proxy");
         return frames;
     }
 
-    private void assertStraight(int operations) {
-        assertThat(ways).hasSize(operations);
-        assertThat(ways).allSatisfy(way -> assertThat(way).hasSizeLessThanOrEqualTo(MOST));
+    private void assertShallow(int operations) {
+        assertThat(stacks).hasSize(operations);
+        assertThat(stacks)
+                .allSatisfy(stack -> assertThat(stack).hasSizeLessThanOrEqualTo(MOST_FRAMES));
     }
 
     private ProcessGroup hostGroup() {
@@ -88,7 +88,7 @@ class StraightWayTest {
                 new BackendProvider() {
                     @Override
                     public String name() {
-                        return "straight";
+                        return "shallow";
                     }
 
                     @Override
@@ -117,21 +117,20 @@ class StraightWayTest {
             group.sync().broadcast(tensor, 0);
             group.sync().send(tensor, 1, 0);
         }
-        assertStraight(3);
+        assertShallow(3);
     }
 
     @Test
     void anAwaitedCallOnTheHost() {
         try (Tensor tensor = Tensor.allocate(Device.CPU, DataType.FLOAT32, 4)) {
             hostGroup();
-            // On the waiting thread, unless the worker has been faster, whose way is not the
-            // user's.
-            while (ways.isEmpty()) {
+            // The waiting thread makes the call, unless the worker was faster.
+            while (stacks.isEmpty()) {
                 group.allReduce(tensor, ReduceOp.SUM).await();
-                ways.removeIf(way -> way.stream().anyMatch(each -> each.contains(".work(")));
+                stacks.removeIf(stack -> stack.stream().anyMatch(each -> each.contains(".work(")));
             }
             group.send(tensor, 1, 0).await();
         }
-        assertStraight(2);
+        assertShallow(2);
     }
 }

@@ -34,7 +34,7 @@ final class VerifyRelease {
     private static final Map<String, List<String>> NATIVES =
             Map.of(
                     "jccl-gloo",
-                    List.of("org/jccl/gloo/%s/libjnijcclgloo.so", "org/jccl/gloo/%s/libgloo.so.0"),
+                    List.of("org/jccl/gloo/%s/libjccl_gloo.so"),
                     "jccl-mpi",
                     List.of(
                             "org/jccl/mpi/%s/libjnijcclmpi_openmpi.so",

@@ -1,6 +1,6 @@
-// How ranks connect, as newer releases of gloo do and the libgloo that is linked does not: a rank has one port for all its
-// peers, and a new connection says to which of them it belongs. A port for each peer would be a number for each to tell,
-// so that what all ranks tell each other grows with the third power of their number.
+// How ranks connect: as with gloo's own listener, a rank has one port for all its peers, and a new connection says to which of
+// them it belongs. Unlike gloo's, an error while it connects is a failure of the group and not the end of the process, a call
+// has a deadline, and the port is closed when all peers are connected.
 #pragma once
 
 #include <cstddef>

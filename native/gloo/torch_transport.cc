@@ -136,10 +136,7 @@ bool TorchPeer::write(tcp::Op& op) {
       const Failure mismatch(
           kMismatch, "rank " + std::to_string(rank_) + " expects " + std::to_string(bytes) +
                          " bytes where this rank sends " + std::to_string(op.nbytes));
-      ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(op.ubuf);
-      if (buffer) {
-        Transfer::fail(*buffer.get(), std::make_exception_ptr(mismatch));
-      }
+      Transfer::fail(op.ubuf, std::make_exception_ptr(mismatch));
       throw mismatch;
     }
   }

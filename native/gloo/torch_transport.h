@@ -1,4 +1,4 @@
-// What neither PyTorch's gloo nor the libgloo that is linked does: a message whose sender and receiver expect different
+// What gloo does not do by itself: a message whose sender and receiver expect different
 // sizes is a failure before it is written, as it would end a PyTorch process that received it. And connections that stay
 // a while after their communicator.
 #pragma once

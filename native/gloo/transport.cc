@@ -142,7 +142,7 @@ Peer::~Peer() {
   }
 }
 
-void Peer::handleEvents(int events) {
+void Peer::handleEvents(tcp::Loop&, int events) {
   prepareLoopThread();
   std::unique_lock<std::mutex> lock(m_, std::try_to_lock);
   if (!lock) {
@@ -210,19 +210,17 @@ void Peer::endReading() {
   }
 }
 
-// The base class opened a port of its own, which no other rank knows of.
 void Peer::adopt(int fd) {
-  std::lock_guard<std::mutex> lock(m_);
-  device_->unregisterDescriptor(fd_, this);
-  ::close(fd_);
-  fd_ = fd;
   try {
-    handleConnected();
+    const auto socket = std::make_shared<tcp::Socket>(fd);
+    socket->peerName();  // throws if the peer has reset it; the base class would wait for the loop to notice
+    connectCallback(socket, tcp::Error::kSuccess);
   } catch (const std::exception&) {
-    // The loop does not know the descriptor yet, so the base class must not take it from there, which would end the
-    // process.
-    ::close(fd_);
-    fd_ = -1;
+    std::lock_guard<std::mutex> lock(m_);
+    if (fd_ >= 0) {
+      ::close(fd_);  // the loop does not know it, and the base class would leave it open
+      fd_ = -1;
+    }
     throw Failure(
         kPeerLost, "the connection was lost while it was made: " + plainMessage(std::current_exception()));
   }
@@ -259,20 +257,14 @@ void Peer::fail(const std::exception_ptr& cause) {
 }
 
 void Peer::wakeLocked(const std::exception_ptr& cause) {
-  const auto wakeOne = [&](const ::gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& weak) {
-    ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(weak);
-    if (buffer) {
-      Transfer::fail(*buffer.get(), cause);
-    }
-  };
-  wakeOne(rx_.ubuf);
+  Transfer::fail(rx_.ubuf, cause);
   for (const auto& op : tx_) {
-    wakeOne(op.ubuf);
+    Transfer::fail(op.ubuf, cause);
   }
   for (const auto* queues : {&localPendingSend_, &localPendingRecv_}) {
     for (const auto& queue : *queues) {
       for (const auto& op : queue.second) {
-        wakeOne(std::get<0>(op));
+        Transfer::fail(std::get<0>(op), cause);
       }
     }
   }
@@ -341,10 +333,7 @@ void Mesh::wakeReceiversFromAny(const std::exception_ptr& cause) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& queue : pendingRecv_) {
     for (const auto& op : queue.second) {
-      ::gloo::NonOwningPtr<tcp::UnboundBuffer> buffer(std::get<0>(op));
-      if (buffer) {
-        Transfer::fail(*buffer.get(), cause);
-      }
+      Transfer::fail(std::get<0>(op), cause);
     }
   }
 }

@@ -59,8 +59,11 @@ class Transfer final : public tcp::UnboundBuffer {
   bool settled(bool receive);
 
   // All buffers of a mesh are transfers; one that is being destroyed is none any more, and may still be woken.
-  static void fail(tcp::UnboundBuffer& transfer, const std::exception_ptr& cause) {
-    (transfer.*&Transfer::signalException)(cause);
+  static void fail(const ::gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& transfer, const std::exception_ptr& cause) {
+    const ::gloo::NonOwningPtr<tcp::UnboundBuffer> alive(transfer);
+    if (alive) {
+      (alive.operator->()->*&Transfer::signalException)(cause);
+    }
   }
 
  private:
@@ -77,7 +80,7 @@ class Peer : public tcp::Pair {
   Peer(Mesh* mesh, tcp::Device* device, int rank, Milliseconds timeout);
   ~Peer() override;
 
-  void handleEvents(int events) override;
+  void handleEvents(tcp::Loop& loop, int events) override;
 
   // Takes over a connection.
   void adopt(int fd);

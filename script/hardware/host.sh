@@ -17,8 +17,8 @@ check_host() { # PLATFORM NATIVE
         return 1
     fi
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed 's/^glibc //')
-    if [[ $2 == yes ]] && ! is_at_least 2.34 "$glibc"; then
-        echo "this host has glibc ${glibc:-of no version}; the pack's native parts need 2.34 or later"
+    if [[ $2 == yes ]] && ! is_at_least 2.31 "$glibc"; then
+        echo "this host has glibc ${glibc:-of no version}; the pack's native parts need 2.31 or later"
         return 1
     fi
 }

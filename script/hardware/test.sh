@@ -63,8 +63,8 @@ program uname 'echo aarch64'
 expect "a pack for another platform" "$(ask host.sh 'check_host linux-x86_64 yes')" \
     "this pack is for linux-x86_64 and this is linux-arm64; *--platform linux-arm64"
 expect "a pack without native code" "$(ask host.sh 'check_host linux-x86_64 no && echo good')" good
-program getconf 'echo glibc 2.31'
-expect "an old glibc" "$(ask host.sh 'check_host linux-arm64 yes')" "this host has glibc 2.31; * 2.34 or later"
+program getconf 'echo glibc 2.28'
+expect "an old glibc" "$(ask host.sh 'check_host linux-arm64 yes')" "this host has glibc 2.28; * 2.31 or later"
 program getconf 'exit 1'
 expect "no glibc" "$(ask host.sh 'check_host linux-arm64 yes')" "this host has glibc of no version; *"
 program getconf 'echo glibc 2.100'

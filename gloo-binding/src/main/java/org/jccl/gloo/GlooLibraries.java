@@ -7,29 +7,21 @@ import org.jccl.Availability;
 import org.jccl.BackendUnavailableException;
 import org.jccl.spi.NativeLibraries;
 
-/** Loads libgloo, its dependencies and the shim from the jar. */
+/** Loads the shim, which contains gloo, from the jar. */
 final class GlooLibraries {
 
     private static final String ARTIFACT = "org.jccl:jccl-gloo";
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
-    /** In order of their dependencies. */
-    private static final List<String> NAMES =
-            List.of(
-                    "libnl-3.so.200",
-                    "libnl-route-3.so.200",
-                    "libibverbs.so.1",
-                    "libhiredis.so.0.14",
-                    "libgloo.so.0",
-                    "lib" + GlooNative.LIBRARY + ".so");
+    private static final String NAME = "lib" + GlooNative.LIBRARY + ".so";
 
-    /** Static, because each group has its own provider. Null until the libraries are loaded. */
+    /** Static, because each group has its own provider. Null until the library is loaded. */
     private static Availability loaded;
 
     private GlooLibraries() {}
 
-    /** Loads all libraries, once per process unless it fails. Never throws. */
+    /** Loads the library, once per process unless it fails. Never throws. */
     static synchronized Availability load() {
         if (loaded != null) {
             return loaded;
@@ -45,11 +37,11 @@ final class GlooLibraries {
                     NativeLibraries.load(
                             ARTIFACT,
                             name -> GlooLibraries.class.getResourceAsStream(platform + "/" + name),
-                            NAMES,
+                            List.of(NAME),
                             System::load);
             loaded =
                     new Availability.Available(
-                            GlooNative.version(), directory.resolve("libgloo.so.0").toString());
+                            GlooNative.version(), directory.resolve(NAME).toString());
             return loaded;
         } catch (BackendUnavailableException e) {
             return new Availability.Unavailable(

@@ -19,6 +19,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "jccl_gloo.h",
                             "reduce.cc",
                             "transport.cc",
+                            "no_listener.cc",
                             "listener.cc",
                             "exchange.cc",
                             "communicator.cc",
@@ -27,12 +28,11 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "torch.cc",
                             "jccl_gloo.cc"
                         },
-                        link = "gloo@.0",
-                        preload = {"nl-3@.200", "nl-route-3@.200", "ibverbs@.1", "hiredis@.0.14"}))
+                        link = ":libgloo.a"))
 @NoException
 final class GlooNative {
 
-    static final String LIBRARY = "jnijcclgloo";
+    static final String LIBRARY = "jccl_gloo";
 
     private GlooNative() {}
 

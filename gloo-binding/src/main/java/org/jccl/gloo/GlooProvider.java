@@ -9,8 +9,8 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 
 /**
- * The provider of Gloo over TCP, for tensors in host memory. The jar contains libgloo and its
- * dependencies; the first call of {@link #availability()} loads them.
+ * The provider of Gloo over TCP, for tensors in host memory. The jar contains a native library for
+ * each platform; the first call of {@link #availability()} loads it.
  */
 public final class GlooProvider implements BackendProvider {
 

@@ -62,7 +62,7 @@ class GlooCollectivesTest {
                         Availability.Available.class,
                         found -> {
                             assertThat(found.version()).isEqualTo("0.5.0");
-                            assertThat(found.path()).endsWith("libgloo.so.0");
+                            assertThat(found.path()).endsWith("libjccl_gloo.so");
                         });
     }
 

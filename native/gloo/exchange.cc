@@ -44,6 +44,7 @@ void Exchange::adopt(int peer, int fd) {
 }
 
 void Exchange::with(int peer, const void* out, size_t outBytes, void* in, size_t inBytes) {
+  std::lock_guard<std::mutex> lock(running_);  // a thread that waits for a message may look here for another operation
   connections_[peer].out = {
       true, {0, outBytes, inBytes}, static_cast<char*>(const_cast<void*>(out)), outBytes, 0};
   connections_[peer].in = {true, {}, static_cast<char*>(in), inBytes, 0};

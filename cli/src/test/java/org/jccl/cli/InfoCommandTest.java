@@ -38,7 +38,7 @@ final class InfoCommandTest {
         assertThat(info.out())
                 .contains(System.getProperty("java.version"), System.getProperty("os.arch"))
                 .containsPattern("cache +/")
-                .containsPattern("gloo +available, version \\S+, devices cpu, /.*libgloo");
+                .containsPattern("gloo +available, version \\S+, devices cpu, /.*libjccl_gloo");
         assertThat(info.out())
                 .containsPattern("nccl +libcuda\\.so\\.1 was not found; install the NVIDIA driver")
                 .contains(

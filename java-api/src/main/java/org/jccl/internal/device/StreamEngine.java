@@ -415,7 +415,7 @@ public final class StreamEngine extends Engine {
             JcclException cause = notStarted(e, operation);
             // Not before, which keeps what the library may still use.
             operation.releaseMemory();
-            running.told(operation, cause);
+            running.reportEnd(operation, cause);
             tellFailure();
             throw cause;
         } finally {
@@ -587,7 +587,7 @@ public final class StreamEngine extends Engine {
             if (passed) {
                 letGo(operation, work, cause);
             } else {
-                running.told(operation, cause);
+                running.reportEnd(operation, cause);
                 draining.add(operation, work);
             }
         }

@@ -361,11 +361,11 @@ final class SynchronousCalls implements AutoCloseable {
     private void forget(Caller caller, Stream stream) {
         Operation newest = takeNewest(caller, stream);
         // Nobody will see when the stream has passed the calls.
-        caller.markedMemory.keep();
+        caller.markedMemory.retain();
         end(caller);
         if (newest != null) {
             tellEarlier(caller);
-            running.told(newest, failure.get());
+            running.reportEnd(newest, failure.get());
             running.giveBack(newest);
         }
     }

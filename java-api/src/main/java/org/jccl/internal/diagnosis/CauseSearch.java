@@ -9,7 +9,7 @@ import java.util.function.LongFunction;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
-import org.jccl.internal.operation.Suspect;
+import org.jccl.internal.operation.StuckOperation;
 
 /**
  * Searches the store for the cause of a failure that the library reported: another rank's different
@@ -44,7 +44,9 @@ final class CauseSearch {
      * @return a failure that has both sides, or the given one
      */
     JcclException behind(
-            MismatchException seen, Suspect suspect, LongFunction<List<String>> issuedBefore) {
+            MismatchException seen,
+            StuckOperation operation,
+            LongFunction<List<String>> issuedBefore) {
         Optional<JcclException> found = Optional.empty();
         for (int i = 0; found.isEmpty() && i < MISMATCH_TRIES; i++) {
             synchronized (store) {
@@ -54,10 +56,10 @@ final class CauseSearch {
                 try {
                     found =
                             i == 0
-                                    ? stuck.compare(store.get(), suspect, issuedBefore)
+                                    ? stuck.compare(store.get(), operation, issuedBefore)
                                     : Optional.empty();
                     if (found.isEmpty()) {
-                        found = stuck.compareEarlier(store.get(), suspect, issuedBefore);
+                        found = stuck.compareEarlier(store.get(), operation, issuedBefore);
                     }
                     if (found.isEmpty()) {
                         found =

@@ -87,7 +87,7 @@ public final class Departures {
         }
     }
 
-    /** Forgets that a group has failed: the program goes on with another one. */
+    /** Forgets that a group has failed: the program continues with another one. */
     void replaced() {
         worldFailed.set(false);
     }

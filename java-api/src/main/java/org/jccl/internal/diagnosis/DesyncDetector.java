@@ -20,7 +20,7 @@ import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
-import org.jccl.internal.operation.Suspect;
+import org.jccl.internal.operation.StuckOperation;
 
 /**
  * Finds out through the store why an operation does not come to its end: ranks that issued
@@ -112,22 +112,22 @@ public final class DesyncDetector {
     /**
      * Looks at the stuck operations some time, unless it is about to do so anyway.
      *
-     * @param suspects the operations
+     * @param stuckOperations the operations
      * @param issuedBefore descriptions of the collectives before one, from the newest on
      * @param found takes the reason why they can not end
      */
     public void examineLater(
-            List<Suspect> suspects,
+            List<StuckOperation> stuckOperations,
             LongFunction<List<String>> issuedBefore,
             Consumer<JcclException> found) {
-        boolean nothingToDo = suspects.isEmpty() && !stuck.isWritten();
+        boolean nothingToDo = stuckOperations.isEmpty() && !stuck.isWritten();
         if (nothingToDo || !store.isReachable() || !examining.compareAndSet(false, true)) {
             return;
         }
         asking.execute(
                 () -> {
                     try {
-                        examine(suspects, issuedBefore).ifPresent(found);
+                        examine(stuckOperations, issuedBefore).ifPresent(found);
                     } finally {
                         examining.set(false);
                     }
@@ -188,15 +188,17 @@ public final class DesyncDetector {
      * Finds out what another rank issued where the library has noticed that it was something else.
      *
      * @param seen what the library said
-     * @param suspect this rank's operation
+     * @param operation this rank's operation
      * @param issuedBefore descriptions of the collectives before one, from the newest on
      * @return a failure that has both sides, or the given one if nobody tells in a moment
      */
     public JcclException explainSoon(
-            MismatchException seen, Suspect suspect, LongFunction<List<String>> issuedBefore) {
+            MismatchException seen,
+            StuckOperation operation,
+            LongFunction<List<String>> issuedBefore) {
         return store.isReachable()
                 ? ask(
-                        () -> causes.behind(seen, suspect, issuedBefore),
+                        () -> causes.behind(seen, operation, issuedBefore),
                         seen,
                         Diagnosis.CAUSE_TIMEOUT)
                 : seen;
@@ -208,7 +210,7 @@ public final class DesyncDetector {
         departures.leave(collectives.getAsLong());
     }
 
-    /** Notes that the program goes on with another group after a failure. */
+    /** The program continues with another group after a failure. */
     public void replaced() {
         departures.replaced();
     }
@@ -249,41 +251,41 @@ public final class DesyncDetector {
     /**
      * Looks at the stuck operations.
      *
-     * @param suspects the operations
+     * @param stuckOperations the operations
      * @param issuedBefore descriptions of the collectives before one, from the newest on
      * @return why they can not end, if that is known
      */
     Optional<JcclException> examine(
-            List<Suspect> suspects, LongFunction<List<String>> issuedBefore) {
+            List<StuckOperation> stuckOperations, LongFunction<List<String>> issuedBefore) {
         synchronized (store) {
-            return examineGuarded(suspects, issuedBefore);
+            return examineGuarded(stuckOperations, issuedBefore);
         }
     }
 
     private Optional<JcclException> examineGuarded(
-            List<Suspect> suspects, LongFunction<List<String>> issuedBefore) {
+            List<StuckOperation> stuckOperations, LongFunction<List<String>> issuedBefore) {
         if (!store.isReachable()) {
             return Optional.empty();
         }
         try {
-            stuck.forgetOthers(store.get(), suspects);
-            if (suspects.isEmpty()) {
+            stuck.forgetOthers(store.get(), stuckOperations);
+            if (stuckOperations.isEmpty()) {
                 return Optional.empty();
             }
-            for (Suspect suspect : stuck.nextToCompare(suspects)) {
+            for (StuckOperation operation : stuck.nextToCompare(stuckOperations)) {
                 Optional<JcclException> mismatch =
-                        stuck.compare(store.get(), suspect, issuedBefore);
+                        stuck.compare(store.get(), operation, issuedBefore);
                 if (mismatch.isPresent()) {
                     return mismatch;
                 }
             }
             Optional<JcclException> failure = reports.first(store.get());
-            boolean collective = suspects.stream().anyMatch(Suspect::collective);
+            boolean collective = stuckOperations.stream().anyMatch(StuckOperation::collective);
             return failure.isPresent() || !collective
                     ? failure
                     : departure(OptionalInt.empty(), false);
         } catch (JcclException e) {
-            if (suspects.isEmpty()) {
+            if (stuckOperations.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.
                 stuck.clear();
             } else {

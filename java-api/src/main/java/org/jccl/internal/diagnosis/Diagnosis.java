@@ -13,9 +13,9 @@ import org.jccl.spi.CleanUp;
 
 /**
  * A thread that asks the store, for a world and all groups made from it, why something goes wrong.
- * The store may be what does not answer, so the thread has a connection of its own, and whoever
- * wants to know something from it waits for {@link #ANSWER_TIMEOUT} at most. Thread and connection
- * exist only from the first question on.
+ * The store may be the part that does not answer, so the thread has a connection of its own, and a
+ * caller waits for its answer for {@link #ANSWER_TIMEOUT} at most. Thread and connection exist only
+ * from the first question on.
  */
 public final class Diagnosis implements Executor, AutoCloseable {
 

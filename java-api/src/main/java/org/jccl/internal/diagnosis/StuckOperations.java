@@ -11,7 +11,7 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.Store;
-import org.jccl.internal.operation.Suspect;
+import org.jccl.internal.operation.StuckOperation;
 
 /**
  * What ranks write in the store about operations that are stuck, and how they compare it. Guarded
@@ -51,12 +51,12 @@ final class StuckOperations {
     }
 
     /** Deletes what was written about operations that have ended since. */
-    void forgetOthers(Store store, List<Suspect> suspects) {
+    void forgetOthers(Store store, List<StuckOperation> stuckOperations) {
         if (written.isEmpty()) {
             return;
         }
         Set<String> stuck = new HashSet<>();
-        suspects.forEach(suspect -> stuck.add(suspect.key()));
+        stuckOperations.forEach(operation -> stuck.add(operation.key()));
         List<String> ended = written.stream().filter(key -> !stuck.contains(key)).toList();
         for (String key : ended.subList(0, Math.min(ended.size(), AT_ONCE))) {
             store.deleteKey(key);
@@ -69,8 +69,8 @@ final class StuckOperations {
     }
 
     /** The operations that are not in the store yet, a few at a time. */
-    List<Suspect> nextToCompare(List<Suspect> suspects) {
-        return suspects.stream()
+    List<StuckOperation> nextToCompare(List<StuckOperation> stuckOperations) {
+        return stuckOperations.stream()
                 .filter(each -> !each.key().isEmpty() && !written.contains(each.key()))
                 .limit(AT_ONCE)
                 .toList();
@@ -83,23 +83,24 @@ final class StuckOperations {
      * @return the oldest difference, if there is one
      */
     Optional<JcclException> compare(
-            Store store, Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        written.add(suspect.key());
+            Store store, StuckOperation operation, LongFunction<List<String>> issuedBefore) {
+        written.add(operation.key());
         wrote = true;
-        FailureContext context = suspect.context();
+        FailureContext context = operation.context();
         store.set("position/" + rank, bytes(context.sequence() + " " + context.operation()));
         List<String> mine = new ArrayList<>();
-        mine.add(suspect.text());
-        if (suspect.collective()) {
+        mine.add(operation.text());
+        if (operation.collective()) {
             mine.addAll(issuedBefore.apply(context.sequence()));
         }
         String own = rank + "\n" + String.join("\n", mine);
-        String[] first = text(store.compareSet(suspect.key(), new byte[0], bytes(own))).split("\n");
+        String[] first =
+                text(store.compareSet(operation.key(), new byte[0], bytes(own))).split("\n");
         // The oldest difference is the cause of the others.
         for (int back = Math.min(mine.size(), first.length - 1) - 1; back >= 0; back--) {
             if (!mine.get(back).equals(first[back + 1])) {
                 return Optional.of(
-                        mismatch(suspect, back, mine.get(back), first[0], first[back + 1]));
+                        mismatch(operation, back, mine.get(back), first[0], first[back + 1]));
             }
         }
         return Optional.empty();
@@ -107,16 +108,16 @@ final class StuckOperations {
 
     /** This rank may have got through the operation in which others are, as roots do. */
     Optional<JcclException> compareEarlier(
-            Store store, Suspect suspect, LongFunction<List<String>> issuedBefore) {
-        long sequence = suspect.context().sequence();
+            Store store, StuckOperation operation, LongFunction<List<String>> issuedBefore) {
+        long sequence = operation.context().sequence();
         List<String> earlier = issuedBefore.apply(sequence);
         for (int back = 1; back <= Math.min(earlier.size(), LOOK_BACK); back++) {
-            String key = Suspect.collectiveKey(sequence - back);
+            String key = StuckOperation.collectiveKey(sequence - back);
             if (store.check(List.of(key))) {
                 String[] first = text(store.get(key)).split("\n");
                 String mine = earlier.get(back - 1);
                 if (first.length > 1 && !mine.equals(first[1])) {
-                    return Optional.of(mismatch(suspect, back, mine, first[0], first[1]));
+                    return Optional.of(mismatch(operation, back, mine, first[0], first[1]));
                 }
             }
         }
@@ -124,9 +125,9 @@ final class StuckOperations {
     }
 
     private MismatchException mismatch(
-            Suspect suspect, int back, String mine, String otherRank, String theirs) {
+            StuckOperation operation, int back, String mine, String otherRank, String theirs) {
         return new MismatchException(
-                suspect.context(),
+                operation.context(),
                 "rank "
                         + rank
                         + " has "
@@ -137,8 +138,8 @@ final class StuckOperations {
                         + theirs
                         + ", "
                         + (back == 0
-                                ? suspect.title()
-                                : "as operation " + (suspect.context().sequence() - back))
+                                ? operation.title()
+                                : "as operation " + (operation.context().sequence() - back))
                         + "; all ranks must issue the same operations in the same order");
     }
 

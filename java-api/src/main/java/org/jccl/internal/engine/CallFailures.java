@@ -10,7 +10,7 @@ import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.operation.Operation;
-import org.jccl.internal.operation.Suspect;
+import org.jccl.internal.operation.StuckOperation;
 
 /** Finds the cause of what a communicator threw when it was called with an operation. */
 final class CallFailures {
@@ -37,7 +37,7 @@ final class CallFailures {
         if (thrown instanceof MismatchException seen
                 && !failure.isSet()
                 && operation.kind.isCollective()) {
-            return detector.explainSoon(seen, Suspect.of(operation, where), issuedBefore);
+            return detector.explainSoon(seen, StuckOperation.of(operation, where), issuedBefore);
         }
         if (thrown instanceof JcclException known && known.category() == Category.FATAL_GROUP) {
             return known;

@@ -435,7 +435,7 @@ public abstract class Engine {
         FailureContext where = contextOf(operation);
         fail(callFailures.causeOf(thrown, operation, where).at(where));
         if (communicator.abandonsOperations()) {
-            operation.keepMemory();
+            operation.retainMemory();
         }
         return failure.get();
     }

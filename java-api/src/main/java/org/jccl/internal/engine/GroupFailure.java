@@ -49,12 +49,12 @@ public final class GroupFailure {
         library = NOTHING;
     }
 
-    /** The program goes on with another group, after a failure. */
+    /** The program continues with another group after a failure. */
     public void replace() {
         replaced = true;
     }
 
-    /** Whether a program that was told of the failure need not be told again. */
+    /** Whether a program that knows of the failure need not get it again. */
     public boolean isOver() {
         return closed || replaced;
     }

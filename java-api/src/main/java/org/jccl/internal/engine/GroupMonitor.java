@@ -47,7 +47,7 @@ final class GroupMonitor {
                 expire(overdue.expired(), now);
             } else {
                 detector.examineLater(
-                        overdue.suspects(),
+                        overdue.stuck(),
                         engine::issuedBefore,
                         cause -> publishAndFail(cause.at(engine.context)));
             }

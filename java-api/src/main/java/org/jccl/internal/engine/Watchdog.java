@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * One thread for a world and all groups made from it: looks after deadlines, asynchronous errors
- * and works that nobody awaits.
+ * One thread for a world and all groups made from it. It enforces deadlines, notices asynchronous
+ * errors and completes works that nobody awaits.
  */
 public final class Watchdog implements AutoCloseable {
 
@@ -27,20 +27,11 @@ public final class Watchdog implements AutoCloseable {
         thread.start();
     }
 
-    /**
-     * Looks after an engine until {@link #remove}.
-     *
-     * @param engine the engine
-     */
+    /** Watches an engine until {@link #remove}. */
     public void add(Engine engine) {
         watched.add(engine);
     }
 
-    /**
-     * Stops looking after an engine.
-     *
-     * @param engine the engine
-     */
     public void remove(Engine engine) {
         watched.remove(engine);
     }

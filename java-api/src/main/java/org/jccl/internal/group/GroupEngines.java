@@ -25,10 +25,10 @@ import org.jccl.internal.device.StreamEngine;
 import org.jccl.internal.diagnosis.CallCheck;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
-import org.jccl.internal.host.DevicePlace;
+import org.jccl.internal.host.DeviceLocation;
 import org.jccl.internal.host.HostEngine;
-import org.jccl.internal.host.TensorPlace;
-import org.jccl.internal.staged.StagedPlace;
+import org.jccl.internal.host.TensorLocation;
+import org.jccl.internal.staged.StagedLocation;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -261,13 +261,13 @@ final class GroupEngines {
                 backend.options().map(BackendOptions::highPriorityStream).orElse(false));
     }
 
-    private TensorPlace place(Backend backend) {
+    private TensorLocation place(Backend backend) {
         if (backend.device().isCpu()) {
-            return TensorPlace.HOST;
+            return TensorLocation.HOST;
         }
         return backend.isStaged()
-                ? new StagedPlace(backend.device(), context, size())
-                : new DevicePlace(backend.device());
+                ? new StagedLocation(backend.device(), context, size())
+                : new DeviceLocation(backend.device());
     }
 
     private int size() {

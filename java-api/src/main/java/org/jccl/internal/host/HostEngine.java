@@ -22,8 +22,8 @@ public final class HostEngine extends Engine {
 
     private final HostCommunicator communicator;
     private final boolean startsCollectives;
-    private final TensorPlace place;
-    private final Carrier carrier;
+    private final TensorLocation location;
+    private final Staging staging;
 
     private final CollectiveQueue queue;
     private final RequestCompletion completion;
@@ -45,14 +45,14 @@ public final class HostEngine extends Engine {
             FailureContext context,
             Duration timeout,
             DesyncDetector detector,
-            TensorPlace place) {
+            TensorLocation location) {
         super(communicator, context, timeout, detector);
         this.communicator = communicator;
         this.startsCollectives = communicator.capabilities().nonBlockingCollectives();
-        this.place = place;
-        this.carrier = place.carrier(communicator, failure);
+        this.location = location;
+        this.staging = location.staging(communicator, failure);
         this.queue = new CollectiveQueue(this, running, context);
-        this.completion = new RequestCompletion(this, communicator, carrier, running, detector);
+        this.completion = new RequestCompletion(this, communicator, staging, running, detector);
     }
 
     @Override
@@ -65,7 +65,7 @@ public final class HostEngine extends Engine {
         admit(operation);
         requireUsable(operation);
         HostWork work = (HostWork) operation;
-        place.orderAfterCaller(work, context);
+        location.orderAfterCaller(work, context);
         if (work.kind.isCollective()) {
             enqueue(work);
         } else {
@@ -76,7 +76,7 @@ public final class HostEngine extends Engine {
 
     @Override
     public boolean flattensLists() {
-        return place.flattensLists();
+        return location.flattensLists();
     }
 
     @Override
@@ -107,7 +107,7 @@ public final class HostEngine extends Engine {
 
     void prepareOwnThread() {
         try {
-            place.prepareOwnThread();
+            location.prepareOwnThread();
         } catch (JcclException e) {
             fail(e.at(context));
         }
@@ -115,7 +115,7 @@ public final class HostEngine extends Engine {
 
     /** Whether {@link #runQueued} may block for a work. The caller has the queue lock. */
     boolean mayBlock(HostWork work) {
-        return carrier.carries(work) || started.isFull();
+        return staging.stages(work) || started.isFull();
     }
 
     /** Runs a work that was taken from the queue. The caller has the queue lock. */
@@ -131,9 +131,9 @@ public final class HostEngine extends Engine {
         running.begin(work);
         JcclException cause = null;
         try {
-            place.enter();
-            if (carrier.carries(work)) {
-                carrier.run(work);
+            location.enter();
+            if (staging.stages(work)) {
+                staging.run(work);
             } else {
                 Mode mode = startsCollectives ? Mode.NONBLOCKING : Mode.BLOCKING;
                 long request = work.call(communicator, mode);
@@ -156,10 +156,10 @@ public final class HostEngine extends Engine {
             running.begin(work, System.nanoTime());
         }
         try {
-            place.enter();
+            location.enter();
             long request =
-                    carrier.carries(work)
-                            ? carrier.start(work)
+                    staging.stages(work)
+                            ? staging.start(work)
                             : work.call(communicator, Mode.NONBLOCKING);
             if (request != HostCommunicator.COMPLETE) {
                 work.started(request);
@@ -191,7 +191,7 @@ public final class HostEngine extends Engine {
             awaitElsewhere(work);
             return;
         }
-        place.enter();
+        location.enter();
         while (!work.isDone()) {
             if (work.claim()) {
                 completion.await(work, true);
@@ -229,7 +229,7 @@ public final class HostEngine extends Engine {
 
     /** Completes a started work if its request is ready, without blocking. */
     void completeIfReady(HostWork work) {
-        place.enter();
+        location.enter();
         completion.completeIfReady(work);
     }
 
@@ -240,7 +240,7 @@ public final class HostEngine extends Engine {
         }
         admit(operation);
         requireUsable(operation);
-        place.orderAfterCaller(operation, context);
+        location.orderAfterCaller(operation, context);
         boolean collective = operation.kind.isCollective();
         long began = running.beginWait(operation);
         try {
@@ -255,12 +255,12 @@ public final class HostEngine extends Engine {
         }
         JcclException cause = null;
         try {
-            place.enter();
-            if (carrier.carries(operation)) {
+            location.enter();
+            if (staging.stages(operation)) {
                 if (!collective) {
-                    return carrier.await(carrier.start(operation));
+                    return staging.await(staging.start(operation));
                 }
-                carrier.run(operation);
+                staging.run(operation);
             } else if (operation.kind == OperationKind.RECV) {
                 long request = operation.call(communicator, Mode.NONBLOCKING);
                 return request == HostCommunicator.COMPLETE
@@ -336,7 +336,7 @@ public final class HostEngine extends Engine {
 
     @Override
     public void completeUnawaited() {
-        if (!place.tryEnter(e -> fail(e.at(context)))) {
+        if (!location.tryEnter(e -> fail(e.at(context)))) {
             return;
         }
         for (Operation operation : running.list()) {
@@ -352,7 +352,7 @@ public final class HostEngine extends Engine {
     }
 
     @Override
-    public void close(Duration patience) {
+    public void close(Duration polling) {
         synchronized (running) {
             if (!beginClosing()) {
                 return;
@@ -361,7 +361,7 @@ public final class HostEngine extends Engine {
         }
         try {
             queue.drain(); // each work in the queue has its own deadline, so this ends
-            endOperations(patience);
+            endOperations(polling);
         } finally {
             // Otherwise a thread is still inside the library, which may use the memory: leak it.
             if (running.isEmpty()) {
@@ -373,7 +373,7 @@ public final class HostEngine extends Engine {
     private void free() {
         try {
             if (!communicator.abandonsOperations()) {
-                carrier.close();
+                staging.close();
             }
         } finally {
             freeCommunicator();

@@ -40,7 +40,7 @@ public final class HostWork extends Operation implements Work {
     /** What virtual threads wait for: no pool that may be busy comes between it and the work. */
     private CompletableFuture<Void> end;
 
-    /** Whether the thread of futures looks after this work. */
+    /** Whether the thread of futures polls this work. */
     private boolean polled;
 
     /**
@@ -116,7 +116,7 @@ public final class HostWork extends Operation implements Work {
         wait(slice / 1_000_000, (int) (slice % 1_000_000));
     }
 
-    /** Waits on a virtual thread, which would keep its carrier inside a monitor. */
+    /** Waits on a virtual thread, which a monitor would pin to its platform thread. */
     private boolean awaitFuture(long deadline) {
         CompletableFuture<Void> ended = end();
         boolean interrupted = false;

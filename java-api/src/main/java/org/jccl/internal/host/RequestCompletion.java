@@ -18,7 +18,7 @@ final class RequestCompletion {
 
     private final HostEngine engine;
     private final HostCommunicator communicator;
-    private final Carrier carrier;
+    private final Staging staging;
     private final RunningOperations running;
     private final DesyncDetector detector;
     private final GroupFailure failure;
@@ -30,12 +30,12 @@ final class RequestCompletion {
     RequestCompletion(
             HostEngine engine,
             HostCommunicator communicator,
-            Carrier carrier,
+            Staging staging,
             RunningOperations running,
             DesyncDetector detector) {
         this.engine = engine;
         this.communicator = communicator;
-        this.carrier = carrier;
+        this.staging = staging;
         this.running = running;
         this.detector = detector;
         this.failure = engine.failure;
@@ -52,8 +52,8 @@ final class RequestCompletion {
         JcclException cause = null;
         try {
             source =
-                    carrier.carries(work)
-                            ? carrier.await(work.request())
+                    staging.stages(work)
+                            ? staging.await(work.request())
                             : communicator.await(work.request());
             awaitCollectivesBefore(work);
         } catch (Throwable e) {
@@ -107,8 +107,8 @@ final class RequestCompletion {
 
     private boolean isReady(HostWork work) {
         boolean ended =
-                carrier.carries(work)
-                        ? carrier.test(work.request())
+                staging.stages(work)
+                        ? staging.test(work.request())
                         : communicator.test(work.request());
         return ended
                 && (work.kind != OperationKind.BARRIER

@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 /**
  * The collectives that a library has begun and not ended, so that it never has too many: one looks
  * at all of them each time it is asked about any, and another ends the process when it has tens of
- * thousands. Used under the engine's turn.
+ * thousands. Used under the queue lock.
  */
 final class StartedCollectives {
 

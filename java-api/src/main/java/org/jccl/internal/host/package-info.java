@@ -1,20 +1,20 @@
 /**
  * The engine of libraries that work on the calling thread, and where it finds tensors. Uses engine.
- * Locks in their order: the turn (held while a collective is in the library), a work's own monitor,
- * the monitor of the running operations.
+ * Locks in their order: the queue lock (held while a collective is in the library), a work's own
+ * monitor, the monitor of the running operations.
  *
  * <p>Collectives have one order, that of their numbers. Asynchronous ones wait in a queue. The
- * thread that holds the turn, a {@code ReentrantLock}, executes the head of the queue: the worker
- * thread of the group, a thread that awaits a work, or a synchronous caller, which first executes
- * what was issued before. A virtual thread leaves this to the worker. Messages start at once, need
- * no turn, and return a request that one waiting thread claims.
+ * thread that holds the queue lock executes the head of the queue: the worker thread of the group,
+ * a thread that awaits a work, or a synchronous caller, which first executes what was issued
+ * before. A virtual thread leaves this to the worker. Messages start at once, need no lock, and
+ * return a request that one waiting thread claims.
  *
  * <p>If a library starts collectives without waiting, a group has at most 128 of them ({@link
  * org.jccl.internal.host.StartedCollectives}). Lists of tensors that are not contiguous are copied
  * through a {@link org.jccl.internal.operation.BounceBuffer}.
  *
  * <p>Some of these libraries also take memory of devices that another binding drives ({@link
- * org.jccl.internal.host.DevicePlace}): the caller waits for its current stream before an operation
- * is issued, and each thread that enters the library makes the device current first.
+ * org.jccl.internal.host.DeviceLocation}): the caller waits for its current stream before an
+ * operation is issued, and each thread that enters the library makes the device current first.
  */
 package org.jccl.internal.host;

@@ -126,10 +126,10 @@ public final class Memory {
     }
 
     /**
-     * Makes one user's hold last until the process ends, for a library that can not be made to let
-     * go.
+     * Retains the memory until the process ends, for a library that may use it until then. Takes
+     * the place of one {@link #release}.
      */
-    public void keep() {
+    public void retain() {
         KEPT.add(this);
     }
 

@@ -75,14 +75,14 @@ public final class Reaper {
     /**
      * Waits until what was given before is freed.
      *
-     * @param patience how long at most
+     * @param timeout how long at most
      * @return false when that was not enough, or the thread was interrupted, which it still is then
      */
-    public boolean await(Duration patience) {
+    public boolean await(Duration timeout) {
         CountDownLatch done = new CountDownLatch(1);
         thread.execute(done::countDown);
         try {
-            return done.await(patience.toNanos(), TimeUnit.NANOSECONDS);
+            return done.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

@@ -42,8 +42,8 @@ public final class MemoryHolds {
     }
 
     /** Has all holds last until the process ends, where nobody will know when they may end. */
-    public void keep() {
-        end(Memory::keep);
+    public void retain() {
+        end(Memory::retain);
     }
 
     private void end(Consumer<Memory> end) {

@@ -56,7 +56,7 @@ public class Operation {
     public long[] outputParts;
 
     /** Recorded on the caller's stream when it was issued, or null where nobody waits for it. */
-    public Event mark;
+    public Event callerEvent;
 
     private Memory first;
     private Memory second;
@@ -101,7 +101,7 @@ public class Operation {
         outputCounts = null;
         inputParts = null;
         outputParts = null;
-        mark = null;
+        callerEvent = null;
         sequence = -1;
         observed = null;
         startEvent = 0;
@@ -135,7 +135,7 @@ public class Operation {
         other.output = output;
         other.inputParts = inputParts;
         other.outputParts = outputParts;
-        other.mark = mark;
+        other.callerEvent = callerEvent;
         other.compared = compared;
         other.first = first;
         other.second = second;
@@ -176,8 +176,8 @@ public class Operation {
     }
 
     /** Keeps all memory until the process ends, since the native library may still use it. */
-    public final void keepMemory() {
-        endHolds(Memory::keep);
+    public final void retainMemory() {
+        endHolds(Memory::retain);
     }
 
     /** Has somebody else end the holds. */

@@ -23,7 +23,7 @@ public final class RunningOperations {
      * The oldest collectives hold up the others, which may be thousands in a program that runs far
      * ahead of its device: they are not worth several questions to the store each.
      */
-    private static final int SUSPECT_COLLECTIVES = 16;
+    private static final int COMPARED_COLLECTIVES = 16;
 
     private static final long NOT_SEEN = 0;
 
@@ -32,7 +32,7 @@ public final class RunningOperations {
     private final MessageCounters messages = new MessageCounters();
 
     /** Threads that are inside the library with a call that is no operation. */
-    private int visitors;
+    private int threadsInside;
 
     /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
     private int waiting;
@@ -137,7 +137,7 @@ public final class RunningOperations {
      *
      * @param cause why it failed, or null
      */
-    public void told(Operation operation, JcclException cause) {
+    public void reportEnd(Operation operation, JcclException cause) {
         if (operation.observed != null) {
             OperationRecord observed = takeObserved(operation);
             ended(observed, cause);
@@ -201,7 +201,7 @@ public final class RunningOperations {
     }
 
     private void letGo(Operation operation, JcclException cause) {
-        told(operation, cause);
+        reportEnd(operation, cause);
         operation.releaseMemory();
     }
 
@@ -210,17 +210,17 @@ public final class RunningOperations {
      * the monitor, under which it has seen that the group is not closed.
      */
     public void enter() {
-        visitors++;
+        threadsInside++;
     }
 
     public synchronized void leave() {
-        visitors--;
+        threadsInside--;
         signal();
     }
 
     /** Operations and threads inside the library. Nothing of it is freed before this is 0. */
     public synchronized int count() {
-        return running.size() + visitors;
+        return running.size() + threadsInside;
     }
 
     public boolean isEmpty() {
@@ -271,16 +271,16 @@ public final class RunningOperations {
     /**
      * Operations that take long.
      *
-     * @param suspects those that may be stuck, for comparing ranks
+     * @param stuck those that may be stuck, for comparing ranks
      * @param expired the oldest that is over its deadline, or null
      */
-    public record Overdue(List<Suspect> suspects, FailureContext expired) {}
+    public record Overdue(List<StuckOperation> stuck, FailureContext expired) {}
 
     public synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
         List<Operation> stuck = new ArrayList<>();
         Operation expired = null;
         // Earlier when the deadline is near: by then ranks must have written where they are.
-        long suspiciousNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
+        long stuckNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
         for (Operation operation : running) {
             if (operation.startNanos == NOT_SEEN) {
                 operation.startNanos = now;
@@ -293,7 +293,7 @@ public final class RunningOperations {
                 if (expired == null || operation.startNanos - expired.startNanos < 0) {
                     expired = operation;
                 }
-            } else if (age > suspiciousNanos) {
+            } else if (age > stuckNanos) {
                 stuck.add(operation);
             }
         }
@@ -304,8 +304,8 @@ public final class RunningOperations {
                                 stuck.stream()
                                         .filter(each -> each.kind.isCollective())
                                         .sorted(Comparator.comparingLong(each -> each.sequence))
-                                        .limit(SUSPECT_COLLECTIVES))
-                        .map(each -> Suspect.of(each, each.context(group)))
+                                        .limit(COMPARED_COLLECTIVES))
+                        .map(each -> StuckOperation.of(each, each.context(group)))
                         .toList(),
                 expired == null ? null : expired.context(group));
     }

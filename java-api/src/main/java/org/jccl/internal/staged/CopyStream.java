@@ -54,9 +54,9 @@ final class CopyStream {
         if (!runtime.queryEvent(event)) {
             return false;
         }
-        // Returns at once; on some devices only who waits is told of a copy that failed.
+        // Returns at once; some devices report a failed copy only to a thread that waits.
         runtime.synchronizeEvent(event);
-        // On others not even an event may tell.
+        // On others not even the event reports it.
         runtime.checkStream(stream);
         return true;
     }

@@ -22,15 +22,15 @@ final class Messages {
     private record Copies(CopyStream stream, long event) {}
 
     final HostCommunicator communicator;
-    final StagedPlace place;
-    private final Patience patience;
+    final StagedLocation location;
+    private final PollingWait polling;
     private final PinnedMemory memory;
     private final EventPool events;
 
     /** Used by the thread of the sends only. */
     private final CopyStream down;
 
-    /** Guarded by itself: whoever asks for a receive has it go up. */
+    /** Guarded by itself: any thread that polls a receive copies it up. */
     private final CopyStream up;
 
     private final Map<Long, Message> underway = new ConcurrentHashMap<>();
@@ -45,18 +45,18 @@ final class Messages {
     private boolean closed;
 
     Messages(
-            StagedPlace place,
+            StagedLocation location,
             HostCommunicator communicator,
             PinnedMemory memory,
             EventPool events,
-            Patience patience) {
-        this.place = place;
+            PollingWait polling) {
+        this.location = location;
         this.communicator = communicator;
         this.memory = memory;
         this.events = events;
-        this.patience = patience;
-        this.down = new CopyStream(place.runtime(), Copy.DEVICE_TO_HOST);
-        this.up = new CopyStream(place.runtime(), Copy.HOST_TO_DEVICE);
+        this.polling = polling;
+        this.down = new CopyStream(location.runtime(), Copy.DEVICE_TO_HOST);
+        this.up = new CopyStream(location.runtime(), Copy.HOST_TO_DEVICE);
     }
 
     /** Starts one; the device must be current. */
@@ -72,7 +72,7 @@ final class Messages {
             queue.add(send);
             if (!hasThread) {
                 hasThread = true;
-                FailureContext group = place.group();
+                FailureContext group = location.group();
                 Thread sender =
                         new Thread(
                                 this::handOver, "jccl-send-" + group.group() + "-" + group.rank());
@@ -94,7 +94,7 @@ final class Messages {
 
     /** The life of the thread of the sends: one after the other, in the order of the calls. */
     private void handOver() {
-        CleanUp.run("thread of sends", place::prepareOwnThread);
+        CleanUp.run("thread of sends", location::prepareOwnThread);
         while (true) {
             Send send;
             synchronized (queue) {
@@ -120,16 +120,22 @@ final class Messages {
     }
 
     void awaitCaller(Operation operation) {
-        place.awaitCaller(operation, patience);
+        location.awaitCaller(operation, polling);
     }
 
     void copyDown(Message message) {
-        copy(down, Parts.read(message.operation, place.group().rank(), place.size()), message);
+        copy(
+                down,
+                Parts.read(message.operation, location.group().rank(), location.size()),
+                message);
     }
 
     void copyUp(Message message) {
         synchronized (up) {
-            copy(up, Parts.written(message.operation, place.group().rank(), place.size()), message);
+            copy(
+                    up,
+                    Parts.written(message.operation, location.group().rank(), location.size()),
+                    message);
         }
     }
 
@@ -155,7 +161,7 @@ final class Messages {
     }
 
     void awaitCopies(Message message) {
-        patience.awaitCopies(() -> copiesAreDone(message));
+        polling.awaitCopies(() -> copiesAreDone(message));
     }
 
     /** Takes the host memory of a message back that is where it belongs. */
@@ -169,7 +175,7 @@ final class Messages {
             awaitCopies(message);
         } catch (RuntimeException e) {
             CleanUp.failed("copies of " + message.operation.describe(), e);
-            message.operation.keepMemory();
+            message.operation.retainMemory();
             return;
         }
         if (!communicator.abandonsOperations()) {

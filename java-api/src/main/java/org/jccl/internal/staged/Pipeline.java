@@ -11,7 +11,7 @@ import org.jccl.spi.OperationKind;
 
 /**
  * Runs collectives window by window: while one is in the library, the next one comes down from the
- * device and the one before goes up. Used under the engine's turn.
+ * device and the one before goes up. Used under the engine's queue lock.
  */
 final class Pipeline {
 
@@ -21,25 +21,25 @@ final class Pipeline {
     private final HostCommunicator communicator;
     private final PinnedMemory memory;
     private final EventPool events;
-    private final Patience patience;
+    private final PollingWait polling;
     private final int rank;
     private final int size;
     private final CopyStream down;
     private final CopyStream up;
 
     Pipeline(
-            StagedPlace place,
+            StagedLocation location,
             HostCommunicator communicator,
             PinnedMemory memory,
             EventPool events,
-            Patience patience) {
+            PollingWait polling) {
         this.communicator = communicator;
         this.memory = memory;
         this.events = events;
-        this.patience = patience;
-        DeviceRuntime runtime = place.runtime();
-        this.rank = place.group().rank();
-        this.size = place.size();
+        this.polling = polling;
+        DeviceRuntime runtime = location.runtime();
+        this.rank = location.group().rank();
+        this.size = location.size();
         this.down = new CopyStream(runtime, Copy.DEVICE_TO_HOST);
         this.up = new CopyStream(runtime, Copy.HOST_TO_DEVICE);
     }
@@ -70,7 +70,7 @@ final class Pipeline {
         private final Parts written;
         private final int elementSize;
 
-        /** Whether the library reads and writes one place. */
+        /** Whether the library reads and writes one location. */
         private final boolean inPlace;
 
         private final Slot[] slots = new Slot[DEPTH];
@@ -211,7 +211,7 @@ final class Pipeline {
         /** Waits for an event, if there is one, and gives it back. */
         private long awaited(CopyStream stream, long event) {
             if (event != 0) {
-                patience.awaitCopies(() -> stream.isDone(event));
+                polling.awaitCopies(() -> stream.isDone(event));
                 events.giveBack(event);
             }
             return 0;
@@ -227,7 +227,7 @@ final class Pipeline {
             }
             if (!free) {
                 // Losing memory beats having somebody write to what is used again.
-                operation.keepMemory();
+                operation.retainMemory();
                 return;
             }
             for (Slot slot : slots) {

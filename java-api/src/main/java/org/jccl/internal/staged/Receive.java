@@ -40,7 +40,7 @@ final class Receive extends Message {
             receive();
         }
         if (!copied) {
-            if (!messages.place.hasCallerArrived(operation)) {
+            if (!messages.location.hasCallerArrived(operation)) {
                 return false;
             }
             copyUp();

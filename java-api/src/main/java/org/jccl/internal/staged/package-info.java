@@ -1,7 +1,7 @@
 /**
  * Device tensors for libraries that work on host memory and another binding's devices: copied down
  * into page-locked memory, through the library, and up again. Uses host for the engine, device for
- * events. Locks in their order: the engine's turn (held by whoever runs a collective), an incoming
+ * events. Locks in their order: the engine's queue lock (held while a collective runs), an incoming
  * message's own, that of the messages on their way out; those of the pools inside all of them,
  * which are held for a few instructions.
  *

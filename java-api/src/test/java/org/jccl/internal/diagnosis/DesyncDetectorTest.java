@@ -22,7 +22,7 @@ import org.jccl.PeerLeftException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.StoreException;
-import org.jccl.internal.operation.Suspect;
+import org.jccl.internal.operation.StuckOperation;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -77,23 +77,23 @@ class DesyncDetectorTest {
         LOGGER.removeHandler(handler);
     }
 
-    private Optional<JcclException> examine(Suspect... suspects) {
-        return detector.examine(List.of(suspects), sequence -> List.of());
+    private Optional<JcclException> examine(StuckOperation... operations) {
+        return detector.examine(List.of(operations), sequence -> List.of());
     }
 
-    private static Suspect suspect() {
-        return suspect(0);
+    private static StuckOperation stuck() {
+        return stuck(0);
     }
 
-    private static Suspect suspect(int sequence) {
+    private static StuckOperation stuck(int sequence) {
         FailureContext context = new FailureContext("g", 1, "barrier()", sequence);
-        return new Suspect(
+        return new StuckOperation(
                 true, "operation/" + sequence, "as operation " + sequence, "barrier()", context);
     }
 
     @Test
     void aStoreThatEndsAfterTheLastSlowOperationIsNotWorthAWarning() {
-        assertThat(examine(suspect())).isEmpty();
+        assertThat(examine(stuck())).isEmpty();
         storeIsGone = true;
         assertThat(examine()).isEmpty();
         assertThat(logged).isEmpty();
@@ -102,7 +102,7 @@ class DesyncDetectorTest {
     @Test
     void aStoreThatEndsWhileAnOperationIsStuckIs() {
         storeIsGone = true;
-        assertThat(examine(suspect())).isEmpty();
+        assertThat(examine(stuck())).isEmpty();
         assertThat(logged).singleElement().asString().contains("rank 1", "the store is gone");
     }
 
@@ -110,7 +110,7 @@ class DesyncDetectorTest {
     void aStoreThatEndsBehindARankThatLeftIsNot() {
         detector.leave();
         storeIsGone = true;
-        assertThat(examine(suspect())).isEmpty();
+        assertThat(examine(stuck())).isEmpty();
         assertThat(logged).isEmpty();
     }
 
@@ -148,8 +148,8 @@ class DesyncDetectorTest {
         // Whoever is merely stuck reads what was published, and never that it is to blame itself.
         ranks.get(1).noteFailure(lost(2));
         ranks.get(1).publish();
-        assertThat(ranks.get(2).examine(List.of(suspect()), sequence -> List.of())).isEmpty();
-        assertThat(ranks.get(0).examine(List.of(suspect()), sequence -> List.of()))
+        assertThat(ranks.get(2).examine(List.of(stuck()), sequence -> List.of())).isEmpty();
+        assertThat(ranks.get(0).examine(List.of(stuck()), sequence -> List.of()))
                 .hasValueSatisfying(cause -> assertThat(cause).hasMessageContaining("lost rank 2"));
     }
 
@@ -184,13 +184,13 @@ class DesyncDetectorTest {
         Member other = ranks.get(0);
         // It took part in all five, so something else is wrong with its connection.
         assertThat(other.detector().explain(lost(1))).isInstanceOf(PeerLostException.class);
-        assertThat(other.detector().examine(List.of(suspect(4)), sequence -> List.of())).isEmpty();
+        assertThat(other.detector().examine(List.of(stuck(4)), sequence -> List.of())).isEmpty();
         other.collectives().set(6);
         assertThat(other.detector().explain(lost(1)))
                 .isInstanceOfSatisfying(
                         PeerLeftException.class, left -> assertThat(left.peer()).isEqualTo(1))
                 .hasMessageContaining("after 5 collectives, and this rank has issued 6");
-        assertThat(other.detector().examine(List.of(suspect(5)), sequence -> List.of()))
+        assertThat(other.detector().examine(List.of(stuck(5)), sequence -> List.of()))
                 .hasValueSatisfying(left -> assertThat(left.exitCode()).isEqualTo(64));
     }
 
@@ -271,16 +271,16 @@ class DesyncDetectorTest {
         DesyncDetector rank = new DesyncDetector(Optional.of(shared), 0, 2);
         for (String text : List.of("", "x", "1\nPeerLostException", "x\ny\nz\n", "1\nA\n\nb")) {
             shared.set("failure", text.getBytes(StandardCharsets.UTF_8));
-            assertThat(rank.examine(List.of(suspect()), sequence -> List.of())).isEmpty();
+            assertThat(rank.examine(List.of(stuck()), sequence -> List.of())).isEmpty();
         }
     }
 
     @Test
     void thousandsOfSlowOperationsAreComparedAFewAtATime() {
-        Suspect[] many =
+        StuckOperation[] many =
                 IntStream.range(0, 1000)
-                        .mapToObj(DesyncDetectorTest::suspect)
-                        .toArray(Suspect[]::new);
+                        .mapToObj(DesyncDetectorTest::stuck)
+                        .toArray(StuckOperation[]::new);
         int most = 0;
         for (int tick = 0; tick < 20; tick++) {
             int before = questions;

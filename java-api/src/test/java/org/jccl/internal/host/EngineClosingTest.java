@@ -44,7 +44,7 @@ class EngineClosingTest {
                 FailureContext.ofGroup("g", 0),
                 TIMEOUT,
                 new DesyncDetector(Optional.empty(), 0, 2),
-                TensorPlace.HOST);
+                TensorLocation.HOST);
     }
 
     private static Operation fill(Operation operation, OperationKind kind) {

@@ -56,7 +56,7 @@ class FrozenStoreTest {
                             2,
                             false,
                             Departures.none(0, 2)),
-                    TensorPlace.HOST);
+                    TensorLocation.HOST);
     private final Watchdog watchdog = new Watchdog("frozen");
 
     /** Answers nothing while it is frozen, neither here nor where it was duplicated. */
@@ -150,7 +150,7 @@ class FrozenStoreTest {
                                 2,
                                 false,
                                 Departures.none(0, 2)),
-                        TensorPlace.HOST);
+                        TensorLocation.HOST);
         frozen = true;
         library.block();
         other.block();

@@ -62,7 +62,7 @@ class HostEngineTest {
                         FailureContext.ofGroup("g", rank),
                         TIMEOUT,
                         new DesyncDetector(store, rank, 2),
-                        TensorPlace.HOST);
+                        TensorLocation.HOST);
         engines.add(engine);
         return engine;
     }

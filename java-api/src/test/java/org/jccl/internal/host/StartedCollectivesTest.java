@@ -32,7 +32,7 @@ class StartedCollectivesTest {
                     FailureContext.ofGroup("g", 0),
                     Duration.ofSeconds(60),
                     new DesyncDetector(Optional.empty(), 0, 2),
-                    TensorPlace.HOST);
+                    TensorLocation.HOST);
     private final List<Work> works = new ArrayList<>();
 
     @BeforeEach

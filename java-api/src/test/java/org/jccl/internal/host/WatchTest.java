@@ -59,7 +59,7 @@ class WatchTest {
                         FailureContext.ofGroup("g", rank),
                         TIMEOUT,
                         new DesyncDetector(Optional.of(store), rank, 2),
-                        TensorPlace.HOST));
+                        TensorLocation.HOST));
     }
 
     private Engine streamEngine(int rank) {
@@ -167,7 +167,7 @@ class WatchTest {
         Thread closer = new Thread(() -> engine.close(Duration.ofSeconds(2)));
         closer.start();
         for (int request = 1; request <= works.size(); request++) {
-            Thread.sleep(500); // Less than the patience each, more than it together.
+            Thread.sleep(500); // Less than the polling each, more than it together.
             library.complete(request);
         }
         closer.join();

@@ -62,7 +62,7 @@ final class MemoryHoldsTest {
     void whatIsKeptIsNeverFreed() {
         Memory kept = memory(1);
         takeOver(kept);
-        holds.keep();
+        holds.retain();
         holds.release();
         kept.close();
         assertThat(freed).isEmpty();

@@ -33,8 +33,8 @@ final class RunningOperationsTest {
         return running.overdue(seconds * SECOND, 10 * SECOND, GROUP);
     }
 
-    private List<Long> suspects(RunningOperations.Overdue overdue) {
-        return overdue.suspects().stream().map(each -> each.context().sequence()).toList();
+    private List<Long> stuck(RunningOperations.Overdue overdue) {
+        return overdue.stuck().stream().map(each -> each.context().sequence()).toList();
     }
 
     @Test
@@ -45,7 +45,7 @@ final class RunningOperationsTest {
                         .mapToObj(each -> begin(OperationKind.ALL_REDUCE, each, 1))
                         .toList();
         early.subList(0, 500).forEach(each -> running.end(each, null));
-        assertThat(suspects(overdueAfter(2)))
+        assertThat(stuck(overdueAfter(2)))
                 .containsExactlyElementsOf(LongStream.range(500, 516).boxed().toList());
     }
 
@@ -54,7 +54,7 @@ final class RunningOperationsTest {
         for (int i = 0; i < 100; i++) {
             begin(OperationKind.SEND, -1, 1);
         }
-        assertThat(overdueAfter(2).suspects()).hasSize(100);
+        assertThat(overdueAfter(2).stuck()).hasSize(100);
     }
 
     @Test

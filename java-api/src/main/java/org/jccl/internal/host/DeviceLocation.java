@@ -15,18 +15,18 @@ import org.jccl.spi.HostCommunicator;
 /**
  * The memory of a device, for a library that takes it but works on the host and knows no streams.
  */
-public final class DevicePlace implements TensorPlace {
+public final class DeviceLocation implements TensorLocation {
 
     private final Device device;
     private final DeviceRuntime runtime;
     private final DeviceMemory memory;
 
     /** Finds the binding that drives the device, and makes the device current. */
-    public DevicePlace(Device device) {
+    public DeviceLocation(Device device) {
         this(device, DeviceRuntimes.of(device));
     }
 
-    public DevicePlace(Device device, DeviceRuntime runtime) {
+    public DeviceLocation(Device device, DeviceRuntime runtime) {
         this.device = device;
         this.runtime = runtime;
         this.memory = new DeviceMemory(runtime, device);
@@ -50,8 +50,8 @@ public final class DevicePlace implements TensorPlace {
     }
 
     @Override
-    public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
-        return new PartsCarrier(communicator, scratch());
+    public Staging staging(HostCommunicator communicator, GroupFailure failure) {
+        return new PartsStaging(communicator, scratch());
     }
 
     ScratchMemory scratch() {

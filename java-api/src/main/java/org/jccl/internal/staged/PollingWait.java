@@ -8,10 +8,10 @@ import org.jccl.GroupAbortedException;
 import org.jccl.internal.engine.GroupFailure;
 
 /**
- * Waits for a device by asking it again and again: a thread that blocked inside the vendor's
- * library could not be told that the group has failed.
+ * Waits for a device by polling. A thread that blocked inside the vendor's library would not notice
+ * that the group has failed.
  */
-final class Patience {
+final class PollingWait {
 
     private static final int SPINS = 200;
     private static final long LEAST_NANOS = 20_000;
@@ -23,7 +23,7 @@ final class Patience {
     private final GroupFailure failure;
     private final long graceNanos;
 
-    Patience(GroupFailure failure, long graceNanos) {
+    PollingWait(GroupFailure failure, long graceNanos) {
         this.failure = failure;
         this.graceNanos = graceNanos;
     }

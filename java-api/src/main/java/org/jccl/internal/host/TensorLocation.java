@@ -9,11 +9,11 @@ import org.jccl.internal.operation.Operation;
 import org.jccl.spi.HostCommunicator;
 
 /** Where a library that works on the host finds the tensors of its group. */
-public interface TensorPlace {
+public interface TensorLocation {
 
     /** The host's own memory. */
-    TensorPlace HOST =
-            new TensorPlace() {
+    TensorLocation HOST =
+            new TensorLocation() {
                 @Override
                 public void orderAfterCaller(Operation operation) {}
 
@@ -21,14 +21,14 @@ public interface TensorPlace {
                 public void enter() {}
 
                 @Override
-                public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
-                    return new PartsCarrier(communicator, HostMemory.get().scratch());
+                public Staging staging(HostCommunicator communicator, GroupFailure failure) {
+                    return new PartsStaging(communicator, HostMemory.get().scratch());
                 }
             };
 
     /**
-     * Has an operation come after what the calling thread has enqueued, by waiting for it or by
-     * noting what whoever runs the operation is to wait for.
+     * Orders an operation after what the calling thread has enqueued, by waiting for it or by
+     * noting what the thread that runs the operation must wait for.
      */
     void orderAfterCaller(Operation operation);
 
@@ -44,12 +44,12 @@ public interface TensorPlace {
     }
 
     /**
-     * Made once, for the engine that owns this place.
+     * Made once, for the engine that owns this location.
      *
      * @param communicator the engine's
      * @param failure the engine's; once it is set, nobody waits any longer
      */
-    Carrier carrier(HostCommunicator communicator, GroupFailure failure);
+    Staging staging(HostCommunicator communicator, GroupFailure failure);
 
     /**
      * As {@link #orderAfterCaller(Operation)}, for an operation that is about to be issued; a

@@ -19,7 +19,7 @@ import org.jccl.spi.DeviceRuntime;
 import org.junit.jupiter.api.Test;
 
 /** What groups on devices make, and whether they end it. */
-class DevicePlaceTest {
+class DeviceLocationTest {
 
     private static final Device DEVICE = new Device("nobodys", 0);
 
@@ -41,7 +41,7 @@ class DevicePlaceTest {
 
     @Test
     void aPlaceThatCopiesNothingHasNoStream() {
-        ScratchMemory scratch = new DevicePlace(DEVICE, runtime).scratch();
+        ScratchMemory scratch = new DeviceLocation(DEVICE, runtime).scratch();
         scratch.finishCopies();
         scratch.close();
         assertThat(calls).doesNotContain("createStream", "synchronizeStream", "destroyStream");
@@ -49,7 +49,7 @@ class DevicePlaceTest {
 
     @Test
     void aPlaceEndsTheOneStreamOfItsCopies() {
-        ScratchMemory scratch = new DevicePlace(DEVICE, runtime).scratch();
+        ScratchMemory scratch = new DeviceLocation(DEVICE, runtime).scratch();
         scratch.copy(1, 2, 3);
         scratch.copy(4, 5, 6);
         scratch.finishCopies();

@@ -19,7 +19,7 @@ import org.jccl.ReduceOp;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.ScriptedCommunicator;
-import org.jccl.internal.host.TensorPlace;
+import org.jccl.internal.host.TensorLocation;
 import org.jccl.internal.memory.Memory;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.Capabilities;
@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 /**
  * In which order copies and calls come, and what becomes of memory that something may still use.
  */
-class StagedCarrierTest {
+class HostMemoryStagingTest {
 
     private static final FailureContext GROUP = FailureContext.ofGroup("g", 0);
 
@@ -101,11 +101,11 @@ class StagedCarrierTest {
                     GROUP,
                     Duration.ofSeconds(60),
                     new DesyncDetector(Optional.empty(), 0, 2),
-                    TensorPlace.HOST);
+                    TensorLocation.HOST);
 
-    private final StagedCarrier carrier =
-            new StagedCarrier(
-                    new StagedPlace(new Device("staged", 0), runtime, GROUP, 2),
+    private final HostMemoryStaging staging =
+            new HostMemoryStaging(
+                    new StagedLocation(new Device("staged", 0), runtime, GROUP, 2),
                     library,
                     engine.failure,
                     TimeUnit.MILLISECONDS.toNanos(50));
@@ -125,7 +125,7 @@ class StagedCarrierTest {
 
     @Test
     void theNextWindowComesDownBeforeTheLibraryIsCalled() {
-        carrier.run(sum(4 * WINDOW, Memory.borrowed(null)));
+        staging.run(sum(4 * WINDOW, Memory.borrowed(null)));
         assertThat(told)
                 .containsExactly(
                         "down",
@@ -145,25 +145,25 @@ class StagedCarrierTest {
 
     @Test
     void whatIsSmallIsOneCall() {
-        carrier.run(sum(WINDOW - 1, Memory.borrowed(null)));
+        staging.run(sum(WINDOW - 1, Memory.borrowed(null)));
         assertThat(told).containsExactly("down", "allReduce", "up");
     }
 
     @Test
     void whatFailedGoesNowhere() {
         refusal = new NativeException(FailureContext.NONE, "library", 5, "no");
-        assertThatThrownBy(() -> carrier.run(sum(3 * WINDOW, Memory.borrowed(null))))
+        assertThatThrownBy(() -> staging.run(sum(3 * WINDOW, Memory.borrowed(null))))
                 .isSameAs(refusal);
         assertThat(told).containsExactly("down", "down", "allReduce");
         refusal = null;
-        carrier.run(sum(1, Memory.borrowed(null)));
+        staging.run(sum(1, Memory.borrowed(null)));
     }
 
     /** A device that is asked only says that the copy is over. */
     @Test
     void aCopyThatFailedIsNotSent() {
         copyFailure = new NativeException(FailureContext.NONE, "device", 7, "copy failed");
-        assertThatThrownBy(() -> carrier.run(sum(10, Memory.borrowed(null)))).isSameAs(copyFailure);
+        assertThatThrownBy(() -> staging.run(sum(10, Memory.borrowed(null)))).isSameAs(copyFailure);
         assertThat(told).containsExactly("down");
     }
 
@@ -174,7 +174,7 @@ class StagedCarrierTest {
         AtomicBoolean freed = new AtomicBoolean();
         Memory memory = Memory.owned(() -> freed.set(true), "test");
         Operation operation = sum(10, memory);
-        assertThatThrownBy(() -> carrier.run(operation))
+        assertThatThrownBy(() -> staging.run(operation))
                 .isInstanceOf(GroupAbortedException.class)
                 .hasMessageContaining("the device does not finish its copies");
         operation.releaseMemory();

@@ -2,7 +2,7 @@ package org.jccl.internal.staged;
 
 import org.jccl.internal.device.EventPool;
 import org.jccl.internal.engine.GroupFailure;
-import org.jccl.internal.host.Carrier;
+import org.jccl.internal.host.Staging;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.HostCommunicator;
@@ -10,38 +10,38 @@ import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
 
 /** Carries everything through host memory: collectives in windows, messages in one piece. */
-final class StagedCarrier implements Carrier {
+final class HostMemoryStaging implements Staging {
 
-    private final StagedPlace place;
+    private final StagedLocation location;
     private final HostCommunicator communicator;
-    private final Patience patience;
+    private final PollingWait polling;
     private final PinnedMemory memory;
     private final EventPool events;
     private final Pipeline pipeline;
     private final Messages messages;
 
-    StagedCarrier(
-            StagedPlace place,
+    HostMemoryStaging(
+            StagedLocation location,
             HostCommunicator communicator,
             GroupFailure failure,
             long graceNanos) {
-        this.place = place;
+        this.location = location;
         this.communicator = communicator;
-        this.patience = new Patience(failure, graceNanos);
-        this.memory = new PinnedMemory(place.runtime(), place.device());
-        this.events = new EventPool(place.runtime(), false);
-        this.pipeline = new Pipeline(place, communicator, memory, events, patience);
-        this.messages = new Messages(place, communicator, memory, events, patience);
+        this.polling = new PollingWait(failure, graceNanos);
+        this.memory = new PinnedMemory(location.runtime(), location.device());
+        this.events = new EventPool(location.runtime(), false);
+        this.pipeline = new Pipeline(location, communicator, memory, events, polling);
+        this.messages = new Messages(location, communicator, memory, events, polling);
     }
 
     @Override
-    public boolean carries(Operation operation) {
+    public boolean stages(Operation operation) {
         return true;
     }
 
     @Override
     public void run(Operation operation) {
-        place.awaitCaller(operation, patience);
+        location.awaitCaller(operation, polling);
         if (operation.kind == OperationKind.BARRIER) {
             operation.call(communicator, Mode.BLOCKING);
         } else {
@@ -66,12 +66,12 @@ final class StagedCarrier implements Carrier {
 
     @Override
     public void close() {
-        String where = place.group().toString();
-        CleanUp.run(where, place::enter);
+        String where = location.group().toString();
+        CleanUp.run(where, location::enter);
         CleanUp.run(where, pipeline::close);
         CleanUp.run(where, messages::close);
         CleanUp.run(where, events::destroyAll);
         CleanUp.run(where, memory::close);
-        CleanUp.run(where, place::close);
+        CleanUp.run(where, location::close);
     }
 }

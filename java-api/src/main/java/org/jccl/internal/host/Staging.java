@@ -3,21 +3,19 @@ package org.jccl.internal.host;
 import org.jccl.internal.operation.Operation;
 
 /**
- * Brings operations into a library that can not be given their tensors as they are, and brings back
- * what comes of them.
+ * Copies the tensors of operations to and from memory that the library takes, if it cannot take
+ * them directly.
  */
-public interface Carrier extends AutoCloseable {
+public interface Staging extends AutoCloseable {
 
-    /** Whether an operation must go this way. Always answers the same for it. */
-    boolean carries(Operation operation);
+    /** Whether an operation must be staged. Always answers the same for it. */
+    boolean stages(Operation operation);
 
-    /**
-     * Runs a collective that goes this way, from its beginning to its end. The caller has the turn.
-     */
+    /** Runs a staged collective from its beginning to its end. The caller has the queue lock. */
     void run(Operation operation);
 
     /**
-     * Starts a message that goes this way, and does not wait. The caller has issued it.
+     * Starts a staged message and does not wait. The caller has issued it.
      *
      * @return a request, for {@link #test} and {@link #await}
      */

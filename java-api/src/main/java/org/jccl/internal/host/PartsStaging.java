@@ -10,18 +10,18 @@ import org.jccl.spi.HostCommunicator.Mode;
  * Carries collectives whose parts lie apart, which the library wants in one piece. Everything else
  * the library takes where it is.
  */
-public final class PartsCarrier implements Carrier {
+public final class PartsStaging implements Staging {
 
     private final HostCommunicator communicator;
     private final BounceBuffer bounce;
 
-    public PartsCarrier(HostCommunicator communicator, ScratchMemory scratch) {
+    public PartsStaging(HostCommunicator communicator, ScratchMemory scratch) {
         this.communicator = communicator;
         this.bounce = new BounceBuffer(scratch);
     }
 
     @Override
-    public boolean carries(Operation operation) {
+    public boolean stages(Operation operation) {
         return bounce.needs(operation);
     }
 

@@ -7,23 +7,24 @@ import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.device.NativeEvent;
 import org.jccl.internal.device.NativeStream;
 import org.jccl.internal.engine.GroupFailure;
-import org.jccl.internal.host.Carrier;
-import org.jccl.internal.host.TensorPlace;
+import org.jccl.internal.host.Staging;
+import org.jccl.internal.host.TensorLocation;
 import org.jccl.internal.operation.Operation;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.HostCommunicator;
 
 /**
  * The memory of a device, for a library that takes host memory only. The caller of an operation is
- * not held up: an event says where its stream was, and whoever runs the operation waits for that.
+ * not held up: an event marks the position of its stream, and the thread that runs the operation
+ * waits for that event.
  */
-public final class StagedPlace implements TensorPlace {
+public final class StagedLocation implements TensorLocation {
 
     private final Device device;
     private final DeviceRuntime runtime;
     private final FailureContext group;
     private final int size;
-    private final CallerMarks marks;
+    private final CallerEvents events;
 
     /**
      * Finds the binding that drives the device, and makes the device current.
@@ -32,16 +33,16 @@ public final class StagedPlace implements TensorPlace {
      * @param group name and rank
      * @param size number of ranks
      */
-    public StagedPlace(Device device, FailureContext group, int size) {
+    public StagedLocation(Device device, FailureContext group, int size) {
         this(device, DeviceRuntimes.of(device), group, size);
     }
 
-    StagedPlace(Device device, DeviceRuntime runtime, FailureContext group, int size) {
+    StagedLocation(Device device, DeviceRuntime runtime, FailureContext group, int size) {
         this.device = device;
         this.runtime = runtime;
         this.group = group;
         this.size = size;
-        this.marks = new CallerMarks(device);
+        this.events = new CallerEvents(device);
     }
 
     @Override
@@ -53,15 +54,15 @@ public final class StagedPlace implements TensorPlace {
                     "the current stream is captured into a graph, but this backend works on the"
                             + " host, which no graph repeats; call it outside of the capture");
         }
-        NativeEvent mark = marks.take();
+        NativeEvent event = events.take();
         try {
-            mark.record(caller);
-            mark.checkFailure();
+            event.record(caller);
+            event.checkFailure();
         } catch (RuntimeException | Error e) {
-            marks.giveBack(mark);
+            events.giveBack(event);
             throw e;
         }
-        operation.mark = mark;
+        operation.callerEvent = event;
     }
 
     @Override
@@ -82,23 +83,23 @@ public final class StagedPlace implements TensorPlace {
     }
 
     @Override
-    public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
-        return new StagedCarrier(this, communicator, failure, Patience.GRACE_NANOS);
+    public Staging staging(HostCommunicator communicator, GroupFailure failure) {
+        return new HostMemoryStaging(this, communicator, failure, PollingWait.GRACE_NANOS);
     }
 
     /** Waits until the caller's stream is where it was when an operation was issued. */
-    void awaitCaller(Operation operation, Patience patience) {
-        patience.awaitOthers(() -> hasCallerArrived(operation));
+    void awaitCaller(Operation operation, PollingWait polling) {
+        polling.awaitOthers(() -> hasCallerArrived(operation));
     }
 
     /** The same without waiting; false while it is not there yet. */
     boolean hasCallerArrived(Operation operation) {
-        if (operation.mark != null) {
-            if (!operation.mark.query()) {
+        if (operation.callerEvent != null) {
+            if (!operation.callerEvent.query()) {
                 return false;
             }
-            marks.giveBack((NativeEvent) operation.mark);
-            operation.mark = null;
+            events.giveBack((NativeEvent) operation.callerEvent);
+            operation.callerEvent = null;
         }
         return true;
     }
@@ -120,6 +121,6 @@ public final class StagedPlace implements TensorPlace {
     }
 
     void close() {
-        marks.close();
+        events.close();
     }
 }

@@ -6,16 +6,16 @@ import org.jccl.internal.device.NativeEvent;
 import org.jccl.spi.CleanUp;
 
 /**
- * Events that say where callers' streams were, used again. One that was never given back belongs to
- * an operation that failed: its stream may be stuck, and destroying it then can hang, so it is
+ * Pooled events that event the positions of callers' streams. One that was never given back belongs
+ * to an operation that failed: its stream may be stuck, and destroying it then can hang, so it is
  * lost.
  */
-final class CallerMarks implements AutoCloseable {
+final class CallerEvents implements AutoCloseable {
 
     private final Device device;
     private final ArrayDeque<NativeEvent> free = new ArrayDeque<>();
 
-    CallerMarks(Device device) {
+    CallerEvents(Device device) {
         this.device = device;
     }
 
@@ -28,13 +28,13 @@ final class CallerMarks implements AutoCloseable {
         return known != null ? known : NativeEvent.create(device, false);
     }
 
-    synchronized void giveBack(NativeEvent mark) {
-        free.push(mark);
+    synchronized void giveBack(NativeEvent event) {
+        free.push(event);
     }
 
     @Override
     public synchronized void close() {
-        free.forEach(mark -> CleanUp.run(device.toString(), mark::close));
+        free.forEach(event -> CleanUp.run(device.toString(), event::close));
         free.clear();
     }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** A host engine whose tensors are on a device: whom it waits for, and who makes it current. */
-class TensorPlaceTest {
+class TensorLocationTest {
 
     private final ScriptedCommunicator library = new ScriptedCommunicator();
     private final Set<Thread> entered = ConcurrentHashMap.newKeySet();
@@ -38,8 +38,8 @@ class TensorPlaceTest {
     private NativeException streamFailure;
     private NativeException deviceFailure;
 
-    private final TensorPlace place =
-            new TensorPlace() {
+    private final TensorLocation location =
+            new TensorLocation() {
                 @Override
                 public void orderAfterCaller(Operation operation) {
                     callsAtArrival = library.calls();
@@ -58,8 +58,8 @@ class TensorPlaceTest {
                 }
 
                 @Override
-                public Carrier carrier(HostCommunicator communicator, GroupFailure failure) {
-                    return new PartsCarrier(communicator, scratch());
+                public Staging staging(HostCommunicator communicator, GroupFailure failure) {
+                    return new PartsStaging(communicator, scratch());
                 }
 
                 private ScratchMemory scratch() {
@@ -96,7 +96,7 @@ class TensorPlaceTest {
                 FailureContext.ofGroup("g", 0),
                 Duration.ofSeconds(60),
                 new DesyncDetector(Optional.empty(), 0, 2),
-                place);
+                location);
     }
 
     @AfterEach

@@ -14,7 +14,7 @@ import org.jccl.spi.OperationKind;
  * @param text what must be equal on all of them
  * @param context what this rank does
  */
-public record Suspect(
+public record StuckOperation(
         boolean collective, String key, String title, String text, FailureContext context) {
 
     /** The key of a collective. */
@@ -23,14 +23,14 @@ public record Suspect(
     }
 
     /**
-     * A suspect.
+     * Describes a stuck operation.
      *
      * @param operation that is stuck
      * @param context where it is
      */
-    public static Suspect of(Operation operation, FailureContext context) {
+    public static StuckOperation of(Operation operation, FailureContext context) {
         if (operation.kind.isCollective()) {
-            return new Suspect(
+            return new StuckOperation(
                     true,
                     collectiveKey(operation.sequence),
                     "as operation " + operation.sequence,
@@ -39,12 +39,12 @@ public record Suspect(
         }
         if (operation.peer == Communicator.ANY_SOURCE
                 || operation.sequence == MessageCounters.NONE) {
-            return new Suspect(false, "", "", "", context);
+            return new StuckOperation(false, "", "", "", context);
         }
         boolean sends = operation.kind == OperationKind.SEND;
         int from = sends ? context.rank() : operation.peer;
         int to = sends ? operation.peer : context.rank();
-        return new Suspect(
+        return new StuckOperation(
                 false,
                 "message/" + from + "-" + to + "-" + operation.tag + "/" + operation.sequence,
                 "in message %s from rank %s to rank %s with tag %s"

@@ -14,6 +14,8 @@ import java.util.Map;
  * @param reducesListsApart whether a {@code reduceScatter} of a list of parts is another operation,
  *     to the ranks on the other side, than one of a tensor that holds them all. Then lists always
  *     come to {@code reduceScatterV}
+ * @param gathersListsApart the same of an {@code allGather} into a list, which then always comes to
+ *     {@code allGatherV}
  * @param splits whether {@link Communicator#split} makes communicators out of this one. Where it
  *     does not, a group that comes from a split is made as any other
  * @param shrinks whether ranks that are left after others were lost can form a communicator, in the
@@ -26,13 +28,14 @@ public record Capabilities(
         int largestTag,
         boolean anySource,
         boolean reducesListsApart,
+        boolean gathersListsApart,
         boolean splits,
         boolean shrinks,
         Map<OperationKind, String> missing) {
 
     /** Everything that is in the interfaces, and nothing special. */
     public static final Capabilities ALL =
-            new Capabilities(false, Integer.MAX_VALUE, true, false, false, true, Map.of());
+            new Capabilities(false, Integer.MAX_VALUE, true, false, false, false, true, Map.of());
 
     /**
      * Checks the tag and copies the map.
@@ -41,6 +44,7 @@ public record Capabilities(
      * @param largestTag at least 0
      * @param anySource whether a receive may leave the sender open
      * @param reducesListsApart whether lists come to {@code reduceScatterV}
+     * @param gathersListsApart whether lists come to {@code allGatherV}
      * @param splits whether it can be split
      * @param shrinks whether those that are left can form another
      * @param missing sentences by operation
@@ -60,7 +64,14 @@ public record Capabilities(
      */
     public Capabilities withNonBlockingCollectives() {
         return new Capabilities(
-                true, largestTag, anySource, reducesListsApart, splits, shrinks, missing);
+                true,
+                largestTag,
+                anySource,
+                reducesListsApart,
+                gathersListsApart,
+                splits,
+                shrinks,
+                missing);
     }
 
     /**
@@ -75,6 +86,7 @@ public record Capabilities(
                 largest,
                 anySource,
                 reducesListsApart,
+                gathersListsApart,
                 splits,
                 shrinks,
                 missing);
@@ -91,6 +103,7 @@ public record Capabilities(
                 largestTag,
                 false,
                 reducesListsApart,
+                gathersListsApart,
                 splits,
                 shrinks,
                 missing);
@@ -103,7 +116,31 @@ public record Capabilities(
      */
     public Capabilities withListsReducedApart() {
         return new Capabilities(
-                nonBlockingCollectives, largestTag, anySource, true, splits, shrinks, missing);
+                nonBlockingCollectives,
+                largestTag,
+                anySource,
+                true,
+                gathersListsApart,
+                splits,
+                shrinks,
+                missing);
+    }
+
+    /**
+     * The same, to which a list to gather into is another operation than one tensor.
+     *
+     * @return a copy
+     */
+    public Capabilities withListsGatheredApart() {
+        return new Capabilities(
+                nonBlockingCollectives,
+                largestTag,
+                anySource,
+                reducesListsApart,
+                true,
+                splits,
+                shrinks,
+                missing);
     }
 
     /**
@@ -117,6 +154,7 @@ public record Capabilities(
                 largestTag,
                 anySource,
                 reducesListsApart,
+                gathersListsApart,
                 true,
                 shrinks,
                 missing);
@@ -133,6 +171,7 @@ public record Capabilities(
                 largestTag,
                 anySource,
                 reducesListsApart,
+                gathersListsApart,
                 splits,
                 false,
                 missing);
@@ -156,6 +195,7 @@ public record Capabilities(
                 largestTag,
                 anySource,
                 reducesListsApart,
+                gathersListsApart,
                 splits,
                 shrinks,
                 more);

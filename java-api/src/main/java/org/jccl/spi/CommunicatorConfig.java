@@ -27,6 +27,7 @@ import org.jccl.UsageException;
  *     timeout; what forms it must not take the timeout anew for each of its steps
  * @param device where its tensors live
  * @param interop what else may be a rank; one that the provider supports
+ * @param interopName the group's name among ranks of another API, or empty
  * @param options the backend's options, or empty
  * @param parent the communicator this group was made from, or empty
  * @param parentRanks for each new rank its rank in the parent; empty without parent
@@ -40,9 +41,52 @@ public record CommunicatorConfig(
         Duration joinTimeout,
         Device device,
         Interop interop,
+        Optional<String> interopName,
         Optional<BackendOptions> options,
         Optional<Communicator> parent,
         List<Integer> parentRanks) {
+
+    /**
+     * A group without a name among ranks of another API.
+     *
+     * @param groupName name of the group
+     * @param rank in the new group
+     * @param size number of ranks in the new group
+     * @param store where the ranks meet, or empty
+     * @param timeout deadline of each operation
+     * @param joinTimeout how long forming the communicator may take
+     * @param device where its tensors live
+     * @param interop what else may be a rank
+     * @param options the backend's options, or empty
+     * @param parent the communicator this group was made from, or empty
+     * @param parentRanks for each new rank its rank in the parent
+     */
+    public CommunicatorConfig(
+            String groupName,
+            int rank,
+            int size,
+            Optional<Store> store,
+            Duration timeout,
+            Duration joinTimeout,
+            Device device,
+            Interop interop,
+            Optional<BackendOptions> options,
+            Optional<Communicator> parent,
+            List<Integer> parentRanks) {
+        this(
+                groupName,
+                rank,
+                size,
+                store,
+                timeout,
+                joinTimeout,
+                device,
+                interop,
+                Optional.empty(),
+                options,
+                parent,
+                parentRanks);
+    }
 
     /**
      * The options, as the class that the backend has for them.

@@ -23,7 +23,12 @@ final class NcclCommunicator implements StreamCommunicator {
     private static final Capabilities CAPABILITIES =
             Capabilities.ALL.withLargestTag(0).withoutAnySource().withSplits();
 
+    /** PyTorch's newer backend has other calls for lists than for one tensor of all parts. */
+    private static final Capabilities LISTS_APART =
+            CAPABILITIES.withListsReducedApart().withListsGatheredApart();
+
     private final NcclHandle handle;
+    private final Capabilities capabilities;
     private final Optional<NcclPairs> pairs;
     private final int rank;
     private final int size;
@@ -48,6 +53,7 @@ final class NcclCommunicator implements StreamCommunicator {
         this.device = config.device().index();
         this.float8 = float8;
         this.handle = handle;
+        this.capabilities = NcclKeys.isNewer(config.interop()) ? LISTS_APART : CAPABILITIES;
         this.pairs =
                 config.interop() == Interop.TORCH
                         ? Optional.of(new NcclPairs(config))
@@ -69,7 +75,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public Capabilities capabilities() {
-        return CAPABILITIES;
+        return capabilities;
     }
 
     @Override

@@ -1,15 +1,18 @@
 package org.jccl.nccl;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
+import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
+import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
@@ -25,6 +28,14 @@ final class NcclConnector {
 
     /** Major compute capability from which on devices reduce float8. */
     private static final int FLOAT8_CAPABILITY = 9;
+
+    /** Between two looks at the key of the other backend of PyTorch. */
+    private static final Duration LOOK_FOR_ID = Duration.ofMillis(200);
+
+    /** Where rank 0 would put its id if its peers had the other backend of PyTorch. */
+    private static final byte[] NO_ID =
+            "rank 0 takes its peers for ranks of PyTorch's other NCCL backend"
+                    .getBytes(StandardCharsets.US_ASCII);
 
     private static final String SPLIT = "ncclCommSplit";
     private static final int ID_BYTES = 128;
@@ -63,8 +74,11 @@ final class NcclConnector {
 
     static NcclCommunicator connect(CommunicatorConfig config) {
         requireOneRoot(config);
-        String key = NcclKeys.COMMUNICATOR;
-        return config.join(key, List.of(key), () -> initialise(config, key).connected());
+        String key = NcclKeys.communicator(config);
+        return config.join(
+                key,
+                List.of(key),
+                () -> initialise(config, key, NcclKeys.misunderstood(config)).connected());
     }
 
     /** PyTorch's ranks share several ids where there are more ranks than one of them may serve. */
@@ -98,18 +112,21 @@ final class NcclConnector {
                         group.timeout(),
                         group.device(),
                         group.interop(),
+                        group.interopName(),
                         group.options(),
                         Optional.empty(),
                         List.of());
-        return pair.join(key, List.of(key), () -> initialise(pair, key)).handle();
+        return pair.join(key, List.of(key), () -> initialise(pair, key, Optional.empty())).handle();
     }
 
-    private static NcclConnector initialise(CommunicatorConfig config, String key) {
+    /** Of keys, the second is that of ranks with which this one can form nothing. */
+    private static NcclConnector initialise(
+            CommunicatorConfig config, String key, Optional<String> misunderstood) {
         NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         boolean over;
         try {
-            byte[] id = connector.shareId(key);
+            byte[] id = connector.shareId(key, misunderstood);
             over = connector.form(settings -> connector.initialise(id, settings), deadline);
         } catch (JcclException e) {
             connector.settings.close();
@@ -254,17 +271,81 @@ final class NcclConnector {
                         + " NCCL_DEBUG=INFO tells more");
     }
 
-    private byte[] shareId(String key) {
+    private byte[] shareId(String key, Optional<String> misunderstood) {
         if (config.size() == 1) {
             return uniqueId();
         }
         Store store = config.requireStore("NCCL needs a store to connect ranks");
         if (config.rank() != 0) {
+            if (misunderstood.isPresent()) {
+                awaitId(store, key, misunderstood.get());
+                return store.get(key);
+            }
             return config.fetch(key, ID_BYTES, "NCCL id", config.joinTimeout());
         }
         byte[] id = uniqueId();
+        // A rank that reads it there fails at once, by its length.
+        misunderstood.ifPresent(other -> store.set(other, NO_ID));
         store.set(key, id);
         return id;
+    }
+
+    /** Waits for the id of a rank 0 that speaks as this rank does. */
+    private void awaitId(Store store, String key, String misunderstood) {
+        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
+        while (!hasId(store, key)) {
+            if (hasId(store, misunderstood)) {
+                throw otherBackend(misunderstood);
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                throw new OperationTimeoutException(
+                        FailureContext.NONE,
+                        "rank 0 put no NCCL id into the store in %s, neither as %s under the key %s nor as %s under %s"
+                                .formatted(
+                                        Durations.text(config.timeout()),
+                                        spoken(NcclKeys.isNewer(config.interop())),
+                                        key,
+                                        spoken(!NcclKeys.isNewer(config.interop())),
+                                        misunderstood));
+            }
+            awaitKey(store, key);
+        }
+    }
+
+    /** Waits a moment for a key, or for another value of it. */
+    private static void awaitKey(Store store, String key) {
+        if (store.check(List.of(key))) {
+            LockSupport.parkNanos(LOOK_FOR_ID.toNanos());
+            return;
+        }
+        try {
+            store.await(List.of(key), LOOK_FOR_ID);
+        } catch (StoreTimeoutException e) {
+            // The caller looks at the other key, and at the time.
+            return;
+        }
+    }
+
+    private static String spoken(boolean newer) {
+        return newer
+                ? "PyTorch's NCCL backend from 2.15 on (nccl2)"
+                : "PyTorch's NCCL backend until 2.14 (nccl-legacy)";
+    }
+
+    private static boolean hasId(Store store, String key) {
+        return store.check(List.of(key)) && store.get(key).length == ID_BYTES;
+    }
+
+    private BootstrapException otherBackend(String found) {
+        boolean newer = NcclKeys.isNewer(config.interop());
+        return new BootstrapException(
+                FailureContext.NONE,
+                "rank 0 speaks as %s: its id lies under the key %s; this rank speaks as %s, which has it under %s. Give all Java ranks Interop.torch(version) with the version of PyTorch that runs; if TORCH_DIST_USE_NCCL2 is set, TORCH_2_14_OPT_IN for 1 in 2.14, and TORCH for 0 from 2.15 on"
+                        .formatted(
+                                spoken(!newer),
+                                found,
+                                spoken(newer),
+                                NcclKeys.communicator(config)));
     }
 
     private static byte[] uniqueId() {

@@ -52,7 +52,7 @@ final class SplitTest {
                 options,
                 (group, store) -> {
                     // Who forms a communicator by an id writes it here, and deletes it at the end.
-                    String id = world(store, 3) + "world/split0-4/nccl/" + NcclKeys.COMMUNICATOR;
+                    String id = world(store, 3) + "world/split0-4/nccl/0";
                     store.set(id, new byte[] {7});
                     int color = group.rank() == 1 ? -1 : 4;
                     var made = group.split(color, -group.rank());

@@ -1,33 +1,50 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.io.BufferedReader;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
+import org.jccl.BootstrapException;
 import org.jccl.DataType;
 import org.jccl.Interop;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
+import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Java ranks beside a process that does what PyTorch's rank does, on the mock library. */
 final class TorchPeerTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
+
+    private static final Map<String, Interop> INTEROPS =
+            Map.of(
+                    "lazy", Interop.TORCH,
+                    "eager", Interop.TORCH_EAGER,
+                    "newer", Interop.TORCH_2_15,
+                    "newer-lazy", Interop.TORCH_2_14_OPT_IN);
 
     /** What a Java rank does with the world. */
     private interface Body {
@@ -67,7 +84,7 @@ final class TorchPeerTest {
 
     /** Runs the peer as one rank and a body as all the others. */
     private static void beside(String mode, int peerRank, int world, Body body) throws Exception {
-        Interop interop = mode.equals("lazy") ? Interop.TORCH : Interop.TORCH_EAGER;
+        Interop interop = INTEROPS.get(mode);
         int port = freePort();
         Process peer = peer(mode, peerRank, world, port);
         ExecutorService threads = Executors.newFixedThreadPool(world);
@@ -141,6 +158,122 @@ final class TorchPeerTest {
                         assertThat(sum(second, x, 20)).isEqualTo(30);
                     }
                 });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void groupsOfTheNewerBackendFormCommunicatorsUnderItsKeys(int peerRank) throws Exception {
+        beside(
+                "newer-lazy",
+                peerRank,
+                2,
+                (world, x) -> {
+                    assertThat(sum(world, x, world.rank() + 1)).isEqualTo(3);
+                    echo(world, x, peerRank);
+                    lists(world, x);
+                    try (ProcessGroup second = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                        assertThat(sum(second, x, 20)).isEqualTo(30);
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void groupsOfTheNewerBackendAreSplitFromItsWorld(int peerRank) throws Exception {
+        int java = 1 - peerRank;
+        beside(
+                "newer",
+                peerRank,
+                3,
+                (world, x) -> {
+                    if (world.rank() == java) {
+                        echo(world, x, peerRank);
+                    }
+                    lists(world, x);
+                    Optional<ProcessGroup> both = world.newGroup(List.of(0, 1));
+                    assertThat(both.isPresent()).isEqualTo(world.rank() == java);
+                    both.ifPresent(group -> assertThat(sum(group, x, 20)).isEqualTo(30));
+                    Optional<ProcessGroup> others =
+                            world.newGroup(java == 1 ? List.of(1, 2) : List.of(0, 2));
+                    assertThat(sum(others.orElseThrow(), x, world.rank())).isEqualTo(java + 2);
+                    others.get().close();
+                    both.ifPresent(ProcessGroup::close);
+                });
+    }
+
+    private static void echo(ProcessGroup world, Tensor x, int peerRank) {
+        world.recv(x, peerRank, 0).synchronize();
+        assertThat(valueOf(x)).isEqualTo(7);
+        set(x, 8);
+        world.send(x, peerRank, 0).synchronize();
+    }
+
+    private static void lists(ProcessGroup world, Tensor x) {
+        int size = world.size();
+        List<Tensor> parts = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            parts.add(Tensor.allocate(World.gpu(world.rank()), DataType.FLOAT32, 1));
+        }
+        set(x, world.rank() + 1);
+        world.allGather(parts, x).synchronize();
+        for (int i = 0; i < size; i++) {
+            assertThat(valueOf(parts.get(i))).isEqualTo(i + 1);
+            set(parts.get(i), world.rank() + 10 * i);
+        }
+        world.reduceScatter(x, parts, ReduceOp.SUM).synchronize();
+        assertThat(valueOf(x)).isEqualTo(size * (size - 1) / 2 + 10 * world.rank() * size);
+        parts.forEach(Tensor::close);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"newer, lazy", "lazy, newer", "newer-lazy, eager"})
+    void aRankZeroOfTheOtherBackendIsNamedInSeconds(String python, String java) throws Exception {
+        int port = freePort();
+        Process peer = peer(python, 0, 2, port);
+        try {
+            long start = System.nanoTime();
+            assertThatThrownBy(() -> join(INTEROPS.get(java), 1, 2, port))
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("nccl2")
+                    .hasMessageContaining("nccl-legacy")
+                    .hasMessageContaining("0/nccl_storekey_0")
+                    .hasMessageContaining("Interop.torch(version)");
+            assertThat(Duration.ofNanos(System.nanoTime() - start))
+                    .isLessThan(TIMEOUT.dividedBy(2));
+        } finally {
+            peer.destroyForcibly();
+        }
+    }
+
+    @Test
+    void aRankZeroOfTheOtherBackendEndsPythonsRanksToo() throws Exception {
+        try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0));
+                Store store = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT)) {
+            Thread rankZero =
+                    new Thread(() -> catchThrowable(() -> joinOver(store, Interop.TORCH_2_15)));
+            rankZero.setDaemon(true);
+            rankZero.start();
+            Process peer = peer("lazy", 1, 2, server.port());
+            try (BufferedReader output = peer.inputReader()) {
+                assertThat(output.lines().collect(Collectors.joining("\n"))).contains("the id has");
+                assertThat(peer.waitFor()).isNotZero();
+            } finally {
+                peer.destroyForcibly();
+            }
+        }
+    }
+
+    /** Rank 0 of two, in the part of the store where ranks with an init method meet. */
+    private static ProcessGroup joinOver(Store store, Interop interop) {
+        return ProcessGroup.builder()
+                .backend("nccl")
+                .store(new PrefixStore("default_pg", store))
+                .rank(0)
+                .worldSize(2)
+                .interop(interop)
+                .device(World.gpu(0))
+                .timeout(Duration.ofSeconds(5))
+                .build();
     }
 
     @ParameterizedTest

@@ -1,7 +1,8 @@
 """Rank 0 or 1 of a world as PyTorch's ProcessGroupNCCL has it, without ProcessGroupNCCL, which needs a GPU.
 
-It meets Java's ranks at PyTorch's own TCPStore, under the literal keys that PyTorch 2.13 uses, and calls
-libnccl as ProcessGroupNCCL does.
+It meets Java's ranks at PyTorch's own TCPStore, under the literal keys that PyTorch uses, and calls libnccl as
+ProcessGroupNCCL does. The modes lazy and eager are PyTorch 2.13's. The modes newer and newer-lazy are what was read about
+PyTorch 2.15, and 2.14 with TORCH_DIST_USE_NCCL2=1: no such PyTorch was at hand.
 
     torch_peer.py MODE RANK WORLD_SIZE PORT DRIVER CUDART NCCL
 """
@@ -34,23 +35,26 @@ class Communicator:
 
     @classmethod
     def meet(cls, key, size, own):
-        """As broadcastUniqueNCCLID: rank 0 of the communicator writes 128 raw bytes, the others read."""
+        """Rank 0 of the communicator writes 128 raw bytes, and the others read; of the newer backend rank 0 reads too."""
         unique = UniqueId()
         if own == 0:
             check(nccl.ncclGetUniqueId(ctypes.byref(unique)))
             store.set(key, bytes(unique))
-        else:
-            value = store.get(key)
-            assert len(value) == ID_BYTES, len(value)
+        if own != 0 or "nccl_storekey" in key:
+            store.wait([key])
+            (value,) = store.multi_get([key])
+            assert len(value) == ID_BYTES, f"the id has {len(value)} bytes"
             ctypes.memmove(ctypes.byref(unique), value, ID_BYTES)
         handle = ctypes.c_void_p()
         check(nccl.ncclCommInitRank(ctypes.byref(handle), size, unique, own))
         return cls(handle)
 
-    def split(self, ranks):
+    def split(self, ranks, color=None):
         """As perform_nocolor_split and NCCLComm::split."""
         inside = rank in ranks
-        color = abs(hash(tuple(ranks))) % 2**31 if inside else -1
+        if color is None:
+            color = abs(hash(tuple(ranks))) % 2**31
+        color = color if inside else -1
         handle = ctypes.c_void_p()
         key = ranks.index(rank) if inside else rank
         check(nccl.ncclCommSplit(self.handle, color, key, ctypes.byref(handle), None))
@@ -58,6 +62,26 @@ class Communicator:
 
     def all_reduce(self):
         check(nccl.ncclAllReduce(memory, memory, ctypes.c_size_t(1), FLOAT, SUM, self.handle, stream))
+
+    def all_gather_list(self):
+        """As nccl2: a broadcast of each part in one group. Returns the parts."""
+        parts = [device(1) for _ in range(world)]
+        check(nccl.ncclGroupStart())
+        for root, part in enumerate(parts):
+            source = memory if root == rank else part
+            check(nccl.ncclBroadcast(source, part, ctypes.c_size_t(1), FLOAT, root, self.handle, stream))
+        check(nccl.ncclGroupEnd())
+        return [take(part) for part in parts]
+
+    def reduce_scatter_list(self, values):
+        """As nccl2: a reduction of each part in one group, into memory."""
+        parts = [device(1) for _ in values]
+        for part, value in zip(parts, values):
+            put(value, part)
+        check(nccl.ncclGroupStart())
+        for root, part in enumerate(parts):
+            check(nccl.ncclReduce(part, memory, ctypes.c_size_t(1), FLOAT, SUM, root, self.handle, stream))
+        check(nccl.ncclGroupEnd())
 
     def send(self, peer):
         check(nccl.ncclSend(memory, ctypes.c_size_t(1), FLOAT, peer, self.handle, stream))
@@ -70,15 +94,21 @@ class Communicator:
         check(nccl.ncclCommDestroy(self.handle))
 
 
-def put(value):
+def device(floats):
+    address = ctypes.c_void_p()
+    check(cuda.cudaMalloc(ctypes.byref(address), ctypes.c_size_t(4 * floats)))
+    return address
+
+
+def put(value, where=None):
     number = ctypes.c_float(value)
-    check(cuda.cudaMemcpy(memory, ctypes.byref(number), ctypes.c_size_t(4), TO_DEVICE))
+    check(cuda.cudaMemcpy(where or memory, ctypes.byref(number), ctypes.c_size_t(4), TO_DEVICE))
 
 
-def take():
+def take(where=None):
     number = ctypes.c_float()
     check(cuda.cudaStreamSynchronize(stream))
-    check(cuda.cudaMemcpy(ctypes.byref(number), memory, ctypes.c_size_t(4), TO_HOST))
+    check(cuda.cudaMemcpy(ctypes.byref(number), where or memory, ctypes.c_size_t(4), TO_HOST))
     return number.value
 
 
@@ -129,12 +159,58 @@ def eager(java):
     group.destroy()
 
 
+def lists(group):
+    put(rank + 1)
+    assert group.all_gather_list() == [float(i + 1) for i in range(world)]
+    group.reduce_scatter_list([rank + 10 * part for part in range(world)])
+    expect(world * (world - 1) / 2 + 10 * rank * world)
+
+
+def newer(java):
+    """As 2.15: the world's communicator at once, and groups that are split from it by their lowest rank."""
+    group = Communicator.meet("default_pg/0//cuda//0/nccl_storekey_0", world, rank)
+    put(7)
+    group.send(java)
+    group.receive(java)
+    expect(8)
+    lists(group)
+
+    both = group.split([0, 1], 0)
+    put(10)
+    both.all_reduce()
+    expect(30)
+    others = [1 - rank, 2] if rank == 0 else [0, 2]
+    assert group.split(others, min(others)) is None
+    both.destroy()
+    group.destroy()
+
+
+def newer_lazy(java):
+    """As 2.14 by choice: an id for each group, and messages on the group's own communicator."""
+    group = Communicator.meet("default_pg/0//cuda//0/nccl_storekey_0", world, rank)
+    put(rank + 1)
+    group.all_reduce()
+    expect(world * (world + 1) / 2)
+    put(7)
+    group.send(java)
+    group.receive(java)
+    expect(8)
+    lists(group)
+
+    second = Communicator.meet("default_pg/0//1//cuda//1/nccl_storekey_0", 2, rank)
+    put(10)
+    second.all_reduce()
+    expect(30)
+    for communicator in second, group:
+        communicator.destroy()
+
+
 store = dist.TCPStore("127.0.0.1", port, world, rank == 0, datetime.timedelta(seconds=60))
 check(cuda.cudaSetDevice(rank))
 memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
 check(cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4)))
 check(cuda.cudaStreamCreate(ctypes.byref(stream)))
-{"lazy": lazy, "eager": eager}[mode](1 - rank)
+{"lazy": lazy, "eager": eager, "newer": newer, "newer-lazy": newer_lazy}[mode](1 - rank)
 store.set("peer is done", "")
 while rank == 0 and store.add("java ranks done", 0) < world - 1:
     time.sleep(0.05)

@@ -184,7 +184,7 @@ final class Arguments {
         hold(operation, tensor, "tensor");
     }
 
-    void allGather(Operation operation, List<Tensor> given, Tensor input) {
+    void allGather(Operation operation, Engine engine, List<Tensor> given, Tensor input) {
         start(operation, OperationKind.ALL_GATHER, input, "input");
         List<Tensor> outputs = checks.copy("outputs", given);
         checks.parts(operation, "outputs", outputs, input);
@@ -195,7 +195,7 @@ final class Arguments {
                     "outputs.get(%s) has %s elements, input has %s; this rank's output must be as large as its input"
                             .formatted(rank, counts[rank], input.count()));
         }
-        if (Parts.allEqual(counts)) {
+        if (Parts.allEqual(counts) && !engine.capabilities().gathersListsApart()) {
             operation.count = input.count();
         } else {
             operation.kind = OperationKind.ALL_GATHER_V;

@@ -121,7 +121,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
     public Work allGather(List<Tensor> outputs, Tensor input) {
         Engine engine = arguments.engineOf(input);
         Operation operation = engine.newOperation();
-        arguments.allGather(operation, outputs, input);
+        arguments.allGather(operation, engine, outputs, input);
         return engine.submit(operation);
     }
 

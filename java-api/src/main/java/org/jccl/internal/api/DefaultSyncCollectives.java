@@ -47,7 +47,7 @@ public final class DefaultSyncCollectives implements SyncCollectives {
     public void allGather(List<Tensor> outputs, Tensor input) {
         Engine engine = arguments.engineOf(input);
         Operation operation = engine.borrow();
-        arguments.allGather(operation, outputs, input);
+        arguments.allGather(operation, engine, outputs, input);
         engine.run(operation);
     }
 

@@ -180,6 +180,7 @@ final class GroupEngines {
                                         left(deadline),
                                         backend.isStaged() ? Device.CPU : backend.device(),
                                         foreign.map(GroupKeys::interop).orElse(Interop.NONE),
+                                        foreign.map(GroupKeys::name),
                                         backend.options(),
                                         from,
                                         origin.ranks()));

@@ -20,6 +20,13 @@ public interface GroupKeys {
     Interop interop();
 
     /**
+     * The group's name among those ranks.
+     *
+     * @return the same on every rank
+     */
+    String name();
+
+    /**
      * Names those ranks in messages.
      *
      * @return in the plural

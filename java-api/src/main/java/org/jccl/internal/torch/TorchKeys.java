@@ -68,15 +68,22 @@ public final class TorchKeys implements GroupKeys {
     }
 
     @Override
+    public String name() {
+        return Integer.toString(number);
+    }
+
+    @Override
     public String peers() {
         return "PyTorch's ranks";
     }
 
     @Override
     public OptionalInt color(List<Integer> ranks) {
-        return interop == Interop.TORCH_EAGER
-                ? OptionalInt.of(TorchColors.of(ranks))
-                : OptionalInt.empty();
+        return switch (interop) {
+            case TORCH_EAGER -> OptionalInt.of(TorchColors.of(ranks));
+            case TORCH_2_15 -> OptionalInt.of(ranks.get(0)); // the lowest, since they ascend
+            case NONE, TORCH, TORCH_2_14_OPT_IN -> OptionalInt.empty();
+        };
     }
 
     @Override

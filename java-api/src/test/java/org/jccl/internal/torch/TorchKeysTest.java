@@ -61,6 +61,23 @@ class TorchKeysTest {
     }
 
     @Test
+    void groupsAreCalledByTheirNumbers() {
+        GroupKeys world = world();
+        assertThat(world.name()).isEqualTo("0");
+        world.next(RANK, List.of(0, 1));
+        assertThat(world.next(RANK, List.of(0, 1)).name()).isEqualTo("2");
+    }
+
+    @Test
+    void from215OnTheLowestRankIsTheColor() {
+        GroupKeys world = TorchKeys.world(Interop.TORCH_2_15, Optional.of(store)).orElseThrow();
+        assertThat(world.color(List.of(2, 5))).hasValue(2);
+        GroupKeys unbound =
+                TorchKeys.world(Interop.TORCH_2_14_OPT_IN, Optional.of(store)).orElseThrow();
+        assertThat(unbound.color(List.of(2, 5))).isEmpty();
+    }
+
+    @Test
     void withoutOtherRanksThereAreNone() {
         assertThat(TorchKeys.world(Interop.NONE, Optional.of(store))).isEmpty();
     }

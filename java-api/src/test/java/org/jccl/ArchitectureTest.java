@@ -71,6 +71,7 @@ class ArchitectureTest {
                     List.of("org.jccl.internal.observe"),
                     List.of("org.jccl.internal.diagnosis"),
                     List.of("org.jccl.internal.engine"),
+                    List.of("org.jccl.internal.device.failures"),
                     List.of("org.jccl.internal.host", "org.jccl.internal.device"),
                     List.of("org.jccl.internal.staged"),
                     List.of("org.jccl.internal.tensor", "org.jccl.internal.group"),

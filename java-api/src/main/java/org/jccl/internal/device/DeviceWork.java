@@ -22,8 +22,8 @@ public final class DeviceWork implements Work {
     private final StreamEngine engine;
     private final long sequence;
 
-    /** Among what the group has on its stream; none if it was captured. */
-    private long place = -1;
+    /** Its position on the communication stream; none if it was captured. */
+    private long position = -1;
 
     private final int peer;
 
@@ -71,13 +71,13 @@ public final class DeviceWork implements Work {
             synchronize();
             return;
         }
-        engine.orderCurrentStreamAfter(this);
+        engine.completion.orderCurrentStreamAfter(this);
         throwFailure();
     }
 
     @Override
     public void await(Duration timeout) {
-        if (!engine.pollUntil(this, Timeouts.deadline(timeout))) {
+        if (!engine.completion.pollUntil(this, Timeouts.deadline(timeout))) {
             throw new WaitTimeoutException(
                     engine.context,
                     "not complete after " + Durations.text(timeout) + "; it goes on, wait again");
@@ -88,13 +88,13 @@ public final class DeviceWork implements Work {
     @Override
     public void synchronize() {
         // No deadline of its own: the watchdog ends it by failing the group.
-        engine.pollUntil(this, Long.MAX_VALUE);
+        engine.completion.pollUntil(this, Long.MAX_VALUE);
         throwFailure();
     }
 
     @Override
     public boolean isCompleted() {
-        return engine.isComplete(this);
+        return engine.completion.isComplete(this);
     }
 
     @Override
@@ -102,7 +102,7 @@ public final class DeviceWork implements Work {
         if (!done || failure == null) {
             return Optional.empty();
         }
-        engine.tellFailure();
+        engine.reportFailure();
         return Optional.of(failure);
     }
 
@@ -152,13 +152,13 @@ public final class DeviceWork implements Work {
         return timed;
     }
 
-    /** Notes its place in the order in which works end. */
-    void placed(long inOrder) {
-        place = inOrder;
+    /** Sets its position in the order in which works end. */
+    void position(long inOrder) {
+        position = inOrder;
     }
 
-    long place() {
-        return place;
+    long position() {
+        return position;
     }
 
     /** Notes that the library has it, and that its end event is recorded. */
@@ -197,7 +197,7 @@ public final class DeviceWork implements Work {
             runtime.waitEvent(stream, endEvent);
         } finally {
             if (isLastWait()) {
-                engine.giveBackEnd(this);
+                engine.events.giveBackEnd(this);
             }
         }
     }
@@ -215,7 +215,7 @@ public final class DeviceWork implements Work {
 
     private void throwFailure() {
         if (done && failure != null) {
-            engine.tellFailure();
+            engine.reportFailure();
             throw failure;
         }
     }

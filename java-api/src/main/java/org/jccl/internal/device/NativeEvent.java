@@ -8,16 +8,17 @@ import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.checks.Given;
+import org.jccl.internal.device.failures.EventClock;
 import org.jccl.spi.DeviceRuntime;
 
-/** An event of a device, and what its stream waited for when it was recorded. */
+/** An event of a device, with the clock of its stream when it was recorded. */
 public final class NativeEvent extends NativeHandle implements Event {
 
     private final boolean timing;
     private volatile boolean recorded;
 
-    /** What it waits for since it was recorded. */
-    private volatile Dependencies dependencies;
+    /** What happens before it since it was recorded. */
+    private volatile EventClock clock;
 
     private NativeEvent(Device device, DeviceRuntime runtime, long handle, boolean timing) {
         super(device, runtime, handle);
@@ -74,20 +75,16 @@ public final class NativeEvent extends NativeHandle implements Event {
 
     private void recordOn(NativeStream stream) {
         DeviceRuntimes.enter(runtime, device);
-        Dependencies before = stream.orders().recorded(stream.handle());
+        EventClock before = stream.clocks().recorded(stream.handle());
         runtime.recordEvent(handle, stream.handle());
-        dependencies = before;
+        clock = before;
         recorded = true;
     }
 
-    /**
-     * Refuses to go on from what a failed group has left.
-     *
-     * @throws org.jccl.JcclException the failure of a group that the event was ordered after
-     */
+    /** Throws the failure, if there is one already, of a group that happens before the event. */
     public void checkFailure() {
         if (recorded) {
-            StreamOrders.checkFailure(dependencies);
+            clock.checkFailure();
         }
     }
 
@@ -99,7 +96,7 @@ public final class NativeEvent extends NativeHandle implements Event {
                 return true;
             }
             DeviceRuntimes.enterForQuestion(runtime, device);
-            return StreamOrders.query(dependencies, () -> runtime.queryEvent(handle));
+            return clock.query(() -> runtime.queryEvent(handle));
         } finally {
             leave();
         }
@@ -111,8 +108,7 @@ public final class NativeEvent extends NativeHandle implements Event {
         try {
             if (recorded) {
                 DeviceRuntimes.enterForQuestion(runtime, device);
-                StreamOrders.synchronize(
-                        dependencies, millis -> runtime.awaitEvent(handle, millis));
+                clock.synchronize(millis -> runtime.awaitEvent(handle, millis));
             }
         } finally {
             leave();
@@ -152,8 +148,8 @@ public final class NativeEvent extends NativeHandle implements Event {
         return recorded;
     }
 
-    Dependencies dependencies() {
-        return dependencies;
+    EventClock clock() {
+        return clock;
     }
 
     @Override

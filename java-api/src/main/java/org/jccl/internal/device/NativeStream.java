@@ -11,22 +11,23 @@ import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.checks.Given;
+import org.jccl.internal.device.failures.StreamClocks;
 import org.jccl.spi.DeviceRuntime;
 
-/** A stream of a device, and what waits on it: see {@link StreamOrders}. */
+/** A stream of a device. */
 public final class NativeStream extends NativeHandle implements Stream {
 
     private static final ThreadLocal<Map<Device, NativeStream>> CURRENT =
             ThreadLocal.withInitial(HashMap::new);
 
-    private final StreamOrders orders;
+    private final StreamClocks clocks;
     private final Object owner;
     private final boolean owned;
 
     private NativeStream(
             Device device, DeviceRuntime runtime, long handle, Object owner, boolean owned) {
         super(device, runtime, handle);
-        this.orders = StreamOrders.of(device);
+        this.clocks = StreamClocks.of(device);
         this.owner = owner;
         this.owned = owned;
     }
@@ -57,7 +58,7 @@ public final class NativeStream extends NativeHandle implements Stream {
     public static NativeStream ofHandle(Device device, long handle, Object owner) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         if (handle != 0 && runtime.isOrderedWithDefault(handle)) {
-            StreamOrders.of(device).orderedWithDefault(handle);
+            StreamClocks.of(device).orderedWithDefault(handle);
         }
         return new NativeStream(device, runtime, handle, owner, false);
     }
@@ -140,7 +141,7 @@ public final class NativeStream extends NativeHandle implements Stream {
         if (mark.isRecorded()) {
             DeviceRuntimes.enter(runtime, device);
             runtime.waitEvent(handle, mark.handle());
-            orders.waitFor(handle, mark.dependencies());
+            clocks.waitFor(handle, mark.clock());
         }
     }
 
@@ -149,7 +150,7 @@ public final class NativeStream extends NativeHandle implements Stream {
         enter();
         try {
             DeviceRuntimes.enter(runtime, device);
-            return orders.query(handle, () -> runtime.queryStream(handle));
+            return clocks.query(handle, () -> runtime.queryStream(handle));
         } finally {
             leave();
         }
@@ -179,7 +180,7 @@ public final class NativeStream extends NativeHandle implements Stream {
         enter();
         try {
             DeviceRuntimes.enter(runtime, device);
-            orders.synchronize(handle, millis -> runtime.awaitStream(handle, millis));
+            clocks.synchronize(handle, millis -> runtime.awaitStream(handle, millis));
         } finally {
             leave();
         }
@@ -187,7 +188,7 @@ public final class NativeStream extends NativeHandle implements Stream {
 
     private void forget() {
         if (handle != 0) { // which a device with one stream only has for all
-            orders.forget(handle);
+            clocks.forget(handle);
         }
     }
 
@@ -196,15 +197,15 @@ public final class NativeStream extends NativeHandle implements Stream {
         return owned;
     }
 
-    StreamOrders orders() {
-        return orders;
+    StreamClocks clocks() {
+        return clocks;
     }
 
     @Override
     public void close() {
         if (enterIfOpen()) {
             try {
-                orders.beforeClose(this);
+                clocks.beforeClose(this);
             } finally {
                 leave();
             }

@@ -13,6 +13,8 @@ import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
+import org.jccl.internal.device.failures.StreamClocks;
+import org.jccl.internal.device.failures.Timeline;
 import org.jccl.internal.engine.GroupFailure;
 import org.jccl.internal.operation.MemoryHolds;
 import org.jccl.internal.operation.Operation;
@@ -45,7 +47,7 @@ final class SynchronousCalls implements AutoCloseable {
         private volatile Stream stream;
 
         /** The calls on it, and how many there were; guarded by the outer monitor. */
-        private final Lane lane;
+        private final Timeline timeline;
 
         private long calls;
 
@@ -82,9 +84,9 @@ final class SynchronousCalls implements AutoCloseable {
         /** Threads that record. */
         private int recording;
 
-        Caller(Stream stream, Lane lane) {
+        Caller(Stream stream, Timeline timeline) {
             this.stream = stream;
-            this.lane = lane;
+            this.timeline = timeline;
         }
 
         synchronized boolean isIdle() {
@@ -129,7 +131,7 @@ final class SynchronousCalls implements AutoCloseable {
     private final Device device;
     private final RunningOperations running;
     private final GroupFailure failure;
-    private final StreamOrders orders;
+    private final StreamClocks clocks;
 
     /** Few: a program has a handful of streams. */
     private final List<Caller> callers = new ArrayList<>();
@@ -146,7 +148,7 @@ final class SynchronousCalls implements AutoCloseable {
         this.device = device;
         this.running = running;
         this.failure = failure;
-        this.orders = StreamOrders.of(device);
+        this.clocks = StreamClocks.of(device);
     }
 
     private static Executor recorders() {
@@ -176,7 +178,7 @@ final class SynchronousCalls implements AutoCloseable {
         caller.newest = operation;
         caller.memory.takeFrom(operation);
         caller.calls++;
-        orders.add(stream.handle(), caller.lane, caller.calls);
+        clocks.add(stream.handle(), caller.timeline, caller.calls);
     }
 
     private Caller caller(Stream stream) {
@@ -191,7 +193,7 @@ final class SynchronousCalls implements AutoCloseable {
                 return caller;
             }
         }
-        Caller caller = new Caller(stream, new Lane(failure));
+        Caller caller = new Caller(stream, new Timeline(failure));
         callers.add(caller);
         return caller;
     }
@@ -216,7 +218,7 @@ final class SynchronousCalls implements AutoCloseable {
                     && caller.isRecorded()
                     && runtime.queryEvent(caller.mark.handle())) {
                 NativeStream.given(stream).checkStream();
-                caller.lane.ended(caller.markedCalls);
+                caller.timeline.ended(caller.markedCalls);
                 end(caller);
             }
             if (caller.marked == null && !stream.isCapturing()) {

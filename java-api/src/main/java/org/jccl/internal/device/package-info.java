@@ -1,10 +1,9 @@
 /**
- * The engine of libraries that enqueue on streams; streams, events, and what they were ordered
- * after. Uses engine. Locks in their order: issuing (held while the library enqueues; the watchdog
- * never takes it), following, the monitor of the running operations, the orders of a device's
- * streams, a lane. A work's own monitor is held while its event is asked, with none of these
- * inside, and never while something is enqueued, which blocks where a stream is full: the watchdog
- * takes it.
+ * The engine of libraries that enqueue on streams; streams and events. Uses engine and failures.
+ * Locks in their order: issuing (held while the library enqueues; the watchdog never takes it),
+ * following, the monitor of the running operations, the locks of failures. A work's own monitor is
+ * held while its event is asked, with none of these inside, and never while something is enqueued,
+ * which blocks where a stream is full: the watchdog takes it.
  *
  * <p>An asynchronous operation waits on the group's own stream for an event on the caller's current
  * stream, runs there, and is followed by its end event. {@code Work.await} makes the caller's
@@ -17,12 +16,9 @@
  * <p>A call that enqueues may block behind a stuck operation. So the watchdog enqueues nothing, and
  * neither the watchdog nor {@code close()} takes a lock under which other threads enqueue.
  *
- * <p>{@link org.jccl.internal.device.StreamOrders} knows which operations each stream was ordered
- * after, as numbers in a lane (what one group has on one stream, in the order in which it ends). A
- * wait through the API notes them, waits, asks the libraries for errors and the works for their
- * ends, and then looks for failures. An engine sets its failure before it aborts, so what has ended
- * without a failure has ended well. An engine whose operations wait for those of a failing group
- * fails before that group is aborted.
+ * <p>{@link org.jccl.internal.device.failures} tracks which operations happen before each point on
+ * a stream, so that a wait for a failed operation throws. An engine whose operations wait for those
+ * of a failing group fails before that group is aborted.
  *
  * <p>Some devices continue after a failed operation (ACL's). There operations run only on streams
  * of JCCL, which stop and can be asked, and a synchronous operation on another stream becomes an

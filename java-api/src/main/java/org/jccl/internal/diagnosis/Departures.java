@@ -62,8 +62,6 @@ public final class Departures {
     /**
      * Tells the others that this rank has left, unless a group failed. Takes three seconds at most:
      * the store may be gone, or its process stopped.
-     *
-     * @param collectives how many this rank has issued in the group
      */
     void leave(long collectives) {
         if (store.isEmpty() || size == 1 || worldFailed.get()) {

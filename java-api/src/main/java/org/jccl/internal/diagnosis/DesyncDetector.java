@@ -55,13 +55,7 @@ public final class DesyncDetector {
 
     private volatile boolean published;
 
-    /**
-     * Creates a detector that asks on the calling threads.
-     *
-     * @param store private to the group; without one nothing can be compared
-     * @param rank in the group
-     * @param size of the group
-     */
+    /** Creates a detector that asks on the calling threads. */
     public DesyncDetector(Optional<Store> store, int rank, int size) {
         this(
                 store.map(own -> () -> own),
@@ -109,13 +103,7 @@ public final class DesyncDetector {
         return store.exists();
     }
 
-    /**
-     * Looks at the stuck operations some time, unless it is about to do so anyway.
-     *
-     * @param stuckOperations the operations
-     * @param issuedBefore descriptions of the collectives before one, from the newest on
-     * @param found takes the reason why they can not end
-     */
+    /** Looks at the stuck operations some time, unless it is about to do so anyway. */
     public void examineLater(
             List<StuckOperation> stuckOperations,
             LongFunction<List<String>> issuedBefore,
@@ -248,13 +236,7 @@ public final class DesyncDetector {
         }
     }
 
-    /**
-     * Looks at the stuck operations.
-     *
-     * @param stuckOperations the operations
-     * @param issuedBefore descriptions of the collectives before one, from the newest on
-     * @return why they can not end, if that is known
-     */
+    /** Looks at the stuck operations. */
     Optional<JcclException> examine(
             List<StuckOperation> stuckOperations, LongFunction<List<String>> issuedBefore) {
         synchronized (store) {
@@ -329,11 +311,7 @@ public final class DesyncDetector {
         }
     }
 
-    /**
-     * Where the other ranks are, when the store does not answer.
-     *
-     * @return that nobody knows, and where to look
-     */
+    /** Where the other ranks are, when the store does not answer. */
     public String silence() {
         return "the store does not answer, so where the other ranks are is not known: look first at "
                 + (rankZeroServes

@@ -37,24 +37,13 @@ public final class Diagnosis implements Executor, AutoCloseable {
     private Store client;
     private boolean closed;
 
-    /**
-     * Creates it without thread and connection.
-     *
-     * @param name of the world and rank, for the thread's name
-     * @param shared the store of the world, if it has one
-     */
+    /** Creates it without thread and connection. */
     public Diagnosis(String name, Optional<Store> shared) {
         this.name = name;
         this.shared = shared;
     }
 
-    /**
-     * Those of a group of the world.
-     *
-     * @param part that the group has of a store of the world
-     * @param rank in the group
-     * @param size of the group
-     */
+    /** Those of a group of the world. */
     public Departures departures(UnaryOperator<Store> part, int rank, int size) {
         return new Departures(shared.map(part), rank, size, worldFailed);
     }
@@ -99,11 +88,7 @@ public final class Diagnosis implements Executor, AutoCloseable {
         return closed;
     }
 
-    /**
-     * The store, by a connection of this thread's own.
-     *
-     * @throws StoreException when it can not be reached
-     */
+    /** The store, by a connection of this thread's own. */
     public Store client() {
         synchronized (this) {
             if (client != null) {

@@ -20,13 +20,7 @@ public final class FutureThread {
     private int awaited;
     private boolean started;
 
-    /**
-     * Creates it without the thread.
-     *
-     * @param context of the group
-     * @param prepare called first on the thread
-     * @param completePassed completes the works that have ended
-     */
+    /** Creates it without the thread. */
     public FutureThread(FailureContext context, Runnable prepare, Runnable completePassed) {
         this.context = context;
         this.prepare = prepare;

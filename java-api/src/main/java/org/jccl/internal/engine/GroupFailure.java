@@ -14,7 +14,7 @@ public final class GroupFailure {
     private volatile Runnable library = NOTHING;
     private volatile boolean closed;
     private volatile boolean replaced;
-    private volatile boolean endedWell;
+    private volatile boolean succeeded;
 
     /** Notes a failure and returns the first one, which is another when there was one before. */
     JcclException set(JcclException failure) {
@@ -44,7 +44,7 @@ public final class GroupFailure {
 
     /** Nothing of the group runs any more, or what does is left behind. */
     public void close() {
-        endedWell = !isSet();
+        succeeded = !isSet();
         closed = true;
         library = NOTHING;
     }
@@ -60,8 +60,8 @@ public final class GroupFailure {
     }
 
     /** Whether the group was closed without a failure. */
-    public boolean hasEndedWell() {
-        return endedWell;
+    public boolean hasSucceeded() {
+        return succeeded;
     }
 
     /** What a call on a failed group throws. */

@@ -18,13 +18,7 @@ final class ProcessEnd {
 
     private ProcessEnd() {}
 
-    /**
-     * Does not return.
-     *
-     * @param context of the group
-     * @param cause why it failed
-     * @param tellOthers may take long, and is given up then
-     */
+    /** Does not return. */
     static void now(FailureContext context, JcclException cause, Runnable tellOthers) {
         try {
             BoundedCall.run("jccl-end", () -> report(context, cause, tellOthers), PATIENCE);

@@ -16,11 +16,7 @@ public final class Watchdog implements AutoCloseable {
     private final Thread thread;
     private volatile boolean closed;
 
-    /**
-     * Starts the thread.
-     *
-     * @param name of the world and rank, for the thread's name
-     */
+    /** Starts the thread. */
     public Watchdog(String name) {
         thread = new Thread(this::run, "jccl-watchdog-" + name);
         thread.setDaemon(true);

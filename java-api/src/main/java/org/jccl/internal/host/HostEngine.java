@@ -31,15 +31,7 @@ public final class HostEngine extends Engine {
     /** Guarded by the queue lock. */
     private final StartedCollectives started = new StartedCollectives();
 
-    /**
-     * Creates an engine.
-     *
-     * @param communicator connected; the engine owns it
-     * @param context group and rank
-     * @param timeout deadline of each operation
-     * @param detector compares the ranks when one is stuck
-     * @param place where the tensors are; the engine owns it
-     */
+    /** Creates an engine. */
     public HostEngine(
             HostCommunicator communicator,
             FailureContext context,

@@ -43,11 +43,6 @@ public final class HostWork extends Operation implements Work {
     /** Whether the thread of futures polls this work. */
     private boolean polled;
 
-    /**
-     * Creates an empty work, to be filled.
-     *
-     * @param engine the engine it is for
-     */
     HostWork(HostEngine engine) {
         this.engine = engine;
         clear();

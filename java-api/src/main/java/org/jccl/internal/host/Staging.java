@@ -21,11 +21,7 @@ public interface Staging extends AutoCloseable {
      */
     long start(Operation message);
 
-    /**
-     * Whether {@link #await} would return at once. Never blocks.
-     *
-     * @param request from {@link #start}
-     */
+    /** Whether {@link #await} would return at once. Never blocks. */
     boolean test(long request);
 
     /**

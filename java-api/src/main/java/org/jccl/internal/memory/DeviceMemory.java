@@ -18,12 +18,6 @@ public final class DeviceMemory {
     private final DeviceRuntime runtime;
     private final Device device;
 
-    /**
-     * Makes it for a device.
-     *
-     * @param runtime of the device
-     * @param device the device
-     */
     public DeviceMemory(DeviceRuntime runtime, Device device) {
         this.runtime = runtime;
         this.device = device;
@@ -59,11 +53,7 @@ public final class DeviceMemory {
         return runtime.allocate(bytes);
     }
 
-    /**
-     * Frees memory that nothing uses any more. Never blocks; any thread may call it.
-     *
-     * @param address from {@link #allocate}
-     */
+    /** Frees memory that nothing uses any more. Never blocks; any thread may call it. */
     public void free(long address) {
         free(address, () -> {});
     }
@@ -86,9 +76,6 @@ public final class DeviceMemory {
     /**
      * Frees memory once a stream has come past what was enqueued so far, and not at all where the
      * device can not say so. Never blocks; the device is current.
-     *
-     * @param address from {@link #allocate}
-     * @param stream handle
      */
     public void freeAfter(long address, long stream) {
         long passed = runtime.createEvent(false);

@@ -40,21 +40,12 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
         }
     }
 
-    /**
-     * The implementation for this Java version.
-     *
-     * @return the only instance
-     */
+    /** The implementation for this Java version. */
     public static HostMemory get() {
         return Holder.INSTANCE;
     }
 
-    /**
-     * Address of a direct buffer's first remaining element.
-     *
-     * @param buffer a direct buffer
-     * @return the address
-     */
+    /** Address of a direct buffer's first remaining element. */
     public abstract long address(Buffer buffer);
 
     /**
@@ -79,33 +70,13 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
     /** Allocates from the JVM. */
     abstract Allocation allocateHere(long bytes);
 
-    /**
-     * Copies between addresses. The ranges may overlap.
-     *
-     * @param from source address
-     * @param to target address
-     * @param bytes how many
-     */
+    /** Copies between addresses. The ranges may overlap. */
     public abstract void copy(long from, long to, long bytes);
 
-    /**
-     * Copies from a primitive array.
-     *
-     * @param array the array
-     * @param offset bytes to skip in it
-     * @param to target address
-     * @param bytes how many
-     */
+    /** Copies from a primitive array. */
     public abstract void copyFromArray(Object array, long offset, long to, long bytes);
 
-    /**
-     * Copies to a primitive array.
-     *
-     * @param from source address
-     * @param array the array
-     * @param offset bytes to skip in it
-     * @param bytes how many
-     */
+    /** Copies to a primitive array. */
     public abstract void copyToArray(long from, Object array, long offset, long bytes);
 
     /** Scratch memory for what an engine copies through; used by one thread at a time. */

@@ -77,12 +77,7 @@ public final class Memory {
         this.freed = freed;
     }
 
-    /**
-     * Memory of somebody else.
-     *
-     * @param owner kept reachable as long as this object is; may be null
-     * @return the lifetime
-     */
+    /** Memory of another owner, which stays reachable as long as this object is; may be null. */
     public static Memory borrowed(Object owner) {
         return new Memory(owner, () -> {}, new AtomicBoolean());
     }
@@ -156,20 +151,12 @@ public final class Memory {
         }
     }
 
-    /**
-     * Whether any memory is closed that has not been freed, since an operation still uses it.
-     *
-     * @return true when there may be more memory soon
-     */
+    /** Whether any memory is closed that has not been freed, since an operation still uses it. */
     static boolean isAwaited() {
         return AWAITED.get() > 0;
     }
 
-    /**
-     * Whether {@link #close} was called.
-     *
-     * @return true once closed, also while users remain
-     */
+    /** Whether {@link #close} was called. */
     public boolean isClosed() {
         return state < 0;
     }

@@ -46,21 +46,12 @@ public final class Reaper {
         thread.allowCoreThreadTimeOut(true);
     }
 
-    /**
-     * The one of a device.
-     *
-     * @param device where the memory is
-     * @return the reaper
-     */
+    /** The one of a device. */
     public static Reaper of(Device device) {
         return BY_DEVICE.computeIfAbsent(device, Reaper::new);
     }
 
-    /**
-     * Frees something later, after what was given before. Never blocks.
-     *
-     * @param free may block; what it throws is logged
-     */
+    /** Frees something later, after what was given before. Never blocks. */
     public void free(Runnable free) {
         thread.execute(
                 () -> {

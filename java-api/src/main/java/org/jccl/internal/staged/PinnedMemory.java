@@ -33,11 +33,7 @@ final class PinnedMemory implements AutoCloseable {
         this.device = device;
     }
 
-    /**
-     * A piece of any content; the device must be current.
-     *
-     * @param bytes how many it has at least
-     */
+    /** A piece of any content; the device must be current. */
     Piece take(long bytes) {
         Piece known = takeIdle(bytes);
         return known != null ? known : allocate(roundUp(bytes));

@@ -26,13 +26,7 @@ public final class StagedLocation implements TensorLocation {
     private final int size;
     private final CallerEvents events;
 
-    /**
-     * Finds the binding that drives the device, and makes the device current.
-     *
-     * @param device where the tensors are
-     * @param group name and rank
-     * @param size number of ranks
-     */
+    /** Finds the binding that drives the device, and makes the device current. */
     public StagedLocation(Device device, FailureContext group, int size) {
         this(device, DeviceRuntimes.of(device), group, size);
     }

@@ -3,7 +3,7 @@ package org.jccl.internal.tensor;
 import org.jccl.Device;
 import org.jccl.internal.backend.DeviceRuntimes;
 import org.jccl.internal.device.NativeStream;
-import org.jccl.internal.device.StreamOrders;
+import org.jccl.internal.device.failures.StreamClocks;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.spi.DeviceRuntime;
 
@@ -36,7 +36,7 @@ final class DeviceCopies {
     static void toDevice(long from, long to, long bytes, Device device) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         long stream = NativeStream.current(device).handle();
-        StreamOrders.of(device)
+        StreamClocks.of(device)
                 .await(
                         stream,
                         millis ->
@@ -54,7 +54,7 @@ final class DeviceCopies {
     static void toHost(long from, long to, long bytes, Device device) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         long stream = NativeStream.current(device).handle();
-        StreamOrders.of(device)
+        StreamClocks.of(device)
                 .synchronize(
                         stream,
                         millis ->

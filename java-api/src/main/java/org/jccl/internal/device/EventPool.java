@@ -14,12 +14,7 @@ public final class EventPool {
     private long[] free = new long[16];
     private int count;
 
-    /**
-     * Creates an empty pool.
-     *
-     * @param runtime of the device
-     * @param timing whether its events tell the time, which costs the device more
-     */
+    /** Creates an empty pool. */
     public EventPool(DeviceRuntime runtime, boolean timing) {
         this.runtime = runtime;
         this.timing = timing;

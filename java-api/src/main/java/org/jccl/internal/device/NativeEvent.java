@@ -25,20 +25,14 @@ public final class NativeEvent extends NativeHandle implements Event {
         this.timing = timing;
     }
 
-    /**
-     * Creates an event.
-     *
-     * @param device an accelerator, which becomes current
-     * @param timing whether it can be asked for times
-     * @return the event, to be closed
-     */
+    /** Creates an event on an accelerator, which becomes current. */
     public static NativeEvent create(Device device, boolean timing) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         return new NativeEvent(device, runtime, runtime.createEvent(timing), timing);
     }
 
-    /** The event that a program gave. */
-    static NativeEvent given(Event event) {
+    /** The event of this API that a program passed; throws for any other. */
+    static NativeEvent of(Event event) {
         if (Given.notNull(event, "event") instanceof NativeEvent known) {
             return known;
         }
@@ -50,8 +44,8 @@ public final class NativeEvent extends NativeHandle implements Event {
     }
 
     @Override
-    public void record(Stream given) {
-        NativeStream stream = NativeStream.given(given);
+    public void record(Stream on) {
+        NativeStream stream = NativeStream.of(on);
         if (!stream.device().equals(device)) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -117,7 +111,7 @@ public final class NativeEvent extends NativeHandle implements Event {
 
     @Override
     public Duration elapsed(Event later) {
-        NativeEvent end = given(later);
+        NativeEvent end = of(later);
         enter();
         try {
             end.enter();

@@ -33,20 +33,10 @@ abstract sealed class NativeHandle permits NativeEvent, NativeStream {
     /** For instance {@code stream}. */
     abstract String kind();
 
-    /**
-     * The device.
-     *
-     * @return the device
-     */
     public Device device() {
         return device;
     }
 
-    /**
-     * The native handle.
-     *
-     * @return the handle
-     */
     public long handle() {
         return handle;
     }
@@ -133,11 +123,7 @@ abstract sealed class NativeHandle permits NativeEvent, NativeStream {
         }
     }
 
-    /**
-     * Whether nothing is left of it.
-     *
-     * @return true when the native handle is destroyed, or no longer lent to this object
-     */
+    /** Whether nothing is left of it. */
     public final synchronized boolean isDestroyed() {
         return destroyed;
     }

@@ -32,13 +32,7 @@ public final class NativeStream extends NativeHandle implements Stream {
         this.owned = owned;
     }
 
-    /**
-     * Creates a stream.
-     *
-     * @param device an accelerator, which becomes current
-     * @param highPriority whether it has the highest priority
-     * @return the stream, to be closed
-     */
+    /** Creates a stream on an accelerator, which becomes current. */
     public static NativeStream create(Device device, boolean highPriority) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         long handle = runtime.createStream(highPriority);
@@ -63,12 +57,7 @@ public final class NativeStream extends NativeHandle implements Stream {
         return new NativeStream(device, runtime, handle, owner, false);
     }
 
-    /**
-     * The calling thread's current stream.
-     *
-     * @param device an accelerator
-     * @return the default stream unless another one is in {@link #use}
-     */
+    /** The calling thread's current stream: the default stream, unless another is in use. */
     public static NativeStream current(Device device) {
         NativeStream stream = CURRENT.get().get(device);
         if (stream == null) {
@@ -78,8 +67,8 @@ public final class NativeStream extends NativeHandle implements Stream {
         return stream;
     }
 
-    /** The stream that a program gave. */
-    static NativeStream given(Stream stream) {
+    /** The stream of this API that a program passed; throws for any other. */
+    static NativeStream of(Stream stream) {
         if (Given.notNull(stream, "stream") instanceof NativeStream known) {
             return known;
         }
@@ -123,25 +112,25 @@ public final class NativeStream extends NativeHandle implements Stream {
 
     @Override
     public void waitEvent(Event event) {
-        NativeEvent mark = NativeEvent.given(event);
+        NativeEvent awaited = NativeEvent.of(event);
         enter();
         try {
-            mark.enter();
+            awaited.enter();
             try {
-                waitFor(mark);
+                waitFor(awaited);
             } finally {
-                mark.leave();
+                awaited.leave();
             }
         } finally {
             leave();
         }
     }
 
-    private void waitFor(NativeEvent mark) {
-        if (mark.isRecorded()) {
+    private void waitFor(NativeEvent awaited) {
+        if (awaited.isRecorded()) {
             DeviceRuntimes.enter(runtime, device);
-            runtime.waitEvent(handle, mark.handle());
-            clocks.waitFor(handle, mark.clock());
+            runtime.waitEvent(handle, awaited.handle());
+            clocks.waitFor(handle, awaited.clock());
         }
     }
 
@@ -166,8 +155,6 @@ public final class NativeStream extends NativeHandle implements Stream {
 
     /**
      * Looks at it without waiting, unless it is closed. Under the lock, as {@link #isCapturing}.
-     *
-     * @throws JcclException what has failed there on the device
      */
     synchronized void checkStream() {
         if (!isClosed()) {
@@ -231,8 +218,6 @@ public final class NativeStream extends NativeHandle implements Stream {
     /**
      * Blocks until everything on it is done, also while it is being closed, and tells nothing of
      * groups' failures.
-     *
-     * @throws JcclException when the device can not say so
      */
     public void awaitEnd() {
         if (!enterUnlessDestroyed()) {

@@ -347,7 +347,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public void beforeClose(Stream stream) {
-        release(() -> synchronousCalls.markLast(stream));
+        release(() -> synchronousCalls.recordLastSentinel(stream));
         if (runtime.destroyStreamWaits()) {
             // A destroyed stream cannot be checked for failures.
             failOn(() -> synchronousCalls.awaitLast(stream));
@@ -407,7 +407,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
     @Override
     public void completeUnawaited() {
         completion.completeAll();
-        failOn(synchronousCalls::follow);
+        failOn(synchronousCalls::poll);
     }
 
     @Override

@@ -20,15 +20,7 @@ final class StreamScratch implements ScratchMemory {
     /** Outgrown, while a graph may use it again. */
     private final List<Long> kept = new ArrayList<>();
 
-    /**
-     * Creates scratch memory.
-     *
-     * @param runtime drives the device
-     * @param device the device
-     * @param stream where it is used
-     * @param idle whether nothing runs on the stream any more, graphs included
-     * @param captured whether a graph may have captured what uses it
-     */
+    /** Creates scratch memory. */
     StreamScratch(
             DeviceRuntime runtime,
             Device device,

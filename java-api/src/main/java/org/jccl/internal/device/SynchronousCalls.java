@@ -24,25 +24,24 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * Follows what synchronous calls have enqueued on callers' streams. Such a call records no event.
- * Instead, each tick of the watchdog has one recorded on every stream that had calls since its last
- * mark was passed. The newest of these calls then counts as running until the stream passes the
- * mark, so that it has a deadline from there on, and closing waits for it. The memory of all of
- * them is held until then: not every vendor's free waits for what still uses it.
+ * The synchronous calls on callers' streams, which record no event of their own. At each tick of
+ * the watchdog, a sentinel event is recorded on every stream that had calls since its last sentinel
+ * completed. The newest of these calls then counts as running until the sentinel completes, so that
+ * it has a deadline, and closing waits for it. The memory of all of them is retained until then,
+ * because not every vendor's free waits for operations that use it.
  *
- * <p>Recording blocks while the stream has no room for more, and so for a call that is stuck, which
- * the watchdog is to end. So another thread records, and the call counts as running before.
+ * <p>Recording blocks while the queue of the stream is full, and so behind a stuck call that the
+ * watchdog must end. Therefore another thread records, and the call counts as running before.
  *
- * <p>Who closes a stream records a last mark on it. A stream that captures a graph is not marked.
+ * <p>A thread that closes a stream records a last sentinel on it. There are no sentinels on a
+ * stream that captures a graph.
  */
 final class SynchronousCalls implements AutoCloseable {
 
     private static final System.Logger LOGGER = System.getLogger("org.jccl");
 
-    /**
-     * A native stream that had calls. What has no lock of its own is guarded by {@link #following}.
-     */
-    private static final class Caller {
+    /** A native stream that had calls. Guarded by {@link #polling}, except where noted. */
+    private static final class CallerStream {
         /** The one that was used last, of those with one native handle. */
         private volatile Stream stream;
 
@@ -51,81 +50,81 @@ final class SynchronousCalls implements AutoCloseable {
 
         private long calls;
 
-        /** The newest call that no mark covers, or null; guarded by the outer monitor. */
+        /** The newest call that no sentinel covers, or null; guarded by the outer monitor. */
         private Operation newest;
 
         /** Those before it that somebody observes; guarded by the outer monitor. */
         private final List<OperationRecord> earlier = new ArrayList<>();
 
-        /** Memory of all that no mark covers; guarded by the outer monitor. */
+        /** Memory of all calls that no sentinel covers; guarded by the outer monitor. */
         private final MemoryHolds memory = new MemoryHolds();
 
-        /** The newest call that the mark covers while the stream has not passed it, or null. */
-        private Operation marked;
+        /** The newest call that the sentinel covers until it completes, or null. */
+        private Operation covered;
 
-        private long markedCalls;
+        private long coveredCalls;
 
         /** Those before it that somebody observes. */
-        private final List<OperationRecord> markedEarlier = new ArrayList<>();
+        private final List<OperationRecord> coveredEarlier = new ArrayList<>();
 
-        private final MemoryHolds markedMemory = new MemoryHolds();
+        private final MemoryHolds coveredMemory = new MemoryHolds();
 
         /** Made when it is first needed. */
-        private Event mark;
+        private Event sentinel;
 
-        /** Number of the newest mark; guarded by this object, as what follows. */
-        private int marks;
+        /** Number of the newest sentinel; guarded by this object, like the fields below. */
+        private int recordings;
 
         private boolean recorded;
 
         /** Why it was not recorded, or null. */
-        private JcclException notRecorded;
+        private JcclException recordingFailure;
 
         /** Threads that record. */
         private int recording;
 
-        Caller(Stream stream, Timeline timeline) {
+        CallerStream(Stream stream, Timeline timeline) {
             this.stream = stream;
             this.timeline = timeline;
         }
 
         synchronized boolean isIdle() {
-            return newest == null && marked == null && recording == 0;
+            return newest == null && covered == null && recording == 0;
         }
 
-        synchronized int beginMark() {
+        synchronized int beginRecording() {
             recorded = false;
-            notRecorded = null;
+            recordingFailure = null;
             recording++;
-            return ++marks;
+            return ++recordings;
         }
 
-        synchronized void endMark(int number, JcclException problem) {
+        synchronized void endRecording(int number, JcclException problem) {
             recording--;
-            if (number == marks) {
+            if (number == recordings) {
                 recorded = problem == null;
-                notRecorded = problem;
+                recordingFailure = problem;
             }
         }
 
-        /** Whether the newest mark is on the stream; throws why it is not, if it can not be. */
+        /** Whether the newest sentinel is on the stream; throws the failure of recording it. */
         synchronized boolean isRecorded() {
-            if (notRecorded != null) {
-                throw notRecorded;
+            if (recordingFailure != null) {
+                throw recordingFailure;
             }
             return recorded;
         }
 
         void close() {
-            if (mark != null && isIdle()) {
+            if (sentinel != null && isIdle()) {
                 // A device that failed may refuse it, which must not keep a group from closing.
-                CleanUp.run("calls on a stream of " + mark.device(), mark::close);
+                CleanUp.run("calls on a stream of " + sentinel.device(), sentinel::close);
             }
         }
     }
 
-    /** How long to wait for a stream between two looks at the group's failure. */
-    private static final long LOOK_MILLIS = 500;
+    /** How long to wait for a stream before the group's failure is checked again. */
+    private static final long CHECK_MILLIS = 500;
 
     private final DeviceRuntime runtime;
     private final Device device;
@@ -134,10 +133,10 @@ final class SynchronousCalls implements AutoCloseable {
     private final StreamClocks clocks;
 
     /** Few: a program has a handful of streams. */
-    private final List<Caller> callers = new ArrayList<>();
+    private final List<CallerStream> callers = new ArrayList<>();
 
     /** Keeps the watchdog and closing threads apart; callers of operations never wait for it. */
-    private final Object following = new Object();
+    private final Object polling = new Object();
 
     /** One as a rule, and more while it is blocked. */
     private final Executor recorders = recorders();
@@ -159,7 +158,7 @@ final class SynchronousCalls implements AutoCloseable {
                 TimeUnit.SECONDS,
                 new SynchronousQueue<>(),
                 task -> {
-                    Thread made = new Thread(task, "jccl-marks");
+                    Thread made = new Thread(task, "jccl-recordings");
                     made.setDaemon(true);
                     return made;
                 });
@@ -168,7 +167,7 @@ final class SynchronousCalls implements AutoCloseable {
     /** Takes over an operation that was enqueued on a stream of this device. */
     synchronized void add(Operation operation, Stream stream) {
         operation.awaited = true;
-        Caller caller = caller(stream);
+        CallerStream caller = caller(stream);
         if (caller.newest != null) {
             if (caller.newest.isObserved()) {
                 caller.earlier.add(running.takeObserved(caller.newest));
@@ -181,9 +180,9 @@ final class SynchronousCalls implements AutoCloseable {
         clocks.add(stream.handle(), caller.timeline, caller.calls);
     }
 
-    private Caller caller(Stream stream) {
+    private CallerStream caller(Stream stream) {
         for (int i = 0; i < callers.size(); i++) {
-            Caller caller = callers.get(i);
+            CallerStream caller = callers.get(i);
             if (caller.stream == stream) {
                 return caller;
             }
@@ -193,36 +192,36 @@ final class SynchronousCalls implements AutoCloseable {
                 return caller;
             }
         }
-        Caller caller = new Caller(stream, new Timeline(failure));
+        CallerStream caller = new CallerStream(stream, new Timeline(failure));
         callers.add(caller);
         return caller;
     }
 
     /**
-     * Looks at each stream once: marks it, or sees whether it has passed its mark.
+     * Checks each stream once: records a sentinel, or sees whether that is complete.
      *
-     * @throws JcclException why one can not be followed, or what failed there, where the device
-     *     goes on after failures and the group has not failed
+     * @throws JcclException the failure of an operation, or of asking, if the device continues
+     *     after failures and the group has not failed
      */
-    void follow() {
-        synchronized (following) {
-            used().forEach(this::follow);
+    void poll() {
+        synchronized (polling) {
+            used().forEach(this::poll);
         }
     }
 
-    private void follow(Caller caller) {
+    private void poll(CallerStream caller) {
         Stream stream = caller.stream;
         try {
-            // Not by the event, which tells those who ask of failures.
-            if (caller.marked != null
+            // Not with Event.query, which reports failures of groups.
+            if (caller.covered != null
                     && caller.isRecorded()
-                    && runtime.queryEvent(caller.mark.handle())) {
-                NativeStream.given(stream).checkStream();
-                caller.timeline.ended(caller.markedCalls);
+                    && runtime.queryEvent(caller.sentinel.handle())) {
+                NativeStream.of(stream).checkStream();
+                caller.timeline.ended(caller.coveredCalls);
                 end(caller);
             }
-            if (caller.marked == null && !stream.isCapturing()) {
-                mark(caller, stream);
+            if (caller.covered == null && !stream.isCapturing()) {
+                recordSentinel(caller, stream);
             }
         } catch (UsageException e) {
             // Its owner closed the stream, and what was enqueued still runs.
@@ -240,11 +239,7 @@ final class SynchronousCalls implements AutoCloseable {
         }
     }
 
-    /**
-     * Looks at each stream without waiting for it.
-     *
-     * @throws JcclException what a call has failed with on the device
-     */
+    /** Looks at each stream without waiting for it. */
     void checkStreams() {
         streams().forEach(NativeStream::checkStream);
     }
@@ -252,93 +247,91 @@ final class SynchronousCalls implements AutoCloseable {
     private synchronized List<NativeStream> streams() {
         return callers.isEmpty()
                 ? Collections.emptyList() // whose iterator is no garbage
-                : callers.stream().map(caller -> NativeStream.given(caller.stream)).toList();
+                : callers.stream().map(caller -> NativeStream.of(caller.stream)).toList();
     }
 
-    private synchronized List<Caller> used() {
-        callers.stream().filter(Caller::isIdle).forEach(Caller::close);
-        callers.removeIf(Caller::isIdle);
+    private synchronized List<CallerStream> used() {
+        callers.stream().filter(CallerStream::isIdle).forEach(CallerStream::close);
+        callers.removeIf(CallerStream::isIdle);
         return List.copyOf(callers);
     }
 
-    private void mark(Caller caller, Stream stream) {
-        requireMark(caller);
+    private void recordSentinel(CallerStream caller, Stream stream) {
+        requireSentinel(caller);
         Operation newest = takeNewest(caller, stream);
         if (newest != null) {
-            caller.marked = newest;
+            caller.covered = newest;
             running.watch(newest);
-            int number = caller.beginMark();
+            int number = caller.beginRecording();
             recorders.execute(() -> record(caller, stream, number));
         }
     }
 
-    private void requireMark(Caller caller) {
-        if (caller.mark == null) {
-            caller.mark = NativeEvent.create(device, false);
+    private void requireSentinel(CallerStream caller) {
+        if (caller.sentinel == null) {
+            caller.sentinel = NativeEvent.create(device, false);
         }
     }
 
-    private void record(Caller caller, Stream stream, int number) {
+    private void record(CallerStream caller, Stream stream, int number) {
         JcclException problem = null;
         try {
             runtime.preparePollingThread(device.index());
-            caller.mark.record(stream);
+            caller.sentinel.record(stream);
         } catch (JcclException e) {
             problem = e;
         }
-        caller.endMark(number, problem);
+        caller.endRecording(number, problem);
     }
 
     /**
      * Marks the last calls on a stream that is about to be closed, after which it can not be
-     * marked. May block, as any call on a stream that is full.
+     * covered. May block, as any call on a stream that is full.
      */
-    void markLast(Stream stream) {
-        Caller caller;
+    void recordLastSentinel(Stream stream) {
+        CallerStream caller;
         int number;
-        synchronized (following) {
+        synchronized (polling) {
             caller = callerOf(stream);
             if (caller == null || stream.isCapturing()) {
                 return;
             }
-            requireMark(caller);
-            Operation older = caller.marked;
+            requireSentinel(caller);
+            Operation older = caller.covered;
             Operation newest = takeNewest(caller, stream);
             if (newest != null) {
-                caller.marked = newest;
+                caller.covered = newest;
                 running.watch(newest);
                 if (older != null) {
-                    // The mark moves behind both.
+                    // The sentinel moves behind both.
                     if (older.isObserved()) {
-                        caller.markedEarlier.add(running.takeObserved(older));
+                        caller.coveredEarlier.add(running.takeObserved(older));
                     }
                     running.endAndGiveBack(older, null);
                 }
             } else if (older == null || caller.isRecorded()) {
                 return;
             }
-            number = caller.beginMark();
+            number = caller.beginRecording();
         }
         record(caller, stream, number);
     }
 
     /**
      * Waits for the calls on a stream that is about to be closed, or until the group has failed.
-     *
-     * @throws JcclException what one of them has failed with on the device
      */
     void awaitLast(Stream stream) {
         if (callerOf(stream) != null) {
             DeviceRuntimes.enterForQuestion(runtime, device);
             boolean ended = false;
             while (!ended && !failure.isSet()) {
-                ended = runtime.awaitStream(stream.handle(), LOOK_MILLIS);
+                ended = runtime.awaitStream(stream.handle(), CHECK_MILLIS);
             }
         }
     }
 
-    private synchronized Caller callerOf(Stream stream) {
-        for (Caller caller : callers) {
+    private synchronized CallerStream callerOf(Stream stream) {
+        for (CallerStream caller : callers) {
             if (caller.stream == stream) {
                 return caller;
             }
@@ -347,53 +340,53 @@ final class SynchronousCalls implements AutoCloseable {
     }
 
     /** The newest call, unless it went to another stream with the same handle meanwhile. */
-    private synchronized Operation takeNewest(Caller caller, Stream stream) {
+    private synchronized Operation takeNewest(CallerStream caller, Stream stream) {
         if (caller.stream != stream) {
             return null;
         }
         Operation newest = caller.newest;
         caller.newest = null;
-        caller.markedCalls = caller.calls;
-        caller.markedEarlier.addAll(caller.earlier);
+        caller.coveredCalls = caller.calls;
+        caller.coveredEarlier.addAll(caller.earlier);
         caller.earlier.clear();
-        caller.memory.moveTo(caller.markedMemory);
+        caller.memory.moveTo(caller.coveredMemory);
         return newest;
     }
 
-    private void forget(Caller caller, Stream stream) {
+    private void forget(CallerStream caller, Stream stream) {
         Operation newest = takeNewest(caller, stream);
         // Nobody will see when the stream has passed the calls.
-        caller.markedMemory.retain();
+        caller.coveredMemory.retain();
         end(caller);
         if (newest != null) {
-            tellEarlier(caller);
+            endEarlier(caller);
             running.reportEnd(newest, failure.get());
             running.giveBack(newest);
         }
     }
 
-    private void end(Caller caller) {
-        Operation ended = caller.marked;
+    private void end(CallerStream caller) {
+        Operation ended = caller.covered;
         if (ended != null) {
-            caller.marked = null;
-            tellEarlier(caller);
-            caller.markedMemory.release();
+            caller.covered = null;
+            endEarlier(caller);
+            caller.coveredMemory.release();
             running.endAndGiveBack(ended, failure.get());
         }
     }
 
-    private void tellEarlier(Caller caller) {
+    private void endEarlier(CallerStream caller) {
         JcclException cause = failure.get();
-        caller.markedEarlier.forEach(each -> running.ended(each, cause));
-        caller.markedEarlier.clear();
+        caller.coveredEarlier.forEach(each -> running.ended(each, cause));
+        caller.coveredEarlier.clear();
     }
 
-    /** Destroys the marks; all must have been passed. */
+    /** Destroys the recordings; all must have been passed. */
     @Override
     public void close() {
-        synchronized (following) {
+        synchronized (polling) {
             synchronized (this) {
-                callers.forEach(Caller::close);
+                callers.forEach(CallerStream::close);
                 callers.clear();
             }
         }

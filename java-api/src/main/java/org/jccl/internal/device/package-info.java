@@ -1,7 +1,7 @@
 /**
  * The engine of libraries that enqueue on streams; streams and events. Uses engine and failures.
  * Locks in their order: issuing (held while the library enqueues; the watchdog never takes it),
- * following, the monitor of the running operations, the locks of failures. A work's own monitor is
+ * polling, the monitor of the running operations, the locks of failures. A work's own monitor is
  * held while its event is asked, with none of these inside, and never while something is enqueued,
  * which blocks where a stream is full: the watchdog takes it.
  *

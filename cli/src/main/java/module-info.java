@@ -1,7 +1,7 @@
 /**
  * The {@code jccl} command.
  *
- * @uses org.jccl.spi.BackendProvider the bindings to tell about
+ * @uses org.jccl.spi.BackendProvider the bindings that the command lists
  */
 @SuppressWarnings("requires-automatic")
 module org.jccl.cli {

@@ -54,14 +54,14 @@ public final class Jccl {
      */
     public static void main(String[] arguments) {
         logInOneLine();
-        // Whatever the locale is, ranks' lines go through as they came.
+        // The lines of ranks are passed unchanged, whatever the locale is.
         PrintWriter out = writer(FileDescriptor.out);
         PrintWriter err = writer(FileDescriptor.err);
         int exitCode = execute(out, err, arguments);
         System.exit(exitCode);
     }
 
-    /** Unless the user has said how to log. */
+    /** Sets the format of log lines, unless the user has configured logging. */
     private static void logInOneLine() {
         Properties given = System.getProperties();
         if (!given.containsKey("java.util.logging.config.file")
@@ -77,14 +77,14 @@ public final class Jccl {
     /**
      * Runs a command.
      *
-     * @param out takes what it prints
-     * @param err takes its errors
+     * @param out its standard output
+     * @param err its standard error
      * @param arguments the command line
      * @return its exit code: 0 for success, 2 for a wrong command line, otherwise the command's own
      */
     static int execute(PrintWriter out, PrintWriter err, String... arguments) {
         CommandLine jccl = commandLine(arguments.length == 0 ? "" : arguments[0]);
-        // What follows the command that run starts are that command's options, not ours.
+        // Options after the command that "run" starts belong to that command.
         CommandLine run = jccl.getSubcommands().get("run");
         if (run != null) {
             run.setStopAtPositional(true);
@@ -108,19 +108,19 @@ public final class Jccl {
     }
 
     /**
-     * With the command that is asked for, since making all takes longer than most do; with all for
-     * help, for a name that is none, and for what completes them.
+     * The command line with the requested command only, because making all of them takes longer
+     * than most commands run. It has all commands for help, completion and unknown names.
      */
     private static CommandLine commandLine(String name) {
         CommandLine jccl = new CommandLine(new Jccl());
-        for (Class<?> command : asked(name)) {
+        for (Class<?> command : requested(name)) {
             jccl.addSubcommand(command);
         }
         provideVersion(jccl);
         return jccl;
     }
 
-    private static List<Class<?>> asked(String name) {
+    private static List<Class<?>> requested(String name) {
         for (Class<?> command : COMMANDS) {
             if (command.getAnnotation(Command.class).name().equals(name)
                     && command != CompletionCommand.class) {
@@ -136,7 +136,7 @@ public final class Jccl {
         command.getSubcommands().values().forEach(Jccl::provideVersion);
     }
 
-    /** What a report of a fault should name. */
+    /** The versions that a bug report should have. */
     static final class Version implements CommandLine.IVersionProvider {
 
         @Override

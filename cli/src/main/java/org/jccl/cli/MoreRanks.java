@@ -9,8 +9,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /**
- * What follows a lone colon in the words of {@code jccl run}, as in {@code mpirun}: ranks of
- * another role, with their own command.
+ * Ranks of another role with their own command, which follow a lone colon in the arguments of
+ * {@code jccl run}, as in {@code mpirun}.
  */
 @Command(name = ":")
 final class MoreRanks {
@@ -28,11 +28,11 @@ final class MoreRanks {
     List<String> command;
 
     /**
-     * Cuts the words at colons. A colon counts only where {@code --role} follows, so that commands
-     * may have one among their arguments.
+     * Splits arguments at colons. A colon counts only if {@code --role} follows, so that commands
+     * may have a colon among their arguments.
      *
-     * @param words all that follows the options of {@code jccl run}
-     * @return the first command, and the words behind each colon
+     * @param words the arguments after the options of {@code jccl run}
+     * @return the first command, and the arguments after each colon
      */
     static List<List<String>> split(List<String> words) {
         List<List<String>> parts = new ArrayList<>();
@@ -50,10 +50,10 @@ final class MoreRanks {
     }
 
     /**
-     * Reads the words behind a colon.
+     * Parses the arguments after a colon.
      *
-     * @param run whose words they are, for errors
-     * @throws ParameterException when an option is wrong or there is no command
+     * @param run the command, for errors
+     * @throws ParameterException if an option is wrong or there is no command
      */
     static MoreRanks parse(List<String> words, CommandLine run) {
         MoreRanks ranks = new MoreRanks();

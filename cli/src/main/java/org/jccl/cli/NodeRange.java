@@ -10,7 +10,7 @@ import picocli.CommandLine.TypeConversionException;
  *
  * @param min fewest
  * @param max most
- * @param isElastic whether it was said as a range
+ * @param isElastic whether it was given as a range
  */
 record NodeRange(int min, int max, boolean isElastic) {
 
@@ -19,7 +19,7 @@ record NodeRange(int min, int max, boolean isElastic) {
         return isElastic ? min + ":" + max : Integer.toString(min);
     }
 
-    /** Reads it from the command line. */
+    /** Reads a range from the command line. */
     static final class Reader implements ITypeConverter<NodeRange> {
 
         private static final Pattern FORM = Pattern.compile("(\\d{1,9})(?::(\\d{1,9}))?");

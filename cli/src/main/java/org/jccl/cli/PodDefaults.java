@@ -6,23 +6,23 @@ import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
 /**
- * What a Kubernetes operator says of a pod's place otherwise than by {@code PET_}: torchrun's names
- * for ranks, which there number pods.
+ * Defaults of {@code jccl run} from the variables of a Kubernetes operator other than {@code PET_}.
+ * These have torchrun's names for ranks, but number pods.
  *
  * <ul>
  *   <li>Volcano's plugin for PyTorch: {@code RANK} is the pod, {@code WORLD_SIZE} counts pods
  *   <li>Ascend's operator: {@code WORLD_SIZE} counts the devices of all pods, {@code
  *       LOCAL_WORLD_SIZE} those of this one, which {@code LOCAL_RANK} lists
- *   <li>a PyTorchJob has {@code PET_}, but the store's place as {@code MASTER_ADDR}
+ *   <li>a PyTorchJob has {@code PET_}, but the address of the store as {@code MASTER_ADDR}
  * </ul>
  *
- * A rank that another launcher has started is none of these.
+ * The defaults do not apply in a rank that another launcher has started.
  */
 final class PodDefaults implements IDefaultValueProvider {
 
     private final Map<String, String> environment;
 
-    /** Of this process. */
+    /** Reads the environment of this process. */
     PodDefaults() {
         this(System.getenv());
     }
@@ -38,20 +38,20 @@ final class PodDefaults implements IDefaultValueProvider {
         }
         return switch (option.longestName()) {
             case "--nproc-per-node", "--nproc_per_node" ->
-                    unlessSaid("PET_NPROC_PER_NODE", isAscend() ? ranksPerPod() : null);
-            case "--nnodes" -> unlessSaid("PET_NNODES", pods());
+                    unlessSet("PET_NPROC_PER_NODE", isAscend() ? ranksPerPod() : null);
+            case "--nnodes" -> unlessSet("PET_NNODES", pods());
             case "--node-rank", "--node_rank" ->
-                    unlessSaid("PET_NODE_RANK", environment.get("RANK"));
+                    unlessSet("PET_NODE_RANK", environment.get("RANK"));
             case "--master-addr", "--master_addr" ->
-                    unlessSaid("PET_MASTER_ADDR", environment.get("MASTER_ADDR"));
+                    unlessSet("PET_MASTER_ADDR", environment.get("MASTER_ADDR"));
             case "--master-port", "--master_port" ->
-                    unlessSaid("PET_MASTER_PORT", environment.get("MASTER_PORT"));
+                    unlessSet("PET_MASTER_PORT", environment.get("MASTER_PORT"));
             default -> null;
         };
     }
 
-    /** Null leaves it to the variable. */
-    private String unlessSaid(String variable, String value) {
+    /** The value, or null if the variable is set. */
+    private String unlessSet(String variable, String value) {
         return environment.containsKey(variable) ? null : value;
     }
 
@@ -85,7 +85,7 @@ final class PodDefaults implements IDefaultValueProvider {
                 return Integer.toString(all / ofPod);
             }
         } catch (NumberFormatException e) {
-            // What follows says so as well.
+            // The text below makes the option fail with a message.
         }
         return "WORLD_SIZE=" + worldSize + " / LOCAL_WORLD_SIZE=" + ranksPerPod();
     }

@@ -25,9 +25,9 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * {@code jccl run}: torchrun's words for {@link ProcessLauncher}. As with torchrun, an option that
- * is not given is looked up in the environment as {@code PET_} and its name, which is how Kubeflow
- * configures it, and then where other operators of Kubernetes have it.
+ * {@code jccl run}: {@link ProcessLauncher} with torchrun's options. As in torchrun, the default of
+ * an option is the environment variable {@code PET_} and its name, which Kubeflow sets, or else the
+ * variable of another Kubernetes operator.
  */
 @Command(
         name = "run",
@@ -44,8 +44,8 @@ import picocli.CommandLine.TypeConversionException;
             "",
             "  jccl run --nproc-per-node 4 -- java -cp app.jar com.example.Training",
             "",
-            "An elastic job, whose ranks go on from their checkpoint when a node is lost or comes."
-                    + " A rank that exits with 64 would fail again, and is not started again:",
+            "An elastic job, whose ranks continue from their checkpoint when a node is lost or"
+                    + " joins. A rank that exits with 64 would fail again, and is not started again:",
             "",
             "  jccl run --nnodes 2:4 --max-restarts 3 --rdzv-endpoint host1:29400,host2:29400"
                     + " -n 8 -- java -cp app.jar com.example.Training",
@@ -75,7 +75,7 @@ final class RunCommand implements Callable<Integer> {
             names = "--role",
             paramLabel = "NAME",
             defaultValue = "${env:PET_ROLE:-default}",
-            description = "What these ranks do, for ROLE_NAME.")
+            description = "The role of these ranks, for ROLE_NAME.")
     private String role;
 
     @Option(
@@ -84,8 +84,8 @@ final class RunCommand implements Callable<Integer> {
             converter = NodeRange.Reader.class,
             defaultValue = "${env:PET_NNODES:-1}",
             description =
-                    "Number of nodes; start this command on each. With MIN:MAX nodes may come and"
-                            + " go, and all ranks are started again.")
+                    "Number of nodes; start this command on each. With MIN:MAX, nodes may join and"
+                            + " leave, and all ranks are started again.")
     private NodeRange nodes;
 
     @Option(
@@ -127,7 +127,7 @@ final class RunCommand implements Callable<Integer> {
             split = ",",
             defaultValue = "${env:PET_RDZV_ENDPOINT}",
             description =
-                    "Where the launchers' store is, on one of their hosts. With several, between"
+                    "Where the launchers' store is, on one of their hosts. With several, separated by"
                             + " commas, the job outlives the launcher that serves it.")
     private List<String> endpoints;
 
@@ -145,8 +145,7 @@ final class RunCommand implements Callable<Integer> {
             names = {"--local-addr", "--local_addr"},
             paramLabel = "HOST",
             defaultValue = "${env:PET_LOCAL_ADDR}",
-            description =
-                    "This host as the others know it, where c10d does not find out by itself.")
+            description = "The address of this host for the others, if c10d does not find it.")
     private String localAddress;
 
     @Option(
@@ -171,8 +170,8 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--keep-survivors",
             description =
-                    "When a rank fails the others go on, for programs that call shrink(). Exits"
-                            + " with 0 when a rank has.")
+                    "When a rank fails, the others continue, for programs that call shrink(). Exits"
+                            + " with 0 if a rank does.")
     private boolean keepSurvivors;
 
     @Option(
@@ -207,7 +206,7 @@ final class RunCommand implements Callable<Integer> {
             names = {"--shutdown-timeout", "--shutdown_timeout"},
             paramLabel = "SECONDS",
             defaultValue = "${env:PET_SHUTDOWN_TIMEOUT:-5}",
-            description = "How long ranks that are told to stop (SIGTERM) may take.")
+            description = "How long ranks may take to stop after SIGTERM.")
     private long shutdownSeconds;
 
     @Parameters(
@@ -356,7 +355,7 @@ final class RunCommand implements Callable<Integer> {
         stream.println("[" + rank + "] " + line);
     }
 
-    /** Torchrun has words for this as well, by which it counts devices. */
+    /** Rejects torchrun's words that count devices. */
     static final class Ranks implements ITypeConverter<Integer> {
 
         @Override
@@ -374,7 +373,7 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    /** Torchrun's numbers for streams. */
+    /** Reads torchrun's numbers for streams. */
     static final class Streams implements ITypeConverter<OutputStreams> {
 
         @Override

@@ -153,7 +153,7 @@ final class PlotCommandTest {
             many.append("gloo" + i + ",all_reduce,float32,2,4,20,50,60,1,1,0,0\n");
         }
         assertThat(plot(file("d.csv", many.toString())).err())
-                .contains("13 curves can not be told apart");
+                .contains("13 curves can not be distinguished");
     }
 
     @Test

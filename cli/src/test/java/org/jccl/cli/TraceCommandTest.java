@@ -93,7 +93,7 @@ final class TraceCommandTest {
     }
 
     @Test
-    void operationsThatOverlapGetTheirOwnLanes() throws IOException {
+    void operationsThatOverlapGetTheirOwnTracks() throws IOException {
         Files.writeString(
                 folder.resolve("rank0.world.test.json"),
                 """

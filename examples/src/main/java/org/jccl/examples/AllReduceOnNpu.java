@@ -12,9 +12,9 @@ import org.jccl.ranktable.RankTable;
 
 /**
  * all_reduce on Ascend devices with HCCL: each rank has four ones and prints them before and after.
- * Start it with {@code jccl run}. With {@code RANK_TABLE_FILE} set, the rank table says which
- * device each rank has and where the others are; without, ranks take the devices of their host in
- * order and meet through the store.
+ * Start it with {@code jccl run}. If {@code RANK_TABLE_FILE} is set, the rank table gives the
+ * devices and addresses of the ranks. Otherwise ranks use the devices of their host in order, and
+ * find each other through the store.
  */
 final class AllReduceOnNpu {
 

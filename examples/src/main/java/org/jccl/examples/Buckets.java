@@ -17,9 +17,9 @@ import org.jccl.training.GradientReducer;
 import org.jccl.training.GradientReducerBuilder;
 
 /**
- * What buckets save: averages the gradients of a model with many small parameters one by one, as
- * one list, and through a {@link GradientReducer}. Nothing is computed meanwhile, so this is
- * communication alone. The ways take turns, and each round is compared with itself.
+ * Measures the benefit of buckets. The program averages the gradients of a model with many small
+ * parameters one by one, as one list, and through a {@link GradientReducer}, without any
+ * computation. Each round measures all three, and compares their times.
  */
 public final class Buckets {
 
@@ -47,7 +47,7 @@ public final class Buckets {
         }
     }
 
-    /** One line for each way, and each round's time over that of one by one. */
+    /** One line for each method, with its time relative to that of one by one. */
     static List<String> measure(ProcessGroup world, int floats, int rounds) {
         Device device = world.devices().get(0);
         List<Tensor> gradients = new ArrayList<>();

@@ -11,8 +11,8 @@ import java.util.Objects;
 import java.util.zip.GZIPInputStream;
 
 /**
- * Images of handwritten digits, 8 by 8 pixels, with their labels. See the README beside the data
- * for whose work it is.
+ * Images of handwritten digits, 8 by 8 pixels, with their labels. The README beside the data names
+ * the authors.
  *
  * @param images one array of {@link #PIXELS} values from 0 to 1 an image
  * @param labels the digits, 0 to 9
@@ -29,10 +29,10 @@ public record Digits(float[][] images, int[] labels) {
     private static final int TEST_EVERY = 5;
 
     /**
-     * A fifth of the images is kept for testing.
+     * The images for training and a fifth of them for testing.
      *
-     * @param train to learn from
-     * @param test the others
+     * @param train images for training
+     * @param test images for testing
      */
     public record Split(Digits train, Digits test) {}
 
@@ -85,11 +85,11 @@ public record Digits(float[][] images, int[] labels) {
     }
 
     /**
-     * The images at some places of an order.
+     * Selects the images of a part of an order.
      *
      * @param order numbers of images
-     * @param from first place
-     * @param to place after the last one
+     * @param from index of the first one
+     * @param to index after the last one
      * @return those images, which are shared and not copied
      */
     public Digits select(int[] order, int from, int to) {

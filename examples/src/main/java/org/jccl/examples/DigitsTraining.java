@@ -10,9 +10,8 @@ import org.jccl.Tensor;
  * Data-parallel training of a small network on handwritten digits.
  *
  * <p>Each rank has a copy of the network and computes the gradients of its part of every batch; the
- * ranks average them by all-reduce and make the same step. At the end the program proves that this
- * is what happened: all ranks have the same weights, and they are those of a run on one rank, up to
- * rounding.
+ * ranks average them by all-reduce and make the same step. At the end the program proves that all
+ * ranks have the same weights, and that these equal those of a run on one rank, up to rounding.
  */
 public final class DigitsTraining {
 

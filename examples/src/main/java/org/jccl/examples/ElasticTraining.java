@@ -14,15 +14,15 @@ import org.jccl.training.Shard;
 
 /**
  * Training on handwritten digits that survives lost ranks and nodes: it saves a checkpoint after
- * each epoch, and goes on from the last one when it is started again, with however many ranks.
+ * each epoch, and continues from the last one when it is started again, with any number of ranks.
  *
  * <pre>{@code
  * jccl run --nnodes 1:2 --max-restarts 3 --rdzv-endpoint host1,host2 -n 2 -- \
  *     java ... org.jccl.examples.ElasticTraining --checkpoint /shared/run7
  * }</pre>
  *
- * <p>At the end it proves that the weights are those of a run on one rank that nobody disturbed, up
- * to rounding.
+ * <p>At the end it proves that the weights equal those of an undisturbed run on one rank, up to
+ * rounding.
  */
 public final class ElasticTraining {
 
@@ -62,8 +62,8 @@ public final class ElasticTraining {
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 75 when the job should
-     * be started again, 64 when that would not help, and 1 when the proof fails.
+     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 75 if the job should be
+     * started again, 64 if that would not help, and 1 if the proof fails.
      *
      * @param args {@code --checkpoint DIR}, a folder that all ranks see, {@code --epochs N} (30),
      *     {@code --batch N}, the number of images of all ranks in one step (64)

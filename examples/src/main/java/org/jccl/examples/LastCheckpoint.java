@@ -7,7 +7,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.training.Checkpoint;
 
-/** The checkpoint that all ranks go on from. */
+/** The checkpoint from which all ranks continue. */
 final class LastCheckpoint {
 
     private static final long NONE = -1;
@@ -15,15 +15,15 @@ final class LastCheckpoint {
     private LastCheckpoint() {}
 
     /**
-     * Opens what a directory has. Of a file system that hosts share each may see another state for
-     * a while, and ranks that begin at different steps would add up what does not belong together,
-     * so they compare.
+     * Opens the checkpoint in a directory. Hosts may see different states of a shared file system
+     * for a while. Ranks that begin at different steps would add up gradients of different steps,
+     * so they compare what they see.
      *
-     * @param world all of whose ranks call it
+     * @param world every rank of it calls this method
      * @param directory of the checkpoint
-     * @param progress name of the text that tells how far training had come
-     * @return the same on all ranks; empty where there is none
-     * @throws IllegalStateException on all ranks, when they see different ones
+     * @param progress name of the metadata with the progress of the training
+     * @return the same on all ranks; empty if there is no checkpoint
+     * @throws IllegalStateException on all ranks, if they see different checkpoints
      */
     static Optional<Checkpoint> open(ProcessGroup world, Path directory, String progress) {
         Optional<Checkpoint> last =

@@ -28,8 +28,8 @@ final class Network {
      * Computes the gradients of the loss, from the last layer to the first.
      *
      * @param batch the samples
-     * @param weight what each sample's loss counts in the gradient
-     * @param ready called as soon as a layer's gradient is there, while others are still to come
+     * @param weight the weight of each sample's loss in the gradient
+     * @param ready called as soon as a layer's gradient is complete, before those of other layers
      * @return the sum of the samples' losses
      */
     double computeGradients(Digits batch, float weight, Consumer<Layer> ready) {

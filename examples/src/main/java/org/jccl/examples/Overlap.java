@@ -22,9 +22,9 @@ import org.jccl.spi.BackendProvider;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * A backward pass whose gradients are averaged while it goes on: layer by layer, the compute stream
- * works and the communication stream reduces what is ready. Copies within the device stand for the
- * kernels of a real program.
+ * A backward pass that overlaps with the averaging of its gradients. Layer by layer, the compute
+ * stream works and the communication stream reduces the gradients that are ready. Copies within the
+ * device take the place of the kernels of a real program.
  *
  * <p>Prints device time of the pass with and without overlap, and writes a Chrome trace of both:
  * {@code Overlap [--layers 8] [--elements 1048576] [--copies 8] [--trace overlap.json] [--backend
@@ -47,7 +47,7 @@ final class Overlap {
     private Overlap(ProcessGroup world, Device device, int layers, long elements, int copies) {
         this.world = world;
         this.device = device;
-        // A user's program launches kernels of its own; this one has none, so it asks the binding.
+        // A real program launches its own kernels. This one has none, and copies with the binding.
         this.runtime = provider(device.type()).deviceRuntime(device.type());
         this.copies = copies;
         this.gradients =
@@ -65,7 +65,7 @@ final class Overlap {
         throw new IllegalStateException("no binding on the class path drives " + deviceType);
     }
 
-    /** Says when there is no device behind the times. */
+    /** Prints the library, and a warning if it is a mock without a device. */
     private static void printLibrary(String deviceType) throws IOException {
         if (provider(deviceType).availability() instanceof Availability.Available library) {
             System.out.println("library: " + library.version() + ", " + library.path());
@@ -83,7 +83,7 @@ final class Overlap {
                 && Files.readString(library, StandardCharsets.ISO_8859_1).contains("MOCK_");
     }
 
-    /** Stands for the kernels of one layer: half of the gradient is written from the other half. */
+    /** Takes the place of one layer's kernels: copies one half of the gradient to the other. */
     private void compute(Tensor gradient, Stream stream) {
         long half = gradient.byteSize() / 2;
         long from = gradient.address() + half;
@@ -103,14 +103,14 @@ final class Overlap {
         // The observer stream waits for each work and then records when it was complete.
         try (Stream compute = Stream.create(device, false);
                 Stream observer = Stream.create(device, false)) {
-            Event start = mark(compute);
+            Event start = record(compute);
             List<Event> begun = new ArrayList<>();
             List<Event> ready = new ArrayList<>();
             List<Event> reduced = new ArrayList<>();
             for (Tensor gradient : gradients) {
-                begun.add(mark(compute));
+                begun.add(record(compute));
                 compute(gradient, compute);
-                ready.add(mark(compute));
+                ready.add(record(compute));
                 Work work;
                 try (Stream.Scope scope = compute.use()) {
                     work = world.allReduce(gradient, ReduceOp.AVG);
@@ -121,7 +121,7 @@ final class Overlap {
                 try (Stream.Scope scope = observer.use()) {
                     work.await();
                 }
-                reduced.add(mark(observer));
+                reduced.add(record(observer));
             }
             observer.synchronize();
             compute.synchronize();
@@ -142,7 +142,7 @@ final class Overlap {
         }
     }
 
-    private Event mark(Stream stream) {
+    private Event record(Stream stream) {
         Event event = Event.create(device, true);
         event.record(stream);
         return event;
@@ -201,7 +201,7 @@ final class Overlap {
      * Runs the program on one rank.
      *
      * @param args options
-     * @throws IOException when the trace can not be written
+     * @throws IOException if the trace can not be written
      */
     public static void main(String[] args) throws IOException {
         int layers = 8;
@@ -221,7 +221,7 @@ final class Overlap {
                 default -> throw new IllegalArgumentException("unknown option " + args[i]);
             }
         }
-        // JCCL_EXAMPLE_DEVICE lets several ranks share a device where the library allows it.
+        // JCCL_EXAMPLE_DEVICE lets several ranks share a device if the library allows it.
         String local = System.getenv().getOrDefault("LOCAL_RANK", "0");
         String index = System.getenv().getOrDefault("JCCL_EXAMPLE_DEVICE", local);
         Device device = new Device(type, Integer.parseInt(index));

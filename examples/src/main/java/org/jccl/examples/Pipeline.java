@@ -15,13 +15,13 @@ import org.jccl.Work;
 
 /**
  * Pipeline-parallel training: each rank has one layer, and a batch goes through the ranks in
- * pieces, so that all of them work at the same time. The order is the one that is called 1F1B: a
- * rank first takes as many pieces forward as there are ranks behind it, and from then on one
- * forward, one backward, so that it keeps few pieces' activations.
+ * pieces, so that all of them work at the same time. The order is 1F1B: a rank first takes as many
+ * pieces forward as there are ranks after it, and then alternates one forward and one backward
+ * pass, so that it retains the activations of few pieces.
  *
  * <p>A rank that sends forward and receives backward at the same time does both as one batch.
- * Libraries that run operations one after another, as NCCL does, would wait for ever otherwise:
- * each of two neighbours for the other to receive.
+ * Otherwise two neighbours would wait for each other without end if the library, like NCCL, runs
+ * operations one after another.
  */
 public final class Pipeline {
 
@@ -120,7 +120,7 @@ public final class Pipeline {
 
     /**
      * Runs one rank, which has one layer; start it with {@code jccl run} or torchrun. Exits with 1
-     * when the weights are not those that a single rank comes to, bit by bit.
+     * if the weights differ in any bit from those of a single rank.
      *
      * @param args the number of epochs (5)
      */

@@ -14,8 +14,8 @@ import org.jccl.training.Checkpoint;
 import org.jccl.training.Shard;
 
 /**
- * What a job on Kubernetes does when its pod shall go (SIGTERM): all ranks finish the same step,
- * save a checkpoint and exit with 143, and go on from there when they are started again.
+ * A job on Kubernetes whose pod may be evicted (SIGTERM). All ranks finish the same step, save a
+ * checkpoint and exit with 143. They continue from there when they are started again.
  *
  * <pre>{@code
  * jccl run -n 2 --shutdown-timeout 25 -- \
@@ -24,7 +24,7 @@ import org.jccl.training.Shard;
  */
 public final class PreemptibleTraining implements AutoCloseable {
 
-    /** 128 and the number of SIGTERM, which a JVM exits with that it ended. */
+    /** The exit code of a JVM that SIGTERM ended: 128 and its number. */
     private static final int TERMINATED = 143;
 
     private static final String STEPS = "steps";
@@ -40,8 +40,8 @@ public final class PreemptibleTraining implements AutoCloseable {
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 143 when it was asked
-     * to end before its last step, and 75 or 64 when an operation failed.
+     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 143 if it was asked to
+     * end before its last step, and 75 or 64 if an operation failed.
      *
      * @param args a folder that all ranks see, and the number of steps
      */
@@ -71,7 +71,7 @@ public final class PreemptibleTraining implements AutoCloseable {
     private void ask(CountDownLatch left) {
         asked = true;
         try {
-            left.await(1, TimeUnit.MINUTES); // whoever asked kills before
+            left.await(1, TimeUnit.MINUTES); // the process is killed before that
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -93,7 +93,7 @@ public final class PreemptibleTraining implements AutoCloseable {
         return true;
     }
 
-    /** Stands for training: adds the step's number for each rank. */
+    /** Takes the place of training: adds the step's number for each rank. */
     private void step(int number) {
         try (Tensor gradient = Tensor.copyOf(new double[] {number})) {
             world.sync().allReduce(gradient, ReduceOp.SUM);

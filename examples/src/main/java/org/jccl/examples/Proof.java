@@ -11,11 +11,11 @@ import org.jccl.ProcessGroup;
 record Proof(boolean sameOnAllRanks, double difference) {
 
     /**
-     * What rounding may do. Ranks add up the samples of a batch in another order than one rank
-     * does, so a gradient differs by about 1e-7 of its size (float32 has 24 bits), and the
-     * differences of hundreds of steps pile up. Measured with 2 to 5 ranks, 30 and 60 epochs,
-     * batches of 32 to 64: weights of size 1 differ by 5e-7 to 1e-6. This is 20 times more. Leaving
-     * out the gradients of one rank in one step changes weights by more than 1e-3, as a test shows.
+     * The effect of rounding. Ranks add up the samples of a batch in another order than one rank,
+     * so a gradient differs by about 1e-7 of its size (float32 has 24 bits), and the differences of
+     * hundreds of steps accumulate. Measured with 2 to 5 ranks, 30 and 60 epochs, batches of 32 to
+     * 64: weights of size 1 differ by 5e-7 to 1e-6. This is 20 times more. Leaving out the
+     * gradients of one rank in one step changes weights by more than 1e-3, as a test shows.
      */
     static final double TOLERANCE = 2e-5;
 

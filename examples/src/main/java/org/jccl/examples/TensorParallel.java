@@ -8,7 +8,7 @@ import org.jccl.Tensor;
 import org.jccl.training.DeviceMesh;
 
 /**
- * Tensor-parallel training, with data parallelism beside it: the ranks of a "tp" group share each
+ * Tensor-parallel training combined with data parallelism. The ranks of a "tp" group share each
  * layer. The first layer is divided by its outputs (columns, as PyTorch calls it) and needs no
  * communication. The second one is divided by its inputs (rows), so that each rank has a part of
  * every sum, and one all-reduce adds them up. The ranks of a "dp" group have the same part of the
@@ -45,7 +45,7 @@ public final class TensorParallel {
 
     /**
      * Runs one rank; start it with {@code jccl run} or torchrun, with 1 rank or an even number of
-     * them. Exits with 1 when the network is not the one that a single rank trains.
+     * them. Exits with 1 if the network differs from that of a single rank.
      *
      * @param args the number of epochs (10)
      */
@@ -131,8 +131,9 @@ public final class TensorParallel {
             byOutput[batch.labels()[i]] -= 1;
             Network.scale(byOutput, weight);
             rows.addGradient(hidden[i], byOutput);
-            // Each rank has all that its part of the hidden layer needs. Were there a layer before
-            // it, the derivatives by the inputs would be added up by an all-reduce as well.
+            // Each rank has all derivatives of its part of the hidden layer. With a layer before
+            // it,
+            // an all-reduce would also add up the derivatives by the inputs.
             float[] byHidden = Network.beforeTanh(rows.backward(byOutput), hidden[i]);
             columns.addGradient(batch.images()[i], byHidden);
         }

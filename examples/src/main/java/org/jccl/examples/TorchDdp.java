@@ -11,21 +11,21 @@ import org.jccl.Tensor;
 
 /**
  * This rank's part in PyTorch's {@code DistributedDataParallel} (as of 2.13, with its default
- * options) of a model without buffers whose parameters have less than a megabyte. What DDP does in
- * its constructor this constructor does, and what it does in a backward pass {@link #finish} does:
+ * options) of a model without buffers whose parameters have less than a megabyte. The constructor
+ * does the work of DDP's constructor, and {@link #finish} that of DDP's backward pass:
  *
  * <ol>
- *   <li>The ranks gather their numbers of parameters, and rank 0 tells the shapes, so that a rank
- *       with another model is found out.
+ *   <li>The ranks gather their numbers of parameters, and rank 0 broadcasts the shapes, so that a
+ *       rank with another model is detected.
  *   <li>Rank 0 sends its parameters, end to end.
  *   <li>In each step the ranks divide their gradients by the world size and sum them up, bucket by
  *       bucket. At first there is one bucket with all parameters in their order.
- *   <li>Before the second step rank 0 tells new buckets, in the order in which its gradients came.
+ *   <li>Before the second step, rank 0 broadcasts new buckets, in the order of its gradients.
  * </ol>
  */
 final class TorchDdp implements GradientAverage, AutoCloseable {
 
-    /** A first bucket takes as much. */
+    /** The size of the first bucket. */
     private static final int LARGEST_MODEL_BYTES = 1 << 20;
 
     private final ProcessGroup world;
@@ -96,7 +96,7 @@ final class TorchDdp implements GradientAverage, AutoCloseable {
         }
     }
 
-    /** DDP's only bucket is complete with the last layer, so there is nothing to begin with. */
+    /** Does nothing: DDP's only bucket is complete after the last layer. */
     @Override
     public void start(Layer layer) {}
 
@@ -110,7 +110,7 @@ final class TorchDdp implements GradientAverage, AutoCloseable {
         }
     }
 
-    /** Comes as all indices and the number of buckets, then the bucket's sizes. */
+    /** Receives all indices and the number of buckets, then the sizes of the buckets. */
     private void receiveBuckets() {
         int[] indices = broadcast(new int[parameters.size() + 1]);
         int[] sizes = broadcast(new int[indices[parameters.size()]]);

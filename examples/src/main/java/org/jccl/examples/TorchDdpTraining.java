@@ -24,8 +24,8 @@ public final class TorchDdpTraining {
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 1 when the weights are
-     * not those of rank 0, bit by bit.
+     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 1 if the weights differ
+     * in any bit from those of rank 0.
      *
      * @param args number of epochs and images in a batch, the same as Python's (10 64)
      */

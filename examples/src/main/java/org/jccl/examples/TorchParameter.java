@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * A parameter as PyTorch's {@code Linear} has it: a layer's weights, one row an output, or its
- * biases. {@link Layer} keeps both in one array, a bias behind each row.
+ * A parameter in the form of PyTorch's {@code Linear}: the weights of a layer, with one row for
+ * each output, or its biases. {@link Layer} has both in one array, with a bias after each row.
  *
- * @param layer whose it is
- * @param bias whether it is the biases
+ * @param layer the layer of the parameter
+ * @param bias whether the parameter is the biases
  */
 record TorchParameter(Layer layer, boolean bias) {
 
@@ -37,29 +37,29 @@ record TorchParameter(Layer layer, boolean bias) {
 
     void setWeights(float[] values, int offset) {
         for (int i = 0; i < count(); i++) {
-            layer.weights[place(i)] = values[offset + i];
+            layer.weights[index(i)] = values[offset + i];
         }
     }
 
     void getWeights(float[] values, int offset) {
         for (int i = 0; i < count(); i++) {
-            values[offset + i] = layer.weights[place(i)];
+            values[offset + i] = layer.weights[index(i)];
         }
     }
 
     void setGradient(float[] values, int offset) {
         for (int i = 0; i < count(); i++) {
-            layer.gradient[place(i)] = values[offset + i];
+            layer.gradient[index(i)] = values[offset + i];
         }
     }
 
     void getGradient(float[] values, int offset) {
         for (int i = 0; i < count(); i++) {
-            values[offset + i] = layer.gradient[place(i)];
+            values[offset + i] = layer.gradient[index(i)];
         }
     }
 
-    private int place(int element) {
+    private int index(int element) {
         int row = layer.inputs + 1;
         return bias
                 ? element * row + layer.inputs

@@ -4,7 +4,7 @@ import java.util.SplittableRandom;
 
 /**
  * Trains one rank's copy of the network by gradient descent with momentum. All ranks see the images
- * in the same order; of each batch a rank takes its own part.
+ * in the same order, and each uses its own part of a batch.
  */
 final class Trainer {
 
@@ -43,7 +43,7 @@ final class Trainer {
         return velocities;
     }
 
-    /** Shuffles as some epochs did that an earlier start of the program went through. */
+    /** Shuffles like the epochs of an earlier start of the program. */
     void skip(int epochs, Digits train) {
         for (int i = 0; i < epochs; i++) {
             shuffled(train.size());

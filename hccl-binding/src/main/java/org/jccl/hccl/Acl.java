@@ -2,9 +2,10 @@ package org.jccl.hccl;
 
 /**
  * The functions of the ACL runtime, bound by {@link HcclLibraries}. Handles, addresses and {@code
- * size_t} are {@code long}; enums and 32-bit numbers are {@code int}. All but {@link
- * #aclGetRecentErrMsg} and {@link #aclrtGetSocName} answer an error code. One that the loaded
- * library lacks answers {@link #NOT_SUPPORTED}; what has no version here is in 7.0.
+ * size_t} are {@code long}; enums and 32-bit numbers are {@code int}. Each function returns an
+ * error code, except {@link #aclGetRecentErrMsg} and {@link #aclrtGetSocName}. A function that the
+ * loaded library lacks returns {@link #NOT_SUPPORTED}. Functions without a version here exist in
+ * 7.0.
  */
 final class Acl {
 
@@ -36,7 +37,7 @@ final class Acl {
 
     static native int aclInit(long configPath);
 
-    /** Ends ACL for the whole process, whoever else uses it. */
+    /** Ends ACL for the whole process, also for other code. */
     static native int aclFinalize();
 
     /** Since 8.5. Takes back one {@link #aclInit}; the last one ends ACL. */

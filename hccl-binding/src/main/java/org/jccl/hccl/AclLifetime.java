@@ -8,10 +8,10 @@ import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 
 /**
- * Ends ACL when the JVM ends. CANN's manual wants {@code aclFinalize} before a process ends, not in
- * a destructor, and after all communicators, streams and device memory are gone. A shutdown hook
- * therefore calls it if nothing is left, and does nothing otherwise: a thread may still use what is
- * left. Safe for use by any thread.
+ * Ends ACL when the JVM ends. CANN's manual requires {@code aclFinalize} before a process ends, not
+ * in a destructor, and after all communicators, streams and device memory are gone. A shutdown hook
+ * calls it if nothing is open. Otherwise the hook does nothing, because a thread may still use ACL.
+ * Safe for use by any thread.
  */
 final class AclLifetime {
 
@@ -24,7 +24,7 @@ final class AclLifetime {
     private boolean ended;
 
     /**
-     * Counts a communicator, stream or block of device memory that is about to be made.
+     * Counts a communicator, stream or block of device memory before it is made.
      *
      * @throws UsageException if ACL was ended
      */
@@ -38,7 +38,7 @@ final class AclLifetime {
         held++;
     }
 
-    /** Counts that one of these is gone or was not made. */
+    /** Uncounts one that is gone or was not made. */
     synchronized void release() {
         held--;
     }
@@ -46,7 +46,7 @@ final class AclLifetime {
     /**
      * Ends ACL by a shutdown hook.
      *
-     * @param finalization the call of ACL, which answers its code
+     * @param finalization the call of ACL, which returns its code
      * @param name of the call, for messages
      */
     void endWithTheJvm(IntSupplier finalization, String name) {
@@ -58,7 +58,7 @@ final class AclLifetime {
         }
     }
 
-    /** Ends ACL now if nothing is held. */
+    /** Ends ACL now if nothing is open. */
     void end(IntSupplier finalization, String name) {
         synchronized (this) {
             if (held > 0) {

@@ -1,19 +1,19 @@
 package org.jccl.hccl;
 
 /**
- * The two element-wise operators of CANN that reductions need beside HCCL, bound by {@link
- * HcclLibraries}. Each is prepared by its {@code ...GetWorkspaceSize} and then enqueued; preparing
- * makes an executor, which enqueueing uses up. One that the host lacks answers {@link
+ * The two element-wise operators of CANN that reductions need in addition to HCCL, bound by {@link
+ * HcclLibraries}. {@code ...GetWorkspaceSize} prepares an operator and makes an executor;
+ * enqueueing consumes the executor. A function that the host lacks returns {@link
  * Acl#NOT_SUPPORTED}.
  */
 final class Aclnn {
 
-    /** Elements one after the other. */
+    /** The format of contiguous elements. */
     static final int FORMAT_ND = 2;
 
     private Aclnn() {}
 
-    /** Answers a tensor, or 0. */
+    /** Returns a tensor, or 0. */
     static native long aclCreateTensor(
             long dimensions,
             long dimensionCount,
@@ -27,7 +27,7 @@ final class Aclnn {
 
     static native int aclDestroyTensor(long tensor);
 
-    /** Answers a scalar, or 0. */
+    /** Returns a scalar, or 0. */
     static native long aclCreateScalar(long value, int type);
 
     static native int aclDestroyScalar(long scalar);

@@ -4,20 +4,20 @@ import java.util.Arrays;
 import org.jccl.DataType;
 
 /**
- * Brings parts of different sizes, or of one rank only, to all ranks with nothing but {@code
- * HcclAllGather}, for devices whose HCCL has no broadcast. Slices of all ranks go through scratch
- * memory, so that it stays small. Bytes are moved and never computed with: the copy is exact for
- * all types. For the thread that is inside the communicator.
+ * Copies parts of different sizes, or of one rank only, to all ranks with {@code HcclAllGather},
+ * for devices whose HCCL has no broadcast. Slices of all ranks go through scratch memory, so that
+ * it stays small. Bytes are moved and never added: the copy is exact for all types. For the thread
+ * that was admitted to the communicator.
  */
 final class AllGatheredParts {
 
-    /** Of what is gathered at a time. */
+    /** The scratch memory of one step. */
     private static final long SCRATCH_BYTES = 32L << 20;
 
-    /** Of device memory. */
+    /** The alignment of device memory. */
     private static final long ALIGNMENT = 512;
 
-    /** Sizes of parts are told apart by as many lengths. */
+    /** The number of lengths by which different sizes of parts are distinguished. */
     private static final int LENGTHS = 61;
 
     private final int rank;
@@ -32,14 +32,14 @@ final class AllGatheredParts {
         this.largestSlice = aligned(SCRATCH_BYTES / (size + 1));
     }
 
-    /** Sends a rank's elements to all. */
+    /** Sends the elements of one rank to all. */
     void broadcast(HcclCalls calls, long address, long count, DataType type, int root) {
         Arrays.fill(bytes, 0);
         bytes[root] = count * type.size();
         complete(calls, address, root);
     }
 
-    /** Fills in the parts of all ranks, of which each has its own in place. */
+    /** Copies the parts of all ranks; each rank has its own part in place. */
     void complete(HcclCalls calls, long output, long[] counts, DataType type) {
         for (int i = 0; i < bytes.length; i++) {
             bytes[i] = counts[i] * type.size();
@@ -48,13 +48,14 @@ final class AllGatheredParts {
     }
 
     /**
-     * Gathers slice by slice. The last one has some bytes more, by which ranks that disagree about
-     * the root or the sizes get stuck and are told, instead of taking one for the other.
+     * Gathers slice by slice. The last slice has additional bytes, whose number depends on the root
+     * or the sizes. Ranks that disagree about these get stuck, which the watchdog reports, instead
+     * of returning wrong data.
      */
     private void complete(HcclCalls calls, long output, int more) {
         long longest = Arrays.stream(bytes).max().orElse(0);
         long room = aligned(Math.min(largestSlice, longest) + more);
-        // What a rank gives whose own part is shorter than the slice, and what all gave.
+        // The input of a rank whose part is shorter than the slice, and the gathered slices.
         long given = scratch.take((bytes.length + 1) * room, calls.stream());
         long gathered = given + room;
         long mine = output;
@@ -71,12 +72,12 @@ final class AllGatheredParts {
             long from = own < length ? given : mine + done;
             calls.allGather(from, gathered, length, DataType.UINT8);
             long part = output;
-            for (int giver = 0; giver < bytes.length; giver++) {
-                if (giver != rank) {
-                    long wanted = within(bytes[giver] - done, length);
-                    calls.copy(gathered + giver * length, part + done, wanted);
+            for (int source = 0; source < bytes.length; source++) {
+                if (source != rank) {
+                    long wanted = within(bytes[source] - done, length);
+                    calls.copy(gathered + source * length, part + done, wanted);
                 }
-                part += bytes[giver];
+                part += bytes[source];
             }
         }
         scratch.release(calls.stream());

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
-/** What the ACL runtime's error codes mean to a caller. */
+/** The meaning of the error codes of the ACL runtime. */
 final class CannErrors {
 
     private static final String LIBRARY = "libascendcl";
@@ -19,23 +19,25 @@ final class CannErrors {
         }
     }
 
-    /** The exception for a failed call; on the thread that made it, which has CANN's words. */
+    /**
+     * The exception for a failed call. Call it on the thread of the call, which has CANN's text.
+     */
     static NativeException of(int code, String call) {
         return new NativeException(FailureContext.NONE, LIBRARY, code, call + ": " + text(code));
     }
 
-    /** Whether a failed allocation means that the device's memory is used up. */
+    /** Whether a code means that the device has not enough memory. */
     static boolean isOutOfMemory(int code) {
         return code == 200000 || code == 207001 || code == 207018;
     }
 
-    /** A code's meaning and what CANN said last on this thread. */
+    /** The meaning of a code, and the last text of CANN on this thread. */
     static String text(int code) {
         String recent = recentMessage();
         return describe(code) + (recent.isEmpty() ? "" : " (" + recent + ")");
     }
 
-    /** What CANN said last on this thread, which it then forgets; empty when there is nothing. */
+    /** The last text of CANN on this thread, which this call clears; empty if there is none. */
     static String recentMessage() {
         long text = Acl.aclGetRecentErrMsg();
         return text == 0

@@ -5,10 +5,10 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * Streams, events and memory of Ascend devices, by the ACL runtime. Safe for use by any thread.
+ * Streams, events and memory of Ascend devices, with the ACL runtime. Safe for use by any thread.
  *
- * <p>ACL reserves priorities of streams, so a high one is the same as any other. Freeing memory
- * does not wait for the device.
+ * <p>ACL reserves priorities of streams, so a high priority has no effect. Freeing memory does not
+ * wait for the device.
  */
 final class CannRuntime implements DeviceRuntime {
 
@@ -18,7 +18,7 @@ final class CannRuntime implements DeviceRuntime {
     private final CurrentDevice current = new CurrentDevice();
     private final Events events;
 
-    /** Sizes of page-locked host memory by address. */
+    /** The sizes of page-locked host memory, by address. */
     private final ConcurrentSkipListMap<Long, Long> pageLocked = new ConcurrentSkipListMap<>();
 
     CannRuntime(HcclLibraries libraries) {
@@ -43,7 +43,7 @@ final class CannRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>A stream drops what follows a task that failed, so that no end event passes over a failed
+     * <p>A stream drops the tasks that follow a failed task, so that no end event passes a failed
      * collective.
      */
     @Override
@@ -83,15 +83,15 @@ final class CannRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>Streams do by default, and it is not known whether those can be asked for the failure
-     * before they are idle.
+     * <p>Streams do by default. It is not known whether they report the failure before they are
+     * idle.
      */
     @Override
     public boolean continuesAfterFailures() {
         return true;
     }
 
-    /** {@inheritDoc} What an event then answers is documented nowhere. */
+    /** {@inheritDoc} The state of an event after a failure is not documented. */
     @Override
     public void checkStream(long stream) {
         queryStream(stream);
@@ -102,7 +102,7 @@ final class CannRuntime implements DeviceRuntime {
         CannErrors.check(Acl.aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
     }
 
-    /** {@inheritDoc} What HCCL gave up may stay on the stream until its own timeout is over. */
+    /** {@inheritDoc} An operation may stay on the stream until HCCL's own timeout is over. */
     @Override
     public boolean awaitStream(long stream, long millis) {
         int code = Acl.aclrtSynchronizeStreamWithTimeout(stream, (int) millis);
@@ -156,7 +156,7 @@ final class CannRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * @throws OutOfMemoryError when the device has no such memory left
+     * @throws OutOfMemoryError if the device has not enough memory left
      */
     @Override
     public long allocate(long bytes) {
@@ -205,8 +205,8 @@ final class CannRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>Copies from and to the host block, but for memory of {@link #allocateHost}: older CANN
-     * takes no other host memory in copies that do not.
+     * <p>Copies from and to the host block, unless the memory comes from {@link #allocateHost}:
+     * older CANN accepts no other host memory in asynchronous copies.
      */
     @Override
     public void copy(long to, long from, long bytes, Copy direction, long stream) {

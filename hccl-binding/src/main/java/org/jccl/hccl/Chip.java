@@ -8,8 +8,8 @@ import org.jccl.spi.Capabilities;
 import org.jccl.spi.OperationKind;
 
 /**
- * Generations of Ascend devices, which differ in what HCCL does on them. What one lacks is in its
- * library all the same, since that is one for all: it must not be called there.
+ * Generations of Ascend devices, which differ in the functions of HCCL. The library is the same for
+ * all and exports every function. A function that a device lacks must not be called there.
  */
 enum Chip {
     /** Ascend 950 (A5). */
@@ -32,13 +32,13 @@ enum Chip {
             Sets.TRAINING,
             Set.of(DataType.INT16, DataType.BFLOAT16),
             Set.of()),
-    /** Atlas A2: the letter alone is the first generation. */
+    /** Atlas A2. The name without a digit is the first generation. */
     ASCEND_910B(
             "Ascend910B[0-9].*",
             Sets.TRAINING,
             Set.of(DataType.INT16, DataType.BFLOAT16),
             Set.of()),
-    /** The first Atlas for training. */
+    /** The first generation of Atlas for training. */
     ASCEND_910(
             "Ascend910(A|B|ProA|ProB|PremiumA)?",
             Set.of(
@@ -50,8 +50,8 @@ enum Chip {
             Set.of(),
             Set.of("HcclAllGatherV", "HcclAlltoAllVC", "HcclReduceScatterV")),
     /**
-     * Atlas 300I Duo; newer releases treat all others of the 310 series like it. A broadcast there
-     * answers success and does nothing.
+     * Atlas 300I Duo. Newer releases treat all others of the 310 series like it. A broadcast there
+     * returns success and does nothing.
      */
     ASCEND_310P(
             "Ascend310.*",
@@ -72,7 +72,7 @@ enum Chip {
                     "HcclReduce",
                     "HcclScatter",
                     "HcclSend")),
-    /** Any other: what most have is allowed, and HCCL refuses what this one lacks. */
+    /** Any other device. The common functions are allowed; HCCL rejects those that it lacks. */
     OTHER(".*", Sets.TRAINING, Set.of(DataType.INT16, DataType.BFLOAT16), Set.of());
 
     private static final class Sets {
@@ -105,7 +105,7 @@ enum Chip {
     /**
      * The generation of a device.
      *
-     * @param name what {@code aclrtGetSocName} says, or an empty text
+     * @param name the text of {@code aclrtGetSocName}, or an empty text
      */
     static Chip of(String name) {
         for (Chip chip : values()) {
@@ -116,7 +116,7 @@ enum Chip {
         return OTHER;
     }
 
-    /** Its name in messages. */
+    /** The name in messages. */
     String label() {
         return name().replace("ASCEND_", "Ascend ");
     }
@@ -126,7 +126,7 @@ enum Chip {
         return !lacking.contains(function);
     }
 
-    /** Whether HCCL takes rank tables of version 2.0 here, and no others. */
+    /** Whether HCCL accepts rank tables of version 2.0 here, and no others. */
     boolean readsLayers() {
         return this == ASCEND_950;
     }
@@ -136,12 +136,12 @@ enum Chip {
         return this == ASCEND_910B || this == OTHER;
     }
 
-    /** How many ranks may exchange parts of their data, each with all. */
+    /** The most ranks that may exchange parts of their data, each with all others. */
     int mostRanksOfAllToAll() {
         return this == ASCEND_310P ? MOST_RANKS_OF_DUO : Integer.MAX_VALUE;
     }
 
-    /** What a group can do here; the same on every rank, since chip and size are. */
+    /** The capabilities of a group, which are the same on every rank. */
     Capabilities capabilities(int size, boolean messages, boolean scatter) {
         Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
         if (!messages) {
@@ -176,7 +176,7 @@ enum Chip {
         return all;
     }
 
-    /** Whether HCCL knows bfloat16 here; elements of its size carry it where not. */
+    /** Whether HCCL supports bfloat16 here; if not, it moves as int16. */
     boolean movesBfloat16() {
         return this != ASCEND_910 && this != ASCEND_310P;
     }

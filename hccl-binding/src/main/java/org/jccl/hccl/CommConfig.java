@@ -10,14 +10,14 @@ import org.jccl.UsageException;
 import org.jccl.hccl.HcclOptions.Determinism;
 
 /**
- * An {@code HcclCommConfig}. It always has the size of the newest version, with every field that is
- * not wanted at its value for that, because some devices' code reads fields without looking at what
- * the caller announced. What is announced is the oldest version that has the wanted fields, since
- * the first libraries compare it strictly.
+ * An {@code HcclCommConfig}. It always has the size of the newest version, and every field without
+ * an option has its "not set" value, because the code for some devices reads fields without a check
+ * of the announced version. The announced version is the oldest one that has the given fields,
+ * because the first libraries compare it strictly.
  */
 final class CommConfig {
 
-    /** Of version 11, the newest known. */
+    /** The size in version 11, the newest known. */
     static final int BYTES = 2248;
 
     private static final int NOT_SET = -1;
@@ -42,12 +42,12 @@ final class CommConfig {
     private static final int DEFAULT_SYM_WIN_GIGABYTES = 16;
     private static final int DEFAULT_BUFFER_MEGABYTES = 200;
 
-    /** What a part of the world gets, whose number is large as a rule: see the guide. */
+    /** The default for sub-groups, of which a process usually has many: see the guide. */
     static final int DEFAULT_SUB_GROUP_MEGABYTES = 50;
 
     private static final String BUFFER_VARIABLE = "HCCL_BUFFSIZE";
 
-    /** Numbers of HCCL's capabilities; a library has those below what it answers. */
+    /** Numbers of HCCL's capabilities. A library has all that are below its number. */
     private static final int EXPANSION_MODE = 3;
 
     private static final int INIT_BY_ENVIRONMENT = 4;
@@ -59,14 +59,14 @@ final class CommConfig {
     /**
      * Fills a block.
      *
-     * @param options what is wanted
-     * @param group its name, for profiles
-     * @param isPart whether it is a part of another group
-     * @param capability how many capabilities the library has
-     * @param knowsDeterminism whether the library can be left to its environment there, and has a
-     *     strict mode: since 8.2.RC1
-     * @param environment whose settings count where the library can not be told to look itself
-     * @throws UsageException when the library lacks a field that is wanted
+     * @param options the options of the group
+     * @param group the name of the group, for profiles
+     * @param isPart whether the group is a part of another one
+     * @param capability the number of the library's capabilities
+     * @param knowsDeterminism whether the library reads the determinism from its environment, and
+     *     has a strict mode: since 8.2.RC1
+     * @param environment the settings to pass if the library can not read them itself
+     * @throws UsageException if the library lacks a field for an option
      */
     CommConfig(
             HcclOptions options,
@@ -84,11 +84,11 @@ final class CommConfig {
         memory.setInt(CHANNEL_SQ_DEPTH, NOT_SET);
 
         memory.setInt(MAGIC_WORD, MAGIC);
-        boolean takesNotSet = capability > INIT_BY_ENVIRONMENT;
+        boolean acceptsNotSet = capability > INIT_BY_ENVIRONMENT;
         memory.setInt(
                 BUFFER_SIZE,
                 bufferMegabytes(options, isPart, environment)
-                        .orElse(takesNotSet ? NOT_SET : bufferMegabytes(environment)));
+                        .orElse(acceptsNotSet ? NOT_SET : bufferMegabytes(environment)));
         memory.setInt(
                 DETERMINISTIC,
                 options.determinism()
@@ -131,7 +131,7 @@ final class CommConfig {
         memory.setInt(VERSION, version);
     }
 
-    /** Empty for what HCCL itself would take. */
+    /** The size of a buffer; empty for HCCL's own default. */
     private static OptionalInt bufferMegabytes(
             HcclOptions options, boolean isPart, Map<String, String> environment) {
         if (isPart && options.subGroupBufferMegabytes().isPresent()) {
@@ -152,7 +152,7 @@ final class CommConfig {
         }
     }
 
-    /** Libraries that must be told a number have no strict mode yet. */
+    /** The number for libraries that do not read it themselves; they have no strict mode. */
     private static int deterministic(Map<String, String> environment) {
         String given = environment.getOrDefault("HCCL_DETERMINISTIC", "");
         return given.equalsIgnoreCase("true") || given.equalsIgnoreCase("strict") ? 1 : 0;
@@ -171,7 +171,7 @@ final class CommConfig {
         }
     }
 
-    /** Where it is; read during the call that it is given to. */
+    /** The address; the library reads it during the call. */
     long address() {
         return Pointer.nativeValue(memory);
     }

@@ -1,9 +1,9 @@
 package org.jccl.hccl;
 
 /**
- * The device of each thread. ACL counts how often a device is set, and asking it costs as much as
- * setting, so threads remember; a thread on which other code sets another device confuses HCCL too,
- * which remembers as well.
+ * The device of each thread. It is cached, because ACL counts how often a device is set, and a
+ * query costs as much as setting it. Other code must not set another device on such a thread: HCCL
+ * caches the device too.
  */
 final class CurrentDevice {
 

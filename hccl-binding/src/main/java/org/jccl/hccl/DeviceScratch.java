@@ -3,8 +3,8 @@ package org.jccl.hccl;
 import java.util.ArrayDeque;
 
 /**
- * Device memory for the use of one operation after the other, also when they are on different
- * streams. It grows and never blocks the host. For one thread at a time.
+ * Device memory that operations use one after the other, also on different streams. It grows and
+ * never blocks the host. For one thread at a time.
  */
 final class DeviceScratch {
 
@@ -23,7 +23,7 @@ final class DeviceScratch {
         this.runtime = runtime;
     }
 
-    /** Memory for what is enqueued on a stream until {@link #release}. The device is current. */
+    /** Returns memory for operations on a stream until {@link #release}. The device is current. */
     long take(long wanted, long stream) {
         freeOutgrown();
         if (wanted > bytes) {
@@ -50,7 +50,7 @@ final class DeviceScratch {
         used = false;
     }
 
-    /** After all that uses the memory is enqueued. */
+    /** Called after everything that uses the memory was enqueued. */
     void release(long stream) {
         runtime.recordEvent(event, stream);
         lastStream = stream;
@@ -68,7 +68,7 @@ final class DeviceScratch {
         runtime.destroyEvent(old.event);
     }
 
-    /** Frees all; the device is current and does not use it any more. */
+    /** Frees all memory. The device is current and does not use it any more. */
     void close() {
         outgrown.forEach(this::free);
         outgrown.clear();

@@ -1,9 +1,9 @@
 package org.jccl.hccl;
 
-/** Events as the engine wants them: recorded, waited for and recorded again. */
+/** Events in the form that the engine needs: an event may be recorded again. */
 sealed interface Events permits ReusableEvents, OneShotEvents {
 
-    /** A handle for an event of the current device; with {@code timing} two can be compared. */
+    /** Creates an event of the current device; two events with {@code timing} can be compared. */
     long create(boolean timing);
 
     void destroy(long event);
@@ -18,10 +18,12 @@ sealed interface Events permits ReusableEvents, OneShotEvents {
 
     void synchronize(long event);
 
-    /** Waits so long, but before 8.5 to the end; whether the newest record is complete. */
+    /**
+     * Waits for the newest record and returns whether it is complete. CANN before 8.5 has no limit.
+     */
     boolean awaitFor(long event, long millis);
 
-    /** The same for a native event that was recorded. */
+    /** Implements {@link #awaitFor} for a native event that was recorded. */
     static boolean awaitNative(long event, long millis) {
         int code = Acl.aclrtSynchronizeEventWithTimeout(event, (int) millis);
         if (code == Acl.NOT_SUPPORTED) {

@@ -12,24 +12,24 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 
 /**
- * The communicators that this process is forming. HCCL forms one at a time: one on a device since
- * CANN 8.1, one in a process before that. A call of HCCL that forms a communicator returns when all
- * ranks have made theirs, so each must be inside alone and may be inside for long. Safe for use by
- * any thread.
+ * The communicators that this process is forming. HCCL forms one at a time: one on each device
+ * since CANN 8.1, and one in a process before. A call of HCCL that forms a communicator returns
+ * when all ranks have made theirs. So only one thread may be inside HCCL, possibly for a long time.
+ * Safe for use by any thread.
  */
 final class Forming {
 
     private final String version;
     private final boolean oneOnADevice;
 
-    /** What has begun and not ended. */
+    /** The members that have begun and not ended. */
     private final List<Member> members = new ArrayList<>();
 
-    /** What is inside HCCL, also after its caller has given up. */
+    /** The members that are inside HCCL, also after their caller has given up. */
     private final List<Member> inside = new ArrayList<>();
 
     /**
-     * Starts with none.
+     * Creates an empty list.
      *
      * @param version of CANN, for messages
      * @param oneOnADevice whether communicators on different devices may be formed at the same time
@@ -58,7 +58,7 @@ final class Forming {
             this.limit = config.joinTimeout();
         }
 
-        /** What is left of the time; never less than a nanosecond. */
+        /** The time that is left, at least one nanosecond. */
         Duration left() {
             return Duration.ofNanos(Math.max(1, nanosLeft()));
         }
@@ -68,18 +68,18 @@ final class Forming {
         }
 
         /**
-         * Waits until this one may go into HCCL; {@link #leave} must follow. Interrupts are kept
-         * for later.
+         * Waits until this member may enter HCCL; the caller must call {@link #leave}. Interrupting
+         * the thread does not end the wait, and leaves the flag set.
          *
-         * @throws OperationTimeoutException if the time is over first; names what was inside
+         * @throws OperationTimeoutException if the time is over first; names the member inside
          */
         void enter() {
             boolean interrupted = false;
             synchronized (Forming.this) {
                 try {
-                    for (Optional<Member> other = inTheWay();
+                    for (Optional<Member> other = blocking();
                             other.isPresent();
-                            other = inTheWay()) {
+                            other = blocking()) {
                         if (nanosLeft() <= 0) {
                             throw timeout(other.get());
                         }
@@ -99,7 +99,7 @@ final class Forming {
             }
         }
 
-        private Optional<Member> inTheWay() {
+        private Optional<Member> blocking() {
             return inside.stream()
                     .filter(other -> !oneOnADevice || other.device == device)
                     .findFirst();
@@ -127,7 +127,7 @@ final class Forming {
                             + ", so all ranks must form their groups in the same order");
         }
 
-        /** Lets the next one in; does nothing if this one is not inside. */
+        /** Admits the next member; does nothing if this one is not inside. */
         void leave() {
             synchronized (Forming.this) {
                 inside.remove(this);
@@ -135,7 +135,7 @@ final class Forming {
             }
         }
 
-        /** The caller has a communicator or has given up. */
+        /** Ends the member: the caller has a communicator or has given up. */
         void end() {
             synchronized (Forming.this) {
                 members.remove(this);
@@ -149,9 +149,9 @@ final class Forming {
     }
 
     /**
-     * Begins to form a communicator; {@link Member#end} must follow.
+     * Begins to form a communicator; the caller must call {@link Member#end}.
      *
-     * @param config what is formed
+     * @param config of the communicator
      * @return this process's part in it
      * @throws UsageException if another rank of the group is a thread of this process, and this
      *     CANN can not form both at the same time

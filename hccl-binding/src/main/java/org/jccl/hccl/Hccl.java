@@ -2,9 +2,10 @@ package org.jccl.hccl;
 
 /**
  * HCCL's functions, bound by {@link HcclLibraries}. Handles, addresses, {@code size_t} and {@code
- * uint64_t} are {@code long}; enums and {@code uint32_t} are {@code int}. All but {@link
- * #HcclGetErrorString} and {@link #HcclGetCommConfigCapability} answer a result code. One that the
- * loaded library lacks answers {@link #NOT_SUPPORT}; most of what has no version here is in 7.0.
+ * uint64_t} are {@code long}; enums and {@code uint32_t} are {@code int}. Each function returns a
+ * result code, except {@link #HcclGetErrorString} and {@link #HcclGetCommConfigCapability}. A
+ * function that the loaded library lacks returns {@link #NOT_SUPPORT}. Most functions without a
+ * version here exist in 7.0.
  */
 final class Hccl {
 
@@ -40,13 +41,13 @@ final class Hccl {
 
     static native int HcclCommDestroy(long communicator);
 
-    /** Since 8.0.RC3. Answers how many capabilities the library has. */
+    /** Since 8.0.RC3. Returns the number of the library's capabilities. */
     static native int HcclGetCommConfigCapability();
 
     /** Since 8.0.RC1. */
     static native int HcclGetCommAsyncError(long communicator, long result);
 
-    /** Answers the address of a static text. */
+    /** Returns the address of a static text. */
     static native long HcclGetErrorString(int result);
 
     static native int HcclBarrier(long communicator, long stream);

@@ -8,9 +8,9 @@ import org.jccl.ReduceOp;
 import org.jccl.spi.MessageBatch.Message;
 
 /**
- * HCCL's functions on one communicator, checked and without garbage, for the thread that is inside;
- * closing it leaves. Counts are elements. What is issued goes to the stream that was entered with;
- * HCCL refuses the default one.
+ * HCCL's functions on one communicator, for the thread that was admitted; closing it admits others.
+ * The methods check result codes and make no garbage. Counts are numbers of elements. Operations go
+ * to the stream of {@link #begin}; HCCL rejects the default stream.
  */
 final class HcclCalls implements AutoCloseable {
 
@@ -46,7 +46,7 @@ final class HcclCalls implements AutoCloseable {
         this.displacements = new long[size];
     }
 
-    /** Issues to a stream from now on. */
+    /** Issues operations to a stream from now on. */
     void begin(long on) {
         stream = on;
     }
@@ -57,7 +57,7 @@ final class HcclCalls implements AutoCloseable {
         handle.leave();
     }
 
-    /** Frees what calls pass their arguments in, when the device does not use it any more. */
+    /** Frees the memory for arguments. The device must not use it any more. */
     void free() {
         counts.close();
         if (matrix != null) {
@@ -68,7 +68,7 @@ final class HcclCalls implements AutoCloseable {
         }
     }
 
-    /** The stream that is issued to. */
+    /** The stream to which operations are issued. */
     long stream() {
         return stream;
     }
@@ -83,7 +83,7 @@ final class HcclCalls implements AutoCloseable {
         return HcclTypes.moved(type, chip);
     }
 
-    /** Copies within the device; nothing when both are the same memory. */
+    /** Copies within the device; does nothing if both addresses are the same. */
     void copy(long from, long to, long bytes) {
         if (from != to && bytes > 0) {
             runtime.copy(to, from, bytes, org.jccl.spi.DeviceRuntime.Copy.DEVICE_TO_DEVICE, stream);
@@ -113,7 +113,7 @@ final class HcclCalls implements AutoCloseable {
                 "HcclAllReduce");
     }
 
-    /** The output is some memory on every rank, also where nothing arrives. */
+    /** Every rank needs memory for the output, although only the root gets a result. */
     void reduce(long input, long output, long count, DataType type, ReduceOp.Kind kind, int root) {
         check(
                 Hccl.HcclReduce(
@@ -141,7 +141,7 @@ final class HcclCalls implements AutoCloseable {
                 "HcclReduceScatter");
     }
 
-    /** Since 8.1.RC1. No part may be empty: its rank would not take part. */
+    /** Since 8.1.RC1. No part may be empty, because its rank would not take part. */
     void reduceScatterV(
             long input, long[] parts, long output, int rank, DataType type, ReduceOp.Kind kind) {
         long inputCounts = putCounts(0, parts);
@@ -165,7 +165,7 @@ final class HcclCalls implements AutoCloseable {
                 "HcclAllGather");
     }
 
-    /** Since 8.1.RC1. No part may be empty: its rank would not take part. */
+    /** Since 8.1.RC1. No part may be empty, because its rank would not take part. */
     void allGatherV(long input, long output, long[] parts, int rank, DataType type) {
         long outputCounts = putCounts(0, parts);
         check(
@@ -215,7 +215,9 @@ final class HcclCalls implements AutoCloseable {
                 "HcclAlltoAllV");
     }
 
-    /** Sends the same number of elements from each rank to one, by a matrix that all know. */
+    /**
+     * Sends the same number of elements from each rank to one, with a matrix that all ranks know.
+     */
     void allToOne(long input, long output, long count, DataType type, int root) {
         if (matrix == null) {
             matrix = new Memory((long) size * size * Long.BYTES);
@@ -287,7 +289,9 @@ final class HcclCalls implements AutoCloseable {
                 "HcclBatchSendRecv");
     }
 
-    /** Writes counts, and where each part begins, to two of the four rows; answers the first. */
+    /**
+     * Writes counts and displacements to two of the four rows; returns the address of the first.
+     */
     private long putCounts(int row, long[] parts) {
         long begin = 0;
         for (int i = 0; i < size; i++) {

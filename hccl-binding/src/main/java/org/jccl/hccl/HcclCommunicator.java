@@ -12,17 +12,18 @@ import org.jccl.spi.MessageBatch.Message;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * One rank's HcclComm. Every operation is enqueued on the given stream and answers 0. What is empty
- * on all ranks is not issued.
+ * One rank's {@code HcclComm}. Every operation is enqueued on the given stream. An operation that
+ * is empty on all ranks is not issued.
  *
- * <p>What HCCL lacks is made of what it has: see the guide, which lists it for each operation.
+ * <p>Operations that HCCL lacks are built from others; {@code docs/backends/hccl-reference.md}
+ * lists how.
  */
 final class HcclCommunicator implements StreamCommunicator {
 
-    /** Two places for elements that nobody reads. */
-    private static final int SPARE_BYTES = 128;
+    /** The size of a placeholder for the input and one for the output. */
+    private static final int PLACEHOLDER_BYTES = 128;
 
-    /** Above it, a matrix of counts is larger than what it saves. */
+    /** The most ranks for which a matrix of counts is smaller than what it saves. */
     private static final int LARGEST_MATRIX = 1024;
 
     private final HcclHandle handle;
@@ -50,20 +51,22 @@ final class HcclCommunicator implements StreamCommunicator {
 
     private final long[] inputCounts;
     private final long[] outputCounts;
-    private final long spare;
+
+    /** Device memory for an address that HCCL requires but does not read or write. */
+    private final long placeholder;
+
     private final Capabilities capabilities;
-    private boolean batching;
     private long batchStream;
     private boolean closed;
 
     /**
-     * Takes a communicator over.
+     * Takes ownership of a communicator.
      *
-     * @param communicator initialised
-     * @param config what it was formed from
+     * @param communicator an initialised one
+     * @param config the configuration from which it was formed
      * @param libraries loaded
-     * @param world the communicator it was made from, or null
-     * @param worldRanks for each rank its rank there
+     * @param world the communicator from which it was made, or null
+     * @param worldRanks the rank in {@code world} of each rank
      */
     HcclCommunicator(
             long communicator,
@@ -100,25 +103,25 @@ final class HcclCommunicator implements StreamCommunicator {
         this.scratch = new DeviceScratch(libraries.runtime());
         this.reductions = new Reductions(rank, size, chip, libraries, scratch);
         this.parts = new AllGatheredParts(rank, size, scratch);
-        this.spare = allocateSpare();
+        this.placeholder = allocatePlaceholder();
     }
 
-    private long allocateSpare() {
+    private long allocatePlaceholder() {
         try {
             libraries.runtime().setDevice(device);
-            return libraries.runtime().allocate(SPARE_BYTES);
+            return libraries.runtime().allocate(PLACEHOLDER_BYTES);
         } catch (JcclException | OutOfMemoryError e) {
             handle.close();
             throw e;
         }
     }
 
-    /** The communicator that sub-communicators are made from. */
+    /** The communicator from which sub-communicators are made. */
     HcclCommunicator world() {
         return world;
     }
 
-    /** The rank there of one of this one's ranks. */
+    /** The rank in {@link #world} of a rank of this communicator. */
     int worldRank(int member) {
         return worldRanks[member];
     }
@@ -203,7 +206,7 @@ final class HcclCommunicator implements StreamCommunicator {
             long bytes = count * type.size();
             try (HcclCalls calls = handle.enter(stream)) {
                 if (overlaps(input, bytes, output, size * bytes)) {
-                    // Whether HCCL gathers in place is not documented.
+                    // HCCL does not document whether it gathers in place.
                     long copy = scratch.take(bytes, calls.stream());
                     calls.copy(input, copy, bytes);
                     calls.allGather(copy, output, count, type);
@@ -216,8 +219,10 @@ final class HcclCommunicator implements StreamCommunicator {
     }
 
     /**
-     * Empty parts, and devices that gather only some placements, have a broadcast for each, or are
-     * gathered with padding where there is no broadcast.
+     * {@inheritDoc}
+     *
+     * <p>If a part is empty, or the device only gathers some placements of ranks, each part is
+     * broadcast. A device without broadcast gathers slices.
      */
     @Override
     public void allGatherV(long input, long output, long[] counts, DataType type, long stream) {
@@ -258,7 +263,7 @@ final class HcclCommunicator implements StreamCommunicator {
             return;
         }
         // HCCL has no gather, and must not be given one address for both sides.
-        long to = rank == root ? output : spare;
+        long to = rank == root ? output : placeholder;
         try (HcclCalls calls = handle.enter(stream)) {
             if (nativeAllToAllVc) {
                 calls.allToOne(input, to, count, type, root);
@@ -267,7 +272,7 @@ final class HcclCommunicator implements StreamCommunicator {
             Arrays.fill(inputCounts, 0);
             inputCounts[root] = count;
             Arrays.fill(outputCounts, rank == root ? count : 0);
-            // The displacement of each rank's only part is 0, as those before it are empty.
+            // The displacement of each rank's only part is 0, because the parts before are empty.
             calls.allToAllV(input, to, inputCounts, outputCounts, type);
         }
     }
@@ -302,8 +307,8 @@ final class HcclCommunicator implements StreamCommunicator {
         Arrays.fill(inputCounts, rank == root ? count : 0);
         Arrays.fill(outputCounts, 0);
         outputCounts[root] = count;
-        // The displacement of each rank's only part is 0, as those before it are empty.
-        long from = rank == root ? input : spare;
+        // The displacement of each rank's only part is 0, because the parts before are empty.
+        long from = rank == root ? input : placeholder;
         calls.allToAllV(from, output, inputCounts, outputCounts, type);
     }
 
@@ -330,20 +335,20 @@ final class HcclCommunicator implements StreamCommunicator {
             long[] outputCounts,
             DataType type,
             long stream) {
-        long from = sum(inputCounts) > 0 ? input : spare;
-        long to = sum(outputCounts) > 0 ? output : spare + SPARE_BYTES / 2;
+        long from = sum(inputCounts) > 0 ? input : placeholder;
+        long to = sum(outputCounts) > 0 ? output : placeholder + PLACEHOLDER_BYTES / 2;
         try (HcclCalls calls = handle.enter(stream)) {
             calls.allToAllV(from, to, inputCounts, outputCounts, type);
         }
     }
 
-    /** Both sides know the count, so neither issues an empty message. */
+    /** {@inheritDoc} Both sides know the count, so neither issues an empty message. */
     @Override
     public void send(long address, long count, DataType type, int peer, int tag, long stream) {
         message(false, address, count, type, peer, stream);
     }
 
-    /** Both sides know the count, so neither issues an empty message. */
+    /** {@inheritDoc} Both sides know the count, so neither issues an empty message. */
     @Override
     public void recv(long address, long count, DataType type, int peer, int tag, long stream) {
         message(true, address, count, type, peer, stream);
@@ -355,17 +360,13 @@ final class HcclCommunicator implements StreamCommunicator {
             return;
         }
         Message message = new Message(receive, address, count, type, peer);
-        handle.enter();
-        boolean inBatch = batching;
-        if (inBatch) {
+        if (handle.isInside()) {
             batch.add(message);
             batchStream = stream;
+            return;
         }
-        handle.leave();
-        if (!inBatch) {
-            try (HcclCalls calls = handle.enter(stream)) {
-                calls.issue(message);
-            }
+        try (HcclCalls calls = handle.enter(stream)) {
+            calls.issue(message);
         }
     }
 
@@ -375,22 +376,20 @@ final class HcclCommunicator implements StreamCommunicator {
             if (nativeBarrier) {
                 calls.barrier();
             } else {
-                calls.allReduce(spare, spare, 1, DataType.FLOAT32, ReduceOp.Kind.SUM);
+                calls.allReduce(placeholder, placeholder, 1, DataType.FLOAT32, ReduceOp.Kind.SUM);
             }
         }
     }
 
-    /** Keeps messages until {@link #batchEnd()}; this thread stays inside so long. */
+    /** Retains messages until {@link #batchEnd()}; other threads are excluded until then. */
     @Override
     public void batchStart() {
         handle.enter();
-        batching = true;
     }
 
     @Override
     public void batchEnd() {
         try {
-            batching = false;
             List<Message> messages = nativeBatch ? batch.take() : batch.takeOrdered(rank);
             if (!messages.isEmpty()) {
                 try (HcclCalls calls = handle.enter(batchStream)) {
@@ -423,13 +422,13 @@ final class HcclCommunicator implements StreamCommunicator {
         }
         closed = true;
         if (!handle.close()) {
-            // The device may still use what was given to it.
+            // The device may still use the memory.
             return;
         }
         libraries.runtime().setDevice(device);
         reductions.close();
         scratch.close();
-        libraries.runtime().free(spare);
+        libraries.runtime().free(placeholder);
     }
 
     private static long sum(long[] counts) {

@@ -18,22 +18,22 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 
 /**
- * Forms a communicator: a part of the world's, or a world by a rank table or by a root info that
- * goes through the store.
+ * Forms a communicator: a part of the world's communicator, or a world by a rank table, or by a
+ * root info that the ranks share through the store.
  */
 final class HcclConnector {
 
     static final int ROOT_INFO_BYTES = 4108;
 
-    /** The name that torch_npu gives the root info of a group's first communicator. */
+    /** The key of torch_npu for the root info of a group's first communicator. */
     private static final String ROOT_INFO_KEY = "0";
 
-    /** Where its ranks wait for the version of rank 0; they only warn of another one. */
+    /** The key under which ranks of torch_npu wait for the version of rank 0. They only log it. */
     private static final String VERSION_KEY = "version_key";
 
     private static final String VERSION = "jccl";
 
-    /** The release that can be left to its environment in what {@link Determinism} is about. */
+    /** The first release that reads its environment if no {@link Determinism} is given. */
     private static final int DETERMINISM_MAJOR = 8;
 
     private static final int DETERMINISM_MINOR = 2;
@@ -43,7 +43,7 @@ final class HcclConnector {
     private final HcclOptions options;
     private final Forming.Member member;
 
-    /** The handle that HCCL answers. */
+    /** The handle that HCCL returns. */
     private final Memory communicator = new Memory(Long.BYTES);
 
     private boolean abandoned;
@@ -90,7 +90,7 @@ final class HcclConnector {
         return handOver(null, own);
     }
 
-    /** From here on the communicator's own handle holds ACL. */
+    /** Makes the communicator, whose handle then retains ACL. */
     private HcclCommunicator handOver(HcclCommunicator world, int[] members) {
         HcclCommunicator formed =
                 new HcclCommunicator(communicator.getLong(0), config, libraries, world, members);
@@ -102,7 +102,7 @@ final class HcclConnector {
         return config.parentRanks().stream().mapToInt(parent::worldRank).toArray();
     }
 
-    /** HCCL's manual wants the members of a part in ascending order; a new world has any. */
+    /** HCCL's manual requires ascending members of a part; a new world may have any order. */
     private static boolean ascend(int[] members) {
         return IntStream.range(1, members.length).allMatch(i -> members[i - 1] < members[i]);
     }
@@ -111,11 +111,11 @@ final class HcclConnector {
         int size = config.size();
         int[] members = worldRanks(parent);
         Memory arguments = new Memory(Long.BYTES + (long) size * Integer.BYTES);
-        // HCCL wants the address of a variable that holds the handle.
+        // HCCL takes the address of a variable that holds the handle.
         arguments.setLong(0, parent.world().handle().address());
         arguments.write(Long.BYTES, members, 0, size);
         long base = Pointer.nativeValue(arguments);
-        // All members know the name, and no other group of this world has it.
+        // All members know the name, and no other group of this world has the same.
         long id =
                 UUID.nameUUIDFromBytes(config.groupName().getBytes(StandardCharsets.UTF_8))
                         .getMostSignificantBits();
@@ -156,7 +156,9 @@ final class HcclConnector {
                 System.getenv());
     }
 
-    /** Settings where a function takes them; refuses those that one without would forget. */
+    /**
+     * The settings, if a function for them exists; otherwise rejects options that would be lost.
+     */
     private Optional<CommConfig> settingsFor(String function) {
         if (libraries.has(function)) {
             return Optional.of(settings());
@@ -212,7 +214,7 @@ final class HcclConnector {
                 "HcclCommInitRootInfo",
                 () -> {
                     if (config.rank() == 0) {
-                        // It starts a server for this device, so both calls are on one thread.
+                        // It starts a server for this device, so one thread makes both calls.
                         HcclErrors.check(Hccl.HcclGetRootInfo(address), "HcclGetRootInfo");
                         config.store().ifPresent(store -> publish(store, info));
                     }
@@ -236,13 +238,13 @@ final class HcclConnector {
         store.set(VERSION_KEY, VERSION.getBytes(StandardCharsets.US_ASCII));
     }
 
-    /** A native call that makes the communicator and answers HCCL's result. */
+    /** A native call that makes the communicator and returns HCCL's result. */
     @FunctionalInterface
     private interface Initialisation {
         int call();
     }
 
-    /** HCCL's initialisation can not be stopped, so it must not hold the caller. */
+    /** Runs the initialisation on a thread of its own, because HCCL can not stop it. */
     private void initialise(String name, Initialisation call) {
         member.enter();
         boolean done;
@@ -253,7 +255,7 @@ final class HcclConnector {
                             () -> initialiseHere(name, call),
                             member.left());
         } catch (OutOfMemoryError e) {
-            // There may have been no thread to leave.
+            // There may be no thread that leaves.
             member.leave();
             throw e;
         }
@@ -293,13 +295,13 @@ final class HcclConnector {
         }
     }
 
-    /** On a thread that has the device, where nobody waits for the communicator any more. */
+    /** Destroys a communicator that came too late, on a thread that has the device. */
     private void destroy() {
         HcclErrors.check(Hccl.HcclCommDestroy(communicator.getLong(0)), "HcclCommDestroy");
         libraries.lifetime().release();
     }
 
-    /** Has a communicator that comes too late destroyed by the thread that waits for it. */
+    /** Marks the communicator as unwanted, so that the thread that forms it destroys it. */
     private synchronized void abandon() {
         abandoned = true;
         if (connected) {

@@ -8,7 +8,7 @@ import org.jccl.NativeException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 
-/** What HCCL's result codes mean to a caller. */
+/** The meaning of HCCL's result codes. */
 final class HcclErrors {
 
     static final int AGAIN = 20;
@@ -24,7 +24,9 @@ final class HcclErrors {
 
     private HcclErrors() {}
 
-    /** The exception for a failed call; on the thread that made it, which has CANN's words. */
+    /**
+     * The exception for a failed call. Call it on the thread of the call, which has CANN's text.
+     */
     static JcclException of(int code, String call) {
         String recent = CannErrors.recentMessage();
         String text =
@@ -101,7 +103,7 @@ final class HcclErrors {
     private static String advice(int code) {
         return switch (code) {
             case 1 -> "; all ranks must give the same arguments and the same configuration";
-            // What HCCL's source answers where it finds no room for a communicator's buffers.
+            // HCCL returns it if there is no memory for the buffers of a communicator.
             case 2 -> "; the device may have no memory left" + BUFFERS;
             case 3, 24 -> BUFFERS;
             case Hccl.NOT_SUPPORT -> "; the device or the installed CANN has no such operation";

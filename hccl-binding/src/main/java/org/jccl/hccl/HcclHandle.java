@@ -9,18 +9,18 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.CommunicatorHandle;
 
 /**
- * Lifetime of an HcclComm. HCCL has no abort: what a device has begun ends with its peers or when
- * HCCL's execution timeout is over.
+ * Lifetime of an {@code HcclComm}. HCCL has no abort: an operation that a device has begun ends
+ * when its peers come, or after HCCL's execution timeout.
  */
 final class HcclHandle extends CommunicatorHandle {
 
     private static final System.Logger LOG = System.getLogger(HcclHandle.class.getName());
 
-    /** How long the destruction waits for a call that is inside before it begins all the same. */
+    /** How long the destruction waits for a call that is inside the library before it starts. */
     static final Duration GRACE = Duration.ofSeconds(1);
 
-    /** How long the destruction may take; HCCL asks to try again while a call is inside. */
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    /** How long the destruction may take. HCCL asks to try again while a call is inside. */
+    private static final Duration DESTROY_TIMEOUT = Duration.ofSeconds(10);
 
     private static final long RETRY_NANOS = 1_000_000;
 
@@ -40,7 +40,7 @@ final class HcclHandle extends CommunicatorHandle {
             int device,
             HcclLibraries libraries,
             Duration grace) {
-        super("HCCL", name, PATIENCE);
+        super("HCCL", name, DESTROY_TIMEOUT);
         this.communicator = communicator;
         this.device = device;
         this.grace = grace;
@@ -51,19 +51,19 @@ final class HcclHandle extends CommunicatorHandle {
         this.calls = new HcclCalls(this, runtime, communicator, size, libraries.chip());
     }
 
-    /** Lets the calling thread in, alone, until the result is closed. */
+    /** Admits the calling thread, alone, until the result is closed. */
     HcclCalls enter(long stream) {
         enter();
         calls.begin(stream);
         return calls;
     }
 
-    /** Lets the calling thread in, alone, until {@link #leave}. */
+    /** Admits the calling thread, alone, until {@link #leave}. */
     void enter() {
         takeTurn();
     }
 
-    /** The native communicator, to make others from it. */
+    /** The native communicator, from which others are made. */
     long address() {
         if (!isOpen()) {
             throw aborted();
@@ -71,25 +71,25 @@ final class HcclHandle extends CommunicatorHandle {
         return communicator;
     }
 
-    /** What a result of the thread inside means. */
+    /** The exception for a failed call of the thread that was admitted. */
     JcclException failure(int code, String call) {
         return isOpen() ? HcclErrors.of(code, call) : aborted();
     }
 
-    /** What HCCL noticed by itself, or null. Safe beside a call. */
+    /** The error that HCCL detected asynchronously, or null. Safe during a call. */
     synchronized JcclException asynchronousError() {
         if (!isOpen() || !asksForErrors) {
             return null;
         }
-        // Some devices' code answers success and writes nothing.
+        // The code for some devices returns success and writes nothing.
         asynchronous.setInt(0, Hccl.SUCCESS);
         int code = Hccl.HcclGetCommAsyncError(communicator, Pointer.nativeValue(asynchronous));
         if (code != Hccl.SUCCESS) {
             asksForErrors = false;
             LOG.log(
                     System.Logger.Level.WARNING,
-                    "group {0}: HCCL can not be asked for errors, so a peer that is lost shows at"
-                            + " the deadline only: {1}",
+                    "group {0}: HCCL reports no asynchronous errors, so a lost peer shows only at"
+                            + " the deadline: {1}",
                     group(),
                     HcclErrors.of(code, "HcclGetCommAsyncError").reason());
             return null;
@@ -117,7 +117,9 @@ final class HcclHandle extends CommunicatorHandle {
                 + " over or the process ends";
     }
 
-    /** Operations on the callers' own streams have no end event, and HCCL wants them over. */
+    /**
+     * Waits for operations on callers' streams: HCCL requires their end, and they have no event.
+     */
     private void synchronizeDevice() {
         runtime.setDevice(device);
         CleanUp.run(
@@ -126,9 +128,11 @@ final class HcclHandle extends CommunicatorHandle {
     }
 
     /**
-     * Destroys it, which can block while a device waits for peers. HCCL asks to try again while it
-     * sees a call inside; a thread that has the turn may be on its way there, which only the turn
-     * tells.
+     * {@inheritDoc}
+     *
+     * <p>The destruction can block while a device waits for peers. HCCL asks to try again while a
+     * call is inside. A thread that was admitted may be about to call HCCL, so the destruction
+     * waits for it during the grace period.
      */
     @Override
     protected void endNow() {
@@ -143,9 +147,9 @@ final class HcclHandle extends CommunicatorHandle {
     }
 
     private void destroyNow() {
-        // HCCL looks its communicators up by the thread's device.
+        // HCCL finds its communicators by the device of the thread.
         runtime.setDevice(device);
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = System.nanoTime() + DESTROY_TIMEOUT.toNanos();
         int code = Hccl.HcclCommDestroy(communicator);
         while (code == HcclErrors.AGAIN && System.nanoTime() - deadline < 0) {
             LockSupport.parkNanos(RETRY_NANOS);

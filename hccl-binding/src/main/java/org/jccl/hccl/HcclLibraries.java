@@ -26,19 +26,21 @@ import org.jccl.spi.NativeLibraries;
 /** CANN's libraries, loaded by absolute path once in a process. */
 final class HcclLibraries {
 
-    /** Tells {@code libascend_trace} to leave the JVM's signal handlers alone. */
+    /**
+     * The variable that makes {@code libascend_trace} leave the JVM's signal handlers unchanged.
+     */
     static final String SIGNAL_VARIABLE = "ASCEND_COREDUMP_SIGNAL";
 
     private static final String NO_SIGNALS = "none";
 
-    /** Older releases of HCCL connect listed hosts only, unless it is 1. */
+    /** Unless this variable is 1, older releases of HCCL connect to listed hosts only. */
     private static final String EVERY_HOST_VARIABLE = "HCCL_WHITELIST_DISABLE";
 
     private static final String TRACE_LIBRARY = "libascend_trace.so";
 
     private static final Set<String> PLATFORMS = Set.of("linux-x86_64", "linux-arm64");
 
-    /** What CANN 7.0 has and is counted on. */
+    /** The functions of CANN 7.0 that must exist. */
     private static final List<String> REQUIRED_OF_ACL =
             List.of(
                     "aclInit",
@@ -82,7 +84,7 @@ final class HcclLibraries {
                     "HcclRecv",
                     "HcclAlltoAllV");
 
-    /** The second holds the operators in newer versions, the third what makes tensors. */
+    /** In newer versions, the second file has the operators. The third one makes tensors. */
     private static final List<String> OPERATOR_FILES =
             List.of("libopapi.so", "libopapi_math.so", "libnnopbase.so");
 
@@ -94,7 +96,7 @@ final class HcclLibraries {
 
     private static final System.Logger LOG = System.getLogger(HcclLibraries.class.getName());
 
-    /** A process can load these libraries once, and has to remember a failure. */
+    /** A process can load these libraries only once, and must remember a failure. */
     private static HcclLibraries loaded;
 
     private final Availability availability;
@@ -136,7 +138,7 @@ final class HcclLibraries {
         return deviceCount;
     }
 
-    /** The devices' runtime, when the libraries can be used. */
+    /** The runtime of the devices, if the libraries can be used. */
     CannRuntime runtime() {
         return runtime;
     }
@@ -146,12 +148,12 @@ final class HcclLibraries {
         return chip;
     }
 
-    /** What this process has of ACL. */
+    /** The lifetime of ACL in this process. */
     AclLifetime lifetime() {
         return lifetime;
     }
 
-    /** What this process is forming, when the libraries can be used. */
+    /** The communicators that this process is forming, if the libraries can be used. */
     Forming forming() {
         return forming;
     }
@@ -161,12 +163,12 @@ final class HcclLibraries {
         return acl.has(function) || hccl.has(function);
     }
 
-    /** Whether the loaded HCCL has a function, and this host's devices too. */
+    /** Whether the loaded HCCL and the devices of this host have a function. */
     boolean offers(String function) {
         return hccl.has(function) && chip.has(function);
     }
 
-    /** Whether CANN says that it is this release or a newer one; it does not before 8.1. */
+    /** Whether CANN reports this release or a newer one; before 8.1 it reports none. */
     boolean isAtLeast(int major, int minor) {
         Matcher numbers = RELEASE.matcher(version);
         if (!numbers.lookingAt()) {
@@ -233,10 +235,9 @@ final class HcclLibraries {
     }
 
     /**
-     * Sees to it that loading CANN leaves SIGSEGV and others to the JVM, which uses them for its
-     * own work.
+     * Makes CANN leave SIGSEGV and other signals to the JVM, which uses them itself.
      *
-     * @return true when it is too late
+     * @return true if the library was loaded already, so that it is too late
      */
     private boolean keepSignalHandlers(Map<String, String> environment) throws IOException {
         String given = environment.get(SIGNAL_VARIABLE);
@@ -280,7 +281,7 @@ final class HcclLibraries {
         if (code == Acl.COMPILING_STUB) {
             return unavailable(path + " is a stub for linking; remove devlib from the search path");
         }
-        // Other code of this process may use ACL too.
+        // Other code of this process may have initialised ACL.
         boolean first = code != Acl.REPEATED_INITIALIZE;
         if (first) {
             CannErrors.check(code, "aclInit");
@@ -320,7 +321,7 @@ final class HcclLibraries {
         if (code != Acl.SUCCESS) {
             return "unknown, " + CannErrors.of(code, "aclsysGetCANNVersion").reason();
         }
-        // The text need not end inside its array.
+        // The text may fill its array without a final zero.
         byte[] text = out.getByteArray(0, VERSION_TEXT_BYTES);
         int length = 0;
         while (length < text.length && text[length] != 0) {

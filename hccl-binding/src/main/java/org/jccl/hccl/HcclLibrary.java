@@ -10,7 +10,7 @@ import java.util.Properties;
 import java.util.stream.Stream;
 import org.jccl.spi.LibrarySearch;
 
-/** The two parts of CANN that are looked for, each in one file or two. */
+/** The two parts of CANN that are searched for, each in one or two files. */
 enum HcclLibrary {
     /** The runtime, which moved in 8.5. */
     ACL(List.of("libascendcl.so", "libacl_rt.so"), "org.jccl.hccl.acl", "JCCL_HCCL_ACL"),
@@ -25,7 +25,7 @@ enum HcclLibrary {
     private static final List<String> INSTALLATIONS =
             List.of("cann", "ascend-toolkit/latest", "nnae/latest", "nnrt/latest");
 
-    /** File names; the second is opened too where it lies beside the first. */
+    /** File names. The second file is opened too if it exists beside the first. */
     final List<String> names;
 
     /** System property that holds the path of the first file. */
@@ -40,7 +40,7 @@ enum HcclLibrary {
         this.variable = variable;
     }
 
-    /** The places to look for one of the names, in the documented order. */
+    /** The paths where one of the names is searched for, in the documented order. */
     LibrarySearch places(String name, Properties properties, Map<String, String> environment) {
         LibrarySearch search =
                 new LibrarySearch(name, properties, environment)
@@ -57,7 +57,7 @@ enum HcclLibrary {
                     .map(line -> Path.of(line.substring(INSTALL_PATH.length()).strip(), "lib64"))
                     .forEach(folder -> search.folder(folder, INSTALL_INFO.toString()));
         } catch (IOException | RuntimeException e) {
-            // Only some installers leave the file; the other places still count.
+            // Only some installers write the file; the other paths are still searched.
             return search;
         }
         return search;
@@ -70,10 +70,10 @@ enum HcclLibrary {
     }
 
     /**
-     * Opens the first usable file, and the other name's where it lies beside it.
+     * Opens the first usable file, and the file of the other name if it exists beside it.
      *
-     * @param symbols gets both
-     * @param tried is told all places
+     * @param symbols receives both
+     * @param tried receives a line for each path
      * @return the first file, or empty
      */
     Optional<Path> search(
@@ -106,12 +106,12 @@ enum HcclLibrary {
     }
 
     private static void open(Path file, Symbols symbols) {
-        refuseStub(file);
+        rejectStub(file);
         symbols.open(file);
     }
 
-    /** CANN has files for linking that load well and do nothing. */
-    static void refuseStub(Path file) {
+    /** Rejects CANN's files for linking, which can be loaded but do nothing. */
+    static void rejectStub(Path file) {
         Path real = file;
         try {
             real = file.toRealPath();

@@ -12,22 +12,23 @@ import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 
 /**
- * Options of the HCCL backend; start from {@link #defaults()}. What is empty is left to HCCL's
- * environment variables, before which these options go. All ranks must give the same, the rank
- * table's path excepted.
+ * Options of the HCCL backend; start from {@link #defaults()}. If an option is empty, HCCL reads
+ * its environment variable. A given option takes precedence over the variable. All ranks must give
+ * the same options, except the path of the rank table.
  *
- * @param rankTable file that says where all ranks of the world are; empty to look at {@code
- *     RANK_TABLE_FILE}, and without that to have the ranks meet through the store
- * @param bufferMegabytes size of each of the two buffers that a communicator has on its device, at
- *     least 1; empty for {@code HCCL_BUFFSIZE}, and 200 without that
- * @param subGroupBufferMegabytes the same for groups that are made from another group; empty for
- *     {@code bufferMegabytes}, else {@code HCCL_BUFFSIZE}, and 50 without either
- * @param determinism whether results are the same bits at each run
+ * @param rankTable the file with the devices of all ranks of the world. If it is empty, {@code
+ *     RANK_TABLE_FILE} names it; without that variable the ranks find each other through the store
+ * @param bufferMegabytes the size of each of the two buffers that a communicator has on its device,
+ *     at least 1. If it is empty, the size is {@code HCCL_BUFFSIZE}, or else 200
+ * @param subGroupBufferMegabytes the size of the buffers of a group that is made from another
+ *     group. If it is empty, the size is {@code bufferMegabytes}, else {@code HCCL_BUFFSIZE}, else
+ *     50
+ * @param determinism whether results have the same bits in each run
  * @param expansion where operations are turned into tasks
- * @param trafficClass of the RDMA network, 0 to 252 in steps of 4
- * @param serviceLevel of the RDMA network, 0 to 7
- * @param executionTimeout how long a device waits for its peers, in whole seconds; 0 for ever
- * @param algorithm in the words of {@code HCCL_ALGO}, at most 1599 characters
+ * @param trafficClass the traffic class of the RDMA network, 0 to 252 in steps of 4
+ * @param serviceLevel the service level of the RDMA network, 0 to 7
+ * @param executionTimeout how long a device waits for its peers, in whole seconds; 0 means no limit
+ * @param algorithm a value of {@code HCCL_ALGO}, at most 1599 characters
  */
 public record HcclOptions(
         Optional<Path> rankTable,
@@ -46,7 +47,7 @@ public record HcclOptions(
     private static final int LARGEST_SERVICE_LEVEL = 7;
     private static final int LONGEST_ALGORITHM = 1599;
 
-    /** Whether results are the same bits at each run, in the order of HCCL's numbers. */
+    /** Whether results have the same bits in each run. The order is that of HCCL's numbers. */
     public enum Determinism {
         /** The fastest order of additions. */
         OFF,
@@ -56,19 +57,19 @@ public record HcclOptions(
         STRICT
     }
 
-    /** Where operations are turned into tasks, in the order of HCCL's numbers. */
+    /** Where operations are turned into tasks. The order is that of HCCL's numbers. */
     public enum Expansion {
-        /** What suits the device. */
+        /** The default of the device. */
         DEFAULT,
-        /** The host. */
+        /** On the host. */
         HOST,
-        /** The device's AI CPU. */
+        /** On the AI CPU of the device. */
         AI_CPU,
-        /** Its vector cores where they can. */
+        /** The vector cores of the device, if they support the operation. */
         AIV,
-        /** Its vector cores only. */
+        /** The vector cores of the device only. */
         AIV_ONLY,
-        /** The collective unit, by memory semantics; Ascend 950 only. */
+        /** The collective unit, with memory semantics; Ascend 950 only. */
         CCU_MS,
         /** The collective unit, scheduled; Ascend 950 only. */
         CCU_SCHED
@@ -86,7 +87,7 @@ public record HcclOptions(
      * @param serviceLevel see the class
      * @param executionTimeout see the class
      * @param algorithm see the class
-     * @throws UsageException when something is null, or a number is out of its range
+     * @throws UsageException if an argument is null, or a number is out of its range
      */
     public HcclOptions {
         if (Stream.of(
@@ -144,7 +145,7 @@ public record HcclOptions(
     }
 
     /**
-     * Everything left to HCCL.
+     * Options that are all empty.
      *
      * @return the options
      */
@@ -166,19 +167,12 @@ public record HcclOptions(
      *
      * @param file see {@code rankTable}
      * @return the options
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public HcclOptions withRankTable(Path file) {
-        return new HcclOptions(
-                given(file, "the rank table"),
-                bufferMegabytes,
-                subGroupBufferMegabytes,
-                determinism,
-                expansion,
-                trafficClass,
-                serviceLevel,
-                executionTimeout,
-                algorithm);
+        Fields fields = new Fields();
+        fields.rankTable = given(file, "the rank table");
+        return fields.options();
     }
 
     /**
@@ -186,19 +180,12 @@ public record HcclOptions(
      *
      * @param megabytes see {@code bufferMegabytes}
      * @return the options
-     * @throws UsageException when it is below 1
+     * @throws UsageException if it is below 1
      */
     public HcclOptions withBufferMegabytes(int megabytes) {
-        return new HcclOptions(
-                rankTable,
-                OptionalInt.of(megabytes),
-                subGroupBufferMegabytes,
-                determinism,
-                expansion,
-                trafficClass,
-                serviceLevel,
-                executionTimeout,
-                algorithm);
+        Fields fields = new Fields();
+        fields.bufferMegabytes = OptionalInt.of(megabytes);
+        return fields.options();
     }
 
     /**
@@ -209,16 +196,9 @@ public record HcclOptions(
      * @throws UsageException if it is below 1
      */
     public HcclOptions withSubGroupBufferMegabytes(int megabytes) {
-        return new HcclOptions(
-                rankTable,
-                bufferMegabytes,
-                OptionalInt.of(megabytes),
-                determinism,
-                expansion,
-                trafficClass,
-                serviceLevel,
-                executionTimeout,
-                algorithm);
+        Fields fields = new Fields();
+        fields.subGroupBufferMegabytes = OptionalInt.of(megabytes);
+        return fields.options();
     }
 
     /**
@@ -226,19 +206,12 @@ public record HcclOptions(
      *
      * @param value see {@code determinism}
      * @return the options
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public HcclOptions withDeterminism(Determinism value) {
-        return new HcclOptions(
-                rankTable,
-                bufferMegabytes,
-                subGroupBufferMegabytes,
-                given(value, "determinism"),
-                expansion,
-                trafficClass,
-                serviceLevel,
-                executionTimeout,
-                algorithm);
+        Fields fields = new Fields();
+        fields.determinism = given(value, "determinism");
+        return fields.options();
     }
 
     /**
@@ -246,19 +219,12 @@ public record HcclOptions(
      *
      * @param value see {@code expansion}
      * @return the options
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public HcclOptions withExpansion(Expansion value) {
-        return new HcclOptions(
-                rankTable,
-                bufferMegabytes,
-                subGroupBufferMegabytes,
-                determinism,
-                given(value, "expansion"),
-                trafficClass,
-                serviceLevel,
-                executionTimeout,
-                algorithm);
+        Fields fields = new Fields();
+        fields.expansion = given(value, "expansion");
+        return fields.options();
     }
 
     /**
@@ -267,19 +233,13 @@ public record HcclOptions(
      * @param traffic see {@code trafficClass}
      * @param service see {@code serviceLevel}
      * @return the options
-     * @throws UsageException when one is out of range
+     * @throws UsageException if one is out of range
      */
     public HcclOptions withNetworkClasses(int traffic, int service) {
-        return new HcclOptions(
-                rankTable,
-                bufferMegabytes,
-                subGroupBufferMegabytes,
-                determinism,
-                expansion,
-                OptionalInt.of(traffic),
-                OptionalInt.of(service),
-                executionTimeout,
-                algorithm);
+        Fields fields = new Fields();
+        fields.trafficClass = OptionalInt.of(traffic);
+        fields.serviceLevel = OptionalInt.of(service);
+        return fields.options();
     }
 
     /**
@@ -287,19 +247,12 @@ public record HcclOptions(
      *
      * @param timeout see {@code executionTimeout}
      * @return the options
-     * @throws UsageException when it is null or not in whole seconds
+     * @throws UsageException if it is null or not in whole seconds
      */
     public HcclOptions withExecutionTimeout(Duration timeout) {
-        return new HcclOptions(
-                rankTable,
-                bufferMegabytes,
-                subGroupBufferMegabytes,
-                determinism,
-                expansion,
-                trafficClass,
-                serviceLevel,
-                given(timeout, "executionTimeout"),
-                algorithm);
+        Fields fields = new Fields();
+        fields.executionTimeout = given(timeout, "executionTimeout");
+        return fields.options();
     }
 
     /**
@@ -307,22 +260,42 @@ public record HcclOptions(
      *
      * @param words see {@code algorithm}
      * @return the options
-     * @throws UsageException when it is null or too long
+     * @throws UsageException if it is null or too long
      */
     public HcclOptions withAlgorithm(String words) {
-        return new HcclOptions(
-                rankTable,
-                bufferMegabytes,
-                subGroupBufferMegabytes,
-                determinism,
-                expansion,
-                trafficClass,
-                serviceLevel,
-                executionTimeout,
-                given(words, "algorithm"));
+        Fields fields = new Fields();
+        fields.algorithm = given(words, "algorithm");
+        return fields.options();
     }
 
-    /** Whether anything but the rank table is wanted. */
+    /** The fields of these options, of which a caller changes some. */
+    private final class Fields {
+
+        private Optional<Path> rankTable = HcclOptions.this.rankTable;
+        private OptionalInt bufferMegabytes = HcclOptions.this.bufferMegabytes;
+        private OptionalInt subGroupBufferMegabytes = HcclOptions.this.subGroupBufferMegabytes;
+        private Optional<Determinism> determinism = HcclOptions.this.determinism;
+        private Optional<Expansion> expansion = HcclOptions.this.expansion;
+        private OptionalInt trafficClass = HcclOptions.this.trafficClass;
+        private OptionalInt serviceLevel = HcclOptions.this.serviceLevel;
+        private Optional<Duration> executionTimeout = HcclOptions.this.executionTimeout;
+        private Optional<String> algorithm = HcclOptions.this.algorithm;
+
+        private HcclOptions options() {
+            return new HcclOptions(
+                    rankTable,
+                    bufferMegabytes,
+                    subGroupBufferMegabytes,
+                    determinism,
+                    expansion,
+                    trafficClass,
+                    serviceLevel,
+                    executionTimeout,
+                    algorithm);
+        }
+    }
+
+    /** Whether there is an option other than the rank table. */
     boolean configures() {
         return bufferMegabytes.isPresent()
                 || subGroupBufferMegabytes.isPresent()

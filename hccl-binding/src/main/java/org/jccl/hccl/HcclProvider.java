@@ -7,8 +7,8 @@ import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * HCCL, for tensors in the memory of Ascend devices. The jar carries no vendor code: ACL and HCCL
- * are looked for on the host when {@link #availability()} is asked for the first time in a process.
+ * HCCL, for tensors in the memory of Ascend devices. The jar contains no vendor code. The first
+ * call of {@link #availability()} in a process searches for ACL and HCCL on the host.
  */
 public final class HcclProvider extends StreamBackendProvider {
 

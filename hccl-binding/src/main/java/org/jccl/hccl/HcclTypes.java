@@ -3,7 +3,7 @@ package org.jccl.hccl;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
-/** How element types and reduce ops are called in HCCL and in CANN's operators. */
+/** The numbers of element types and reduce operations in HCCL and in CANN's operators. */
 final class HcclTypes {
 
     static final int SUM = 0;
@@ -14,8 +14,9 @@ final class HcclTypes {
     private HcclTypes() {}
 
     /**
-     * The type to move elements as. The numbers of 8-bit floats differ between versions, so those
-     * move as bytes, and so does bool, which HCCL lacks. Older devices' bfloat16 moves as int16.
+     * The type as which elements are moved. 8-bit floats move as bytes, because their numbers
+     * differ between versions; so does bool, which HCCL lacks. bfloat16 moves as int16 on older
+     * devices.
      */
     static int moved(DataType type, Chip chip) {
         return type == DataType.BFLOAT16 && !chip.movesBfloat16()
@@ -23,7 +24,7 @@ final class HcclTypes {
                 : number(type);
     }
 
-    /** HCCL's number of a type, or that of bytes where it has none. */
+    /** HCCL's number of a type, or that of bytes if it has none. */
     static int number(DataType type) {
         return switch (type) {
             case INT8 -> 0;
@@ -38,7 +39,7 @@ final class HcclTypes {
         };
     }
 
-    /** The type to reduce in: bool as int8, and uint8, which HCCL does not reduce, as int32. */
+    /** The type in which a type is reduced: bool as int8, and uint8 as int32. */
     static DataType reduced(DataType type) {
         return switch (type) {
             case BOOL -> DataType.INT8;
@@ -50,7 +51,7 @@ final class HcclTypes {
     /**
      * Whether reductions of a type with an operation are possible.
      *
-     * @param operators whether CANN's operators are there, to scale and to convert
+     * @param operators whether CANN's operators, which scale and convert, are installed
      */
     static boolean reduces(Chip chip, ReduceOp op, DataType type, boolean operators) {
         if (!op.supports(type) || type == DataType.BOOL && op.kind() == ReduceOp.Kind.BXOR) {
@@ -65,7 +66,7 @@ final class HcclTypes {
         return op.kind() == ReduceOp.Kind.AVG || op.kind() == ReduceOp.Kind.PREMUL_SUM;
     }
 
-    /** What HCCL is asked to do: for bool, "or" is max and "and" is min. */
+    /** The operation of HCCL: for bool, "or" is max and "and" is min. */
     static ReduceOp.Kind kind(ReduceOp op, DataType type) {
         boolean bool = type == DataType.BOOL;
         return switch (op.kind()) {
@@ -89,7 +90,7 @@ final class HcclTypes {
         };
     }
 
-    /** The number of a type among those of CANN's operators, which are not HCCL's. */
+    /** The number of a type in CANN's operators, which differs from that of HCCL. */
     static int operand(DataType type) {
         return switch (type) {
             case FLOAT32 -> 0;

@@ -7,16 +7,16 @@ import java.util.Map;
 import java.util.concurrent.locks.StampedLock;
 
 /**
- * Events of CANN before 8.0.RC1, where recording one twice is not defined: a handle is a number,
- * and each record makes a new native event for it. The event before is destroyed when it is
- * complete and all that wait for it have seen that.
+ * Events of CANN before 8.0.RC1, in which recording an event twice is not defined. A handle is a
+ * number, and each record makes a new native event for it. The previous event is destroyed when it
+ * is complete and every stream that waits for it has passed the wait.
  */
 final class OneShotEvents implements Events {
 
     /** A native event, and whether a stream waits for it. */
     private record Retired(long event, boolean awaited) {}
 
-    /** What a handle stands for; locked while it is used, for queries by all at once. */
+    /** The state of a handle. Queries share the lock; everything else holds it alone. */
     private static final class Slot {
         final StampedLock lock = new StampedLock();
         final boolean timing;
@@ -113,7 +113,7 @@ final class OneShotEvents implements Events {
         Slot slot = slot(handle);
         long stamp = slot.lock.tryReadLock();
         if (stamp == 0) {
-            // It is being recorded, which can take as long as the stream's queue is full.
+            // The event is being recorded, which blocks while the queue of the stream is full.
             return false;
         }
         try {
@@ -161,7 +161,7 @@ final class OneShotEvents implements Events {
         }
     }
 
-    /** Takes a slot's native event away, and destroys those of this device that nobody needs. */
+    /** Removes a slot's native event, and destroys the unused ones of this device. */
     private void retire(Slot slot) {
         Retired retired = new Retired(slot.event, slot.awaited);
         slot.event = 0;
@@ -172,14 +172,14 @@ final class OneShotEvents implements Events {
             if (retired.event != 0) {
                 queue.add(retired);
             }
-            while (!queue.isEmpty() && isThrough(queue.peek())) {
+            while (!queue.isEmpty() && isUnused(queue.peek())) {
                 CannErrors.check(Acl.aclrtDestroyEvent(queue.poll().event), "aclrtDestroyEvent");
             }
         }
     }
 
-    /** One behind a task that failed will never be complete, and must not hold up the others. */
-    private boolean isThrough(Retired retired) {
+    /** An event behind a failed task never completes, and must not delay the others. */
+    private boolean isUnused(Retired retired) {
         if (Acl.aclrtQueryEventStatus(retired.event, scratch.address()) != Acl.SUCCESS) {
             return true;
         }

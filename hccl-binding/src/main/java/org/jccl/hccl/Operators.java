@@ -9,8 +9,8 @@ import org.jccl.NativeException;
 import org.jccl.spi.CleanUp;
 
 /**
- * Enqueues CANN's element-wise operators: multiplying with a factor and converting. For one thread
- * at a time.
+ * Enqueues the element-wise operators of CANN that multiply with a factor and convert types. For
+ * one thread at a time.
  */
 final class Operators {
 
@@ -45,7 +45,7 @@ final class Operators {
         memory.setLong(STRIDES, 1);
     }
 
-    /** output = factor * input; both may be the same memory. */
+    /** Computes output = factor * input; both may be the same memory. */
     void scale(long input, long output, long count, DataType type, double factor, long stream) {
         boolean wide = type == DataType.FLOAT64;
         if (wide) {
@@ -84,12 +84,12 @@ final class Operators {
             destroy(from);
             destroy(to);
             if (scalar != 0) {
-                noteUndestroyed(Aclnn.aclDestroyScalar(scalar), "aclDestroyScalar");
+                checkDestroyed(Aclnn.aclDestroyScalar(scalar), "aclDestroyScalar");
             }
         }
     }
 
-    /** output = input in another type. */
+    /** Converts the input to another type. */
     void convert(long input, DataType type, long output, DataType target, long count, long stream) {
         long from = 0;
         long to = 0;
@@ -132,12 +132,12 @@ final class Operators {
 
     private static void destroy(long tensor) {
         if (tensor != 0) {
-            noteUndestroyed(Aclnn.aclDestroyTensor(tensor), "aclDestroyTensor");
+            checkDestroyed(Aclnn.aclDestroyTensor(tensor), "aclDestroyTensor");
         }
     }
 
-    /** The operation was enqueued all the same, or has failed with more to say. */
-    private static void noteUndestroyed(int code, String call) {
+    /** Logs a failure to destroy an argument: the operation was enqueued, or has failed already. */
+    private static void checkDestroyed(int code, String call) {
         if (code != 0) {
             CleanUp.failed("an operator's argument", failure(code, call));
         }
@@ -185,7 +185,7 @@ final class Operators {
                         + "; are the operators of this device installed (ASCEND_OPP_PATH)?");
     }
 
-    /** Frees its memory; the device is current and does not use it any more. */
+    /** Frees the memory. The device is current and does not use it any more. */
     void close() {
         workspace.close();
         memory.close();

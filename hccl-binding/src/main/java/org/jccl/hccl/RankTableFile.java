@@ -15,8 +15,8 @@ import org.jccl.ranktable.RankTableFormat;
 import org.jccl.spi.PathSetting;
 
 /**
- * The rank table of a world, checked before HCCL reads it: HCCL answers a number where this says
- * what is wrong, and a rank that fails alone has the others wait for it.
+ * The rank table of a world, which is checked before HCCL reads it. HCCL only returns a number, but
+ * this class says what is wrong; and if only one rank failed inside HCCL, the others would wait.
  */
 final class RankTableFile {
 
@@ -42,10 +42,10 @@ final class RankTableFile {
      * @param given the file
      * @param rank of this process
      * @param size number of ranks in the world
-     * @param device this rank's, as this process numbers them
-     * @param libraries to ask which device that is on its node
+     * @param device the number of this rank's device in this process
+     * @param libraries to query the physical number of the device
      * @param timeout how long to wait for a table that is still being made
-     * @return its absolute path
+     * @return the absolute path
      */
     static Path check(
             Path given, int rank, int size, int device, HcclLibraries libraries, Duration timeout) {
@@ -78,7 +78,7 @@ final class RankTableFile {
         return file;
     }
 
-    /** Of the newest devices HCCL reads one form only, and it is theirs alone. */
+    /** Ascend 950 accepts HCCL 2.0 only, and no other device accepts it. */
     private static void checkForm(RankTableFormat form, Path file, Chip chip) {
         boolean layers = form == RankTableFormat.HCCL_2_0;
         require(
@@ -107,7 +107,7 @@ final class RankTableFile {
         }
     }
 
-    /** The number of a device on its node, or -1 where CANN does not tell. */
+    /** The number of a device on its node, or -1 if CANN does not report it. */
     private static int physical(int device, HcclLibraries libraries) {
         if (!libraries.has("aclrtGetPhyDevIdByLogicDevId")) {
             return -1;

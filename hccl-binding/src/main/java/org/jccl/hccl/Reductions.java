@@ -5,9 +5,9 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
 /**
- * The reductions of one communicator. HCCL has sum, product, minimum and maximum of some types; the
- * rest is made of them: an average is a scaled sum, uint8 is reduced as int32, bool as int8. For
- * the thread that is inside the communicator.
+ * The reductions of one communicator. HCCL has sum, product, minimum and maximum of some types. The
+ * others are built from these: an average is a scaled sum, uint8 is reduced as int32, and bool as
+ * int8. For the thread that was admitted to the communicator.
  */
 final class Reductions {
 
@@ -30,7 +30,7 @@ final class Reductions {
         this.operators = new Operators(libraries.runtime());
     }
 
-    /** Frees its memory; the device is current and does not use it any more. */
+    /** Frees the memory. The device is current and does not use it any more. */
     void close() {
         operators.close();
     }
@@ -52,7 +52,7 @@ final class Reductions {
             DataType type,
             ReduceOp op,
             int root) {
-        // HCCL wants an output on every rank, and the inputs of others must stay as they are.
+        // HCCL requires an output on every rank, and must not change the inputs of the others.
         boolean direct = rank == root && !isWidened(type);
         long room = direct ? output : take(calls, count, type);
         long from = converts(type, op) ? convert(calls, input, room, count, type, op) : input;
@@ -91,7 +91,7 @@ final class Reductions {
         release(calls);
     }
 
-    /** A native call where the device has one for any placement, else a reduction for each part. */
+    /** A native call if the device has one for any placement, or else a reduction for each part. */
     void reduceScatterV(
             HcclCalls calls, long input, long output, long[] counts, DataType type, ReduceOp op) {
         long total = Arrays.stream(counts).sum();
@@ -135,7 +135,7 @@ final class Reductions {
         return type == DataType.UINT8;
     }
 
-    /** Whether the input must be changed before it is reduced. */
+    /** Whether the input must be converted before it is reduced. */
     private static boolean converts(DataType type, ReduceOp op) {
         return isWidened(type) || op.kind() == ReduceOp.Kind.PREMUL_SUM;
     }
@@ -144,7 +144,7 @@ final class Reductions {
         return count * HcclTypes.reduced(type).size();
     }
 
-    /** Scratch memory for elements of the type that a type is reduced in, until it is released. */
+    /** Scratch memory for elements of the type in which a type is reduced, until the release. */
     private long take(HcclCalls calls, long count, DataType type) {
         if (count == 0) {
             return 0;

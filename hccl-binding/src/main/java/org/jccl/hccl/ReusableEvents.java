@@ -6,20 +6,22 @@ import java.util.concurrent.locks.StampedLock;
  * Events of {@code aclrtCreateEventExWithFlag}, whose handles are the native ones: each record
  * overwrites the one before, and waits that were enqueued before keep theirs.
  *
- * <p>Recording blocks while the stream's queue is full, and must not meet a query of the same event
- * on another thread.
+ * <p>Recording blocks while the stream's queue is full, and must not overlap with a query of the
+ * same event on another thread.
  */
 final class ReusableEvents implements Events {
 
-    /** Many, since an event whose lock is that of one being recorded counts as not complete. */
+    /** Many, because an event that shares the lock of one being recorded counts as incomplete. */
     private static final int LOCKS = 1024;
 
-    /** Handles are aligned, so their lowest bits say nothing. */
+    /** Handles are aligned, so their lowest bits are always 0. */
     private static final int ALIGNMENT_BITS = 4;
 
     private final ThreadScratch scratch;
 
-    /** Recording excludes queries, and these share it. A map would make garbage at each call. */
+    /**
+     * Recording excludes queries; queries share the lock. A map would make garbage in each call.
+     */
     private final StampedLock[] locks = new StampedLock[LOCKS];
 
     ReusableEvents(ThreadScratch scratch) {

@@ -13,28 +13,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The functions of libraries that belong together. CANN moves functions from one file to another
- * between its versions, and older ones lack some: each name is looked up in all files, and what is
- * in none is bound to a function that answers a code for it.
+ * The functions of libraries that belong together. CANN moves functions between files from version
+ * to version, and older versions lack some. Each name is looked up in all files. A name that is in
+ * no file is bound to a function that returns a code.
  */
 final class Symbols {
 
-    /** What a missing function answers; its arguments are for nobody. */
+    /** Takes the place of a missing function, and ignores its arguments. */
     @FunctionalInterface
     interface Missing extends Callback {
-        /** Called instead. */
+        /** Called instead of the missing function. */
         int call();
     }
 
     private final List<NativeLibrary> libraries = new ArrayList<>();
 
-    /** Held, because native code has its address. */
+    /** Retained, because native code has its address. */
     private final Missing missing;
 
     /**
-     * Starts without libraries.
+     * Creates a collection without libraries.
      *
-     * @param answer of functions that are in none of them
+     * @param answer the code that missing functions return
      */
     Symbols(int answer) {
         this.missing = () -> answer;
@@ -44,7 +44,7 @@ final class Symbols {
      * Opens a library.
      *
      * @param file absolute path
-     * @throws LinkageError when it can not be
+     * @throws LinkageError if it can not be opened
      */
     void open(Path file) {
         libraries.add(NativeLibrary.getInstance(file.toString()));
@@ -65,7 +65,7 @@ final class Symbols {
             try {
                 return Pointer.nativeValue(library.getGlobalVariableAddress(function));
             } catch (UnsatisfiedLinkError e) {
-                // The next one may have it; has() tells when none does.
+                // The next library may have it; has() returns false if none does.
                 continue;
             }
         }

@@ -3,7 +3,7 @@ package org.jccl.hccl;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 
-/** A few bytes of native memory for each thread, in which calls answer. */
+/** A few bytes of native memory for each thread, in which calls return results. */
 final class ThreadScratch {
 
     private static final int BYTES = 64;

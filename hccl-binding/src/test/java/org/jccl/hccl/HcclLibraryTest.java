@@ -63,17 +63,17 @@ final class HcclLibraryTest {
     void stubsForLinkingAreRefused(String below, @TempDir Path root) throws Exception {
         Path folder = Files.createDirectories(root.resolve(below));
         Path file = Files.createFile(folder.resolve("libhccl.so"));
-        assertThatThrownBy(() -> HcclLibrary.refuseStub(file))
+        assertThatThrownBy(() -> HcclLibrary.rejectStub(file))
                 .isInstanceOf(UnsatisfiedLinkError.class)
                 .hasMessageContaining("stub");
         Path link = Files.createSymbolicLink(root.resolve("libhccl.so"), file);
-        assertThatThrownBy(() -> HcclLibrary.refuseStub(link))
+        assertThatThrownBy(() -> HcclLibrary.rejectStub(link))
                 .isInstanceOf(UnsatisfiedLinkError.class);
     }
 
     @Test
     void otherFilesAreNoStubs(@TempDir Path root) throws Exception {
         Path file = Files.createFile(root.resolve("libhccl.so"));
-        assertThatCode(() -> HcclLibrary.refuseStub(file)).doesNotThrowAnyException();
+        assertThatCode(() -> HcclLibrary.rejectStub(file)).doesNotThrowAnyException();
     }
 }

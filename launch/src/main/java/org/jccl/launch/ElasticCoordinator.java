@@ -22,20 +22,20 @@ import org.jccl.spi.Durations;
 import org.jccl.store.TcpStore;
 
 /**
- * Decides for an elastic job when a round begins, who takes part and why it ends. It is a thread of
- * the launcher that serves the store, so that nobody has to agree on who decides; when that
- * launcher is lost, so is the store, and the next one begins anew.
+ * Decides when a round of an elastic job begins, which launchers take part, and why it ends. It is
+ * a thread of the launcher that serves the store, so the launchers need not elect a coordinator. If
+ * that launcher is lost, its store is lost too, and the next launcher that serves one starts again.
  */
 final class ElasticCoordinator implements AutoCloseable {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration POLL = Duration.ofMillis(100);
 
-    /** How long failures of other nodes are waited for, of which the first to be told is one. */
+    /** How long the coordinator collects failures of other nodes after the first report. */
     private static final Duration FAILURES_TOGETHER = Duration.ofSeconds(1);
 
-    /** How long the others may take to read that the job has ended. */
-    private static final Duration PARTING = Duration.ofSeconds(30);
+    /** How long the other launchers may take to read that the job has ended. */
+    private static final Duration GOODBYE_TIMEOUT = Duration.ofSeconds(30);
 
     /** A launcher that has joined. */
     private static final class Node {
@@ -44,10 +44,10 @@ final class ElasticCoordinator implements AutoCloseable {
         long beats;
         long heard = System.nanoTime();
 
-        /** Whether its process was told to end. */
+        /** Whether its process received a request to end. */
         boolean left;
 
-        /** The last round it was in. */
+        /** The last round in which it took part. */
         int attempt = -1;
 
         Node(int number, Joined joined) {
@@ -129,7 +129,7 @@ final class ElasticCoordinator implements AutoCloseable {
         return store.check(List.of(ElasticRecords.END));
     }
 
-    /** Hears who has come, and who is alive. */
+    /** Reads which launchers have joined, and which are alive. */
     private void listen() {
         long tickets = store.add(ElasticRecords.TICKETS, 0);
         for (int number = 1; number <= tickets; number++) {
@@ -151,24 +151,24 @@ final class ElasticCoordinator implements AutoCloseable {
         }
     }
 
-    private void admit(int number, Joined who) {
-        if (!who.job().equals(job)) {
+    private void admit(int number, Joined launcher) {
+        if (!launcher.job().equals(job)) {
             refused.add(number);
             store.set(
                     ElasticRecords.key("refused", number),
                     ElasticRecords.bytes(
                             "this launcher was started for "
-                                    + who.job()
+                                    + launcher.job()
                                     + "; the one that serves the job's store for "
                                     + job
                                     + ": give every launcher the same --nproc-per-node, --role,"
                                     + " --nnodes and --max-restarts"));
             return;
         }
-        Node node = new Node(number, who);
+        Node node = new Node(number, launcher);
         joined.put(number, node);
-        attempt = Math.max(attempt, who.attempt() - 1);
-        restarts = Math.max(restarts, who.restarts());
+        attempt = Math.max(attempt, launcher.attempt() - 1);
+        restarts = Math.max(restarts, launcher.restarts());
         LOGGER.log(Level.INFO, "{0} has joined", node);
     }
 
@@ -178,7 +178,7 @@ final class ElasticCoordinator implements AutoCloseable {
                 .toList();
     }
 
-    /** A launcher is ready when none of its ranks is left from the last round it was in. */
+    /** A launcher is ready if none of its ranks is left from its last round. */
     private boolean isReady(Node node) {
         return node.attempt < 0
                 || store.check(List.of(ElasticRecords.key("stopped", node.attempt, node.number)));
@@ -214,7 +214,7 @@ final class ElasticCoordinator implements AutoCloseable {
             if (lastCall.isEmpty()) {
                 lastCall = Optional.of(TimeLimit.in(nodes.lastCall()));
             }
-            // Who is about to stop its ranks is sure to come.
+            // A launcher that is about to stop its ranks will become ready.
             boolean allReady = alive.stream().allMatch(this::isReady);
             if (ready.size() == nodes.max() || allReady && lastCall.get().isOver()) {
                 begin(ready);
@@ -262,7 +262,7 @@ final class ElasticCoordinator implements AutoCloseable {
                 failures.add(joined.get(number) + ": " + ended.get().why());
             } else if (joined.get(number).left) {
                 first = first.or(() -> Optional.of(new Ended(1, false, "left")));
-                failures.add(joined.get(number) + " was told to stop");
+                failures.add(joined.get(number) + " received a request to stop");
             } else if (joined.get(number).isSilent(nodes.silence())) {
                 String why =
                         "said nothing for "
@@ -293,8 +293,9 @@ final class ElasticCoordinator implements AutoCloseable {
     }
 
     /**
-     * The first failure to be told is often the consequence of another. A launcher waits longer for
-     * another code than 64 (see {@link LaunchAttempt}), and so does this.
+     * Ends a round that has failed. The first reported failure is often the consequence of another
+     * one, so the coordinator waits for further reports. A launcher waits longer if all codes are
+     * 64 (see {@link LaunchAttempt}), and so does this method.
      */
     private void failed(Round current, int exitCode, List<Ended> reports, List<String> failures) {
         if (otherFailures.isEmpty()) {
@@ -309,7 +310,7 @@ final class ElasticCoordinator implements AutoCloseable {
             return;
         }
         String why = String.join("\n", failures);
-        // As with a node that comes: it is no fault, and may happen often.
+        // A node that leaves or joins is not a failure, and may do so often.
         boolean left = current.nodes().stream().anyMatch(number -> joined.get(number).left);
         restarts += left ? 0 : 1;
         over(current, why);
@@ -336,8 +337,8 @@ final class ElasticCoordinator implements AutoCloseable {
     }
 
     /**
-     * Whether another start does not help. A node whose ranks say so of themselves is not believed
-     * if the program of another node failed, as in {@link LaunchException#mayPass}.
+     * Whether another start would not help. A report of wrong use does not count if the program of
+     * another node failed, as in {@link LaunchException#mayPass}.
      */
     private static boolean isLast(List<Ended> reports) {
         boolean ofProgram =
@@ -360,11 +361,11 @@ final class ElasticCoordinator implements AutoCloseable {
         store.set(ElasticRecords.END, how.encode());
     }
 
-    /** Keeps the store until the launchers that are alive need it no more. */
-    void awaitParting() {
-        TimeLimit limit = TimeLimit.in(PARTING);
+    /** Serves the store until no launcher that is alive needs it any more. */
+    void awaitGoodbyes() {
+        TimeLimit limit = TimeLimit.in(GOODBYE_TIMEOUT);
         try {
-            thread.join(PARTING.toMillis());
+            thread.join(GOODBYE_TIMEOUT.toMillis());
             listen();
             while (!limit.isOver()
                     && alive().stream()
@@ -373,7 +374,7 @@ final class ElasticCoordinator implements AutoCloseable {
                                             !store.check(
                                                     List.of(
                                                             ElasticRecords.key(
-                                                                    "parted", node.number))))) {
+                                                                    "goodbye", node.number))))) {
                 TimeUnit.NANOSECONDS.sleep(POLL.toNanos());
                 listen();
             }
@@ -387,7 +388,7 @@ final class ElasticCoordinator implements AutoCloseable {
         closed = true;
         thread.interrupt();
         try {
-            thread.join(PARTING.toMillis());
+            thread.join(GOODBYE_TIMEOUT.toMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -11,13 +11,13 @@ import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.launch.ElasticRecords.Ended;
 import org.jccl.launch.ElasticRecords.Joined;
-import org.jccl.launch.ElasticRecords.Place;
 import org.jccl.launch.ElasticRecords.Round;
+import org.jccl.launch.ElasticRecords.StoreAddress;
 import org.jccl.spi.LocalHost;
 
 /**
- * One launcher's part in an elastic job: rounds, until the coordinator says that the job has ended;
- * and when the launcher that serves the store is lost, the same at another endpoint.
+ * One launcher's part in an elastic job: it runs rounds until the coordinator reports that the job
+ * has ended. If the launcher that serves the store is lost, it continues at another endpoint.
  */
 final class ElasticJob {
 
@@ -32,7 +32,7 @@ final class ElasticJob {
     private int restarts;
     private boolean inRound;
 
-    /** What this node's own ranks failed of in the last round. */
+    /** The failure of this node's own ranks in the last round. */
     private Optional<LaunchException> own = Optional.empty();
 
     ElasticJob(LaunchSettings settings, ElasticNodes nodes, TimeLimit limit, OrphanReaper reaper) {
@@ -49,7 +49,7 @@ final class ElasticJob {
                                 Counted.text(settings.maxRestarts(), "restart"));
     }
 
-    /** Runs it until the job has ended. */
+    /** Runs the job until it has ended. */
     void run() {
         Optional<Ended> end = Optional.empty();
         while (end.isEmpty()) {
@@ -85,7 +85,7 @@ final class ElasticJob {
                         store, nodes, settings.runId(), job, settings.maxRestarts())) {
             coordinator.start();
             Ended end = takePart(store);
-            coordinator.awaitParting();
+            coordinator.awaitGoodbyes();
             return end;
         }
     }
@@ -107,7 +107,7 @@ final class ElasticJob {
                 round = member.awaitRound(nextAttempt, limit);
             }
             Ended end = member.end().orElseThrow();
-            member.part();
+            member.sayGoodbye();
             return end;
         }
     }
@@ -116,7 +116,7 @@ final class ElasticJob {
         own = Optional.empty();
         int nodeRank = round.nodes().indexOf(member.number());
         if (nodeRank == 0) {
-            // Each round has a store of its own, so that nothing of an earlier one is found there.
+            // Each round has a store of its own, so that it has no keys of an earlier round.
             HostedStore ranks;
             try {
                 ranks =
@@ -130,36 +130,38 @@ final class ElasticJob {
                 return;
             }
             try (ranks) {
-                Place place = new Place(address, ranks.port());
-                member.place(round, place);
-                run(round, member, nodeRank, place);
+                StoreAddress ranksStore = new StoreAddress(address, ranks.port());
+                member.publish(round, ranksStore);
+                run(round, member, nodeRank, ranksStore);
             }
             return;
         }
-        Optional<Place> place = member.awaitPlace(round);
-        if (place.isPresent()) {
-            run(round, member, nodeRank, place.get());
+        Optional<StoreAddress> ranksStore = member.awaitStoreAddress(round);
+        if (ranksStore.isPresent()) {
+            run(round, member, nodeRank, ranksStore.get());
         } else {
             member.stopped(round);
         }
     }
 
-    private void run(Round round, ElasticMember member, int nodeRank, Place place) {
+    private void run(Round round, ElasticMember member, int nodeRank, StoreAddress ranksStore) {
         LaunchRound start =
                 new LaunchRound(
                         round.attempt(),
                         round.restarts(),
                         round.nodes().size(),
                         nodeRank,
-                        place.host(),
-                        place.port());
+                        ranksStore.host(),
+                        ranksStore.port());
         OtherNodes others = () -> member.reasonToStop(round);
         LaunchAttempt ranks = new LaunchAttempt(settings, start, others, reaper);
         Optional<LaunchException> failure = ranks.run(limit);
         if (ranks.isShuttingDown()) {
-            // The job goes on without this node.
+            // The job continues without this node.
             throw failure.orElseGet(
-                    () -> LaunchException.of("this launcher was told to stop", (Throwable) null));
+                    () ->
+                            LaunchException.of(
+                                    "this launcher received a request to stop", (Throwable) null));
         }
         if (member.lost().isPresent()) {
             throw member.lost().get();
@@ -169,7 +171,7 @@ final class ElasticJob {
 
     private void finish(Round round, ElasticMember member, Optional<LaunchException> failure) {
         if (Thread.currentThread().isInterrupted()) {
-            // No store can be asked any more; the others notice that this launcher is silent.
+            // No call of a store works any more; the others notice that the heartbeats stop.
             throw failure.orElseGet(
                     () ->
                             LaunchException.of(

@@ -11,14 +11,14 @@ import org.jccl.StoreException;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.launch.ElasticRecords.Ended;
 import org.jccl.launch.ElasticRecords.Joined;
-import org.jccl.launch.ElasticRecords.Place;
 import org.jccl.launch.ElasticRecords.Round;
+import org.jccl.launch.ElasticRecords.StoreAddress;
 import org.jccl.store.TcpStore;
 
 /**
- * A launcher's side of an elastic job: it joins, says that it is alive, takes part in the rounds
- * that the coordinator calls, and tells how its ranks ended. The only thread of its own says that
- * it is alive; everything else is called by the thread that runs the job.
+ * A launcher's side of an elastic job: it joins, sends heartbeats, takes part in the rounds that
+ * the coordinator starts, and reports how its ranks ended. A thread of its own sends the
+ * heartbeats; the thread that runs the job calls everything else.
  */
 final class ElasticMember implements AutoCloseable {
 
@@ -27,7 +27,7 @@ final class ElasticMember implements AutoCloseable {
     /** How long a launcher waits for a coordinator that has served the store already. */
     private static final Duration START_TIMEOUT = Duration.ofSeconds(10);
 
-    /** Longer than a coordinator keeps the store of a job that has ended. */
+    /** Longer than a coordinator serves the store of a job that has ended. */
     private static final Duration LAST_JOB = Duration.ofMinutes(1);
 
     private final Store store;
@@ -38,7 +38,7 @@ final class ElasticMember implements AutoCloseable {
     private final Thread onShutdown;
     private volatile boolean closed;
 
-    /** Why this launcher can not say any more that it is alive. */
+    /** Why this launcher can not send heartbeats any more. */
     private volatile Optional<RuntimeException> silent = Optional.empty();
 
     private Optional<StoreException> lost = Optional.empty();
@@ -57,8 +57,8 @@ final class ElasticMember implements AutoCloseable {
     /**
      * Joins the job.
      *
-     * @throws BootstrapException when the store is not that of this run
-     * @throws StoreException when the store is lost, or closed as that of a job that has ended
+     * @throws BootstrapException if the store is not that of this run
+     * @throws StoreException if the store is lost, or closed because its job has ended
      */
     static ElasticMember join(TcpStore client, String run, Joined self, Duration aliveInterval) {
         Store store = ElasticRecords.of(client, run);
@@ -92,8 +92,8 @@ final class ElasticMember implements AutoCloseable {
     }
 
     /**
-     * A launcher that has been in no round has no part in a job that has ended, and must not end as
-     * that one did: its store is about to be closed, which ends this with a failure.
+     * Waits until the store of a previous job is closed, which throws StoreException. A launcher
+     * that was in no round must not return the result of a job that ended before it joined.
      */
     private static void outlastJobBefore(TcpStore client, Store store) {
         TimeLimit limit = TimeLimit.in(LAST_JOB);
@@ -123,13 +123,14 @@ final class ElasticMember implements AutoCloseable {
         }
     }
 
-    /** The others take a launcher that is silent for lost, and it would wait for them for ever. */
+    /**
+     * Throws if the heartbeats failed: the others take this launcher for lost, so it must not wait.
+     */
     private void requireHeard() {
         Optional<RuntimeException> why = silent;
         if (why.isPresent() && !closed) {
             throw new StoreException(
-                    "this launcher can not say any more that it is alive: "
-                            + why.get().getMessage(),
+                    "this launcher can not send heartbeats any more: " + why.get().getMessage(),
                     why.get());
         }
     }
@@ -180,30 +181,32 @@ final class ElasticMember implements AutoCloseable {
                 : Optional.empty();
     }
 
-    /** Says where the ranks of a round find their store. */
-    void place(Round round, Place place) {
-        store.set(ElasticRecords.key("place", round.attempt()), place.encode());
+    /** Publishes the address of the store for the ranks of a round. */
+    void publish(Round round, StoreAddress address) {
+        store.set(ElasticRecords.key("store", round.attempt()), address.encode());
     }
 
-    /** Where they find it; empty when the round is over before anybody said. */
-    Optional<Place> awaitPlace(Round round) {
-        String key = ElasticRecords.key("place", round.attempt());
+    /** The address of the ranks' store; empty if the round ends before it is published. */
+    Optional<StoreAddress> awaitStoreAddress(Round round) {
+        String key = ElasticRecords.key("store", round.attempt());
         while (!store.check(List.of(key))) {
             if (isOver(round)) {
                 return Optional.empty();
             }
             sleep(POLL);
         }
-        return Optional.of(Place.decode(store.get(key)));
+        return Optional.of(StoreAddress.decode(store.get(key)));
     }
 
-    /** Whether the coordinator has ended the round, for a failure, a new node or for good. */
+    /**
+     * Whether the coordinator has ended the round: after a failure, for a new node, or at the end.
+     */
     boolean isOver(Round round) {
         requireHeard();
         return store.check(List.of(ElasticRecords.key("over", round.attempt())));
     }
 
-    /** Why the ranks of a round are to be stopped. A lost store is kept for {@link #lost}. */
+    /** Why the ranks of a round must be stopped. A lost store is retained for {@link #lost}. */
     Optional<LaunchException> reasonToStop(Round round) {
         try {
             requireHeard();
@@ -220,22 +223,22 @@ final class ElasticMember implements AutoCloseable {
         }
     }
 
-    /** The store's failure that {@link #reasonToStop} met. */
+    /** The failure of the store that {@link #reasonToStop} found. */
     Optional<StoreException> lost() {
         return lost;
     }
 
-    /** Tells how this node's ranks ended. */
+    /** Reports how the ranks of this node ended. */
     void ended(Round round, Ended how) {
         store.set(ElasticRecords.key("ended", round.attempt(), number), how.encode());
     }
 
-    /** Tells that this process is being ended, so that nobody has to notice its silence. */
+    /** Reports that this process is ending, so that the others need not wait for its heartbeats. */
     private void leave() {
         try {
             ElasticRecords.of(beating, run).set(ElasticRecords.key("left", number), new byte[0]);
         } catch (RuntimeException gone) {
-            // The others find out by its silence.
+            // The others notice that the heartbeats stop.
         }
     }
 
@@ -248,14 +251,14 @@ final class ElasticMember implements AutoCloseable {
         }
     }
 
-    /** Tells that none of this node's ranks is left. */
+    /** Reports that no rank of this node is left. */
     void stopped(Round round) {
         store.set(ElasticRecords.key("stopped", round.attempt(), number), new byte[0]);
     }
 
-    /** Tells that this launcher needs the store no more. */
-    void part() {
-        store.set(ElasticRecords.key("parted", number), new byte[0]);
+    /** Reports that this launcher does not need the store any more. */
+    void sayGoodbye() {
+        store.set(ElasticRecords.key("goodbye", number), new byte[0]);
     }
 
     private static void sleep(Duration time) {

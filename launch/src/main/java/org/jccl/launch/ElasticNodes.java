@@ -11,22 +11,22 @@ import org.jccl.internal.checks.Given;
 import org.jccl.spi.Durations;
 
 /**
- * How many nodes an elastic job may have, and how their launchers find each other: what torchrun's
- * {@code --nnodes MIN:MAX}, {@code --rdzv-endpoint} and {@code --rdzv-conf} say. Times have
- * torchrun's defaults.
+ * How many nodes an elastic job may have, and how their launchers find each other. It corresponds
+ * to torchrun's {@code --nnodes MIN:MAX}, {@code --rdzv-endpoint} and {@code --rdzv-conf}. Times
+ * have torchrun's defaults.
  *
- * @param min nodes without which the job does not run, at least 1
- * @param max nodes that the job may have, at least {@code min}
+ * @param min the fewest nodes with which the job runs, at least 1
+ * @param max the most nodes of the job, at least {@code min}
  * @param endpoints where the launchers' store may be, as {@code host:port}, in the order in which
- *     they are tried. The first launcher that finds none serves it, on the first endpoint that is
- *     its own host's. With several endpoints the job outlives the launcher that serves it
- * @param joinTimeout how long the job waits for {@code min} nodes before it gives up; 10 minutes
- * @param lastCall how long it waits for more, once {@code min} nodes are there; 30 s
- * @param keepAliveInterval how often a launcher says that it is alive; 5 s
- * @param keepAliveAttempts how many of these it may miss before it counts as lost; 3
- * @param localAddress a name or address of this host that the other nodes reach; when empty, the
- *     endpoint's host where this launcher serves the store, or else the address from which this
- *     host reaches it
+ *     they are tried. A launcher that finds no store serves it, on the first endpoint of its own
+ *     host. With several endpoints, the job outlives the launcher that serves the store
+ * @param joinTimeout how long the job waits for {@code min} nodes before it fails; 10 minutes
+ * @param lastCall how long it waits for more nodes after {@code min} have joined; 30 s
+ * @param keepAliveInterval the time between two heartbeats of a launcher; 5 s
+ * @param keepAliveAttempts how many heartbeats it may miss before it counts as lost; 3
+ * @param localAddress a name or address of this host that the other nodes can reach. If it is
+ *     empty, it is the endpoint's host if this launcher serves the store, or else the address from
+ *     which this host reaches the store
  */
 public record ElasticNodes(
         int min,
@@ -44,17 +44,17 @@ public record ElasticNodes(
     private static final int HIGHEST_PORT = 65535;
 
     /**
-     * Checks all of it and copies the list.
+     * Checks the arguments and copies the list.
      *
      * @param min fewest nodes
      * @param max most nodes
      * @param endpoints where the store may be; the port may be left out
      * @param joinTimeout how long to wait for the fewest
      * @param lastCall how long to wait for more
-     * @param keepAliveInterval how often a launcher says that it is alive
-     * @param keepAliveAttempts how often it may fail to
+     * @param keepAliveInterval the time between two heartbeats
+     * @param keepAliveAttempts how many heartbeats may be missed
      * @param localAddress this host
-     * @throws UsageException when an argument is null, negative or contradicts another
+     * @throws UsageException if an argument is null, negative or contradicts another
      */
     public ElasticNodes {
         check(
@@ -82,7 +82,7 @@ public record ElasticNodes(
     }
 
     /**
-     * Nodes that meet at one or several endpoints, with torchrun's times.
+     * Nodes whose launchers find each other at one or several endpoints, with torchrun's times.
      *
      * @param min fewest nodes
      * @param max most nodes
@@ -103,7 +103,7 @@ public record ElasticNodes(
     }
 
     /**
-     * The same with other waiting times.
+     * Returns a copy with other waiting times.
      *
      * @param joinTimeout how long to wait for the fewest
      * @param lastCall how long to wait for more
@@ -123,10 +123,10 @@ public record ElasticNodes(
     }
 
     /**
-     * The same with another notion of a lost launcher.
+     * Returns a copy with other heartbeats.
      *
-     * @param interval how often a launcher says that it is alive
-     * @param attempts how many of these it may miss
+     * @param interval the time between two heartbeats of a launcher
+     * @param attempts how many of them it may miss
      * @return a copy
      * @throws UsageException as the constructor
      */
@@ -136,11 +136,11 @@ public record ElasticNodes(
     }
 
     /**
-     * The same for a host that others know by another name.
+     * Returns a copy for a host that other nodes reach by another name.
      *
      * @param address a name or address of this host
      * @return a copy
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public ElasticNodes withLocalAddress(String address) {
         return new ElasticNodes(
@@ -154,7 +154,7 @@ public record ElasticNodes(
                 Optional.of(Given.notNull(address, "local address")));
     }
 
-    /** After which silence a launcher counts as lost. */
+    /** The time without heartbeats after which a launcher counts as lost. */
     Duration silence() {
         return keepAliveInterval.multipliedBy(keepAliveAttempts);
     }

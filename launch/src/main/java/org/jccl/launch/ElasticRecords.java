@@ -10,11 +10,11 @@ import org.jccl.StoreException;
 import org.jccl.store.PrefixStore;
 
 /**
- * What the launchers of an elastic job tell each other in their store, each as lines of text.
+ * The records that the launchers of an elastic job exchange in their store, each as lines of text.
  *
  * <p>Launchers write {@code join/NODE}, {@code beat/NODE}, {@code ended/ROUND/NODE}, {@code
- * stopped/ROUND/NODE}, {@code left/NODE} and {@code parted/NODE}, the first of a round {@code
- * place/ROUND}; the coordinator writes {@code coordinator}, {@code refused/NODE}, {@code
+ * stopped/ROUND/NODE}, {@code left/NODE} and {@code goodbye/NODE}, the first of a round {@code
+ * store/ROUND}; the coordinator writes {@code coordinator}, {@code refused/NODE}, {@code
  * round/ROUND}, {@code over/ROUND} and {@code end}. {@code NODE} is the number that a launcher got
  * when it joined.
  */
@@ -27,7 +27,7 @@ final class ElasticRecords {
 
     private ElasticRecords() {}
 
-    /** The launchers' part of a store: any other run has its own. */
+    /** The launchers' part of a store; each run has its own. */
     static Store of(Store store, String runId) {
         return new PrefixStore("jccl/elastic/" + runId, store);
     }
@@ -42,8 +42,8 @@ final class ElasticRecords {
      * A launcher that joins.
      *
      * @param host its host, for messages
-     * @param job what it was started for, which is equal on all
-     * @param attempt the next round's number, as far as it knows
+     * @param job a description of its ranks, which is equal on all launchers
+     * @param attempt the number of the next round, as far as it knows
      * @param restarts how many starts have failed, as far as it knows
      */
     record Joined(String host, String job, int attempt, int restarts) {
@@ -86,26 +86,26 @@ final class ElasticRecords {
     }
 
     /**
-     * Where the ranks of a round find their store.
+     * The address of the ranks' store of a round.
      *
-     * @param host as the other nodes know it
+     * @param host its name or address for the other nodes
      * @param port of the store
      */
-    record Place(String host, int port) {
+    record StoreAddress(String host, int port) {
 
         byte[] encode() {
             return lines(port, host);
         }
 
-        static Place decode(byte[] bytes) {
-            return parse(bytes, 2, f -> new Place(f[1], number(f[0])));
+        static StoreAddress decode(byte[] bytes) {
+            return parse(bytes, 2, f -> new StoreAddress(f[1], number(f[0])));
         }
     }
 
     /**
      * How a node's ranks, or the whole job, ended.
      *
-     * @param exitCode 0 when all is well
+     * @param exitCode 0 after success
      * @param last whether another start would not help
      * @param why in words
      */

@@ -22,9 +22,9 @@ import org.jccl.spi.Durations;
 import org.jccl.store.TcpStore;
 
 /**
- * The launchers' store of an elastic job, at the first of its endpoints that answers. Where none
- * does, the launcher whose host has one of them serves it. A launcher waits the longer before it
- * serves the later its endpoint comes, so that launchers that start together agree on the first.
+ * The launchers' store of an elastic job, at the first endpoint that answers. If none answers, the
+ * launcher whose host has one of the endpoints serves the store. A launcher waits longer before it
+ * serves a later endpoint, so that launchers that start together agree on the first.
  */
 final class ElasticStore implements AutoCloseable {
 
@@ -32,10 +32,10 @@ final class ElasticStore implements AutoCloseable {
     private static final Duration LOOK = Duration.ofSeconds(1);
     private static final Duration PAUSE = Duration.ofMillis(200);
 
-    /** How much longer a launcher waits for each endpoint that comes before its own. */
+    /** How much longer a launcher waits for each endpoint before its own. */
     private static final Duration PRECEDENCE = Duration.ofSeconds(3);
 
-    /** How long a store may be silent before its launcher is taken for gone. */
+    /** How long a store may be silent before its launcher counts as lost. */
     private static final Duration SILENCE = Duration.ofSeconds(20);
 
     private final HostedStore hosted;
@@ -51,7 +51,7 @@ final class ElasticStore implements AutoCloseable {
     /**
      * Finds the store, or serves it.
      *
-     * @throws BootstrapException when neither is possible in time
+     * @throws BootstrapException if neither is possible in time
      */
     static ElasticStore open(ElasticNodes nodes, TimeLimit limit) {
         long start = System.nanoTime();
@@ -131,7 +131,7 @@ final class ElasticStore implements AutoCloseable {
         return hosted.client();
     }
 
-    /** Whether this process serves it. */
+    /** Whether this process serves the store. */
     boolean served() {
         return served;
     }
@@ -155,7 +155,7 @@ final class ElasticStore implements AutoCloseable {
         if (nodes.localAddress().isPresent() || served) {
             return nodes.localAddress().orElse(host);
         }
-        // Connecting a datagram socket sends nothing, and asks which way leads there.
+        // Connecting a datagram socket sends nothing, but selects the local address of the route.
         try (DatagramSocket route = new DatagramSocket()) {
             route.connect(new InetSocketAddress(host, ElasticNodes.port(endpoint)));
             InetAddress local = route.getLocalAddress();

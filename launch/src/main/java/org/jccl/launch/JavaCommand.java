@@ -20,7 +20,7 @@ import org.jccl.spi.PathSetting;
 /** Builds the command that starts a JVM. */
 final class JavaCommand {
 
-    /** From this version on a JVM warns about native code that it was not told to expect. */
+    /** From this version on, a JVM warns about native access that is not enabled. */
     private static final int WARNS_ABOUT_NATIVE_ACCESS = 24;
 
     private static final Pattern VERSION =
@@ -33,7 +33,7 @@ final class JavaCommand {
     /**
      * The command of a JVM that runs a class.
      *
-     * @param classPath where to find it; empty for the paths of this JVM
+     * @param classPath the class path; empty for the paths of this JVM
      */
     static List<String> of(
             Path executable,
@@ -41,7 +41,7 @@ final class JavaCommand {
             Optional<String> classPath,
             Class<?> mainClass,
             List<String> arguments) {
-        // Not of a module that the program loaded by itself, which no option of a JVM names.
+        // A module that the program itself loaded can not be named in an option of a JVM.
         boolean ofModule = mainClass.getModule().getLayer() == ModuleLayer.boot();
         if (ofModule && classPath.isEmpty()) {
             return ofModule(executable, jvmArguments, mainClass, arguments);
@@ -72,7 +72,7 @@ final class JavaCommand {
             Class<?> mainClass,
             List<String> arguments) {
         List<String> where = new ArrayList<>();
-        // In an image of jlink the modules are in the image, and there is no path.
+        // In a jlink image, the modules are in the image, and there is no path.
         path("jdk.module.path").ifPresent(path -> where.addAll(List.of("-p", path)));
         path("java.class.path").ifPresent(path -> where.addAll(List.of("-cp", path)));
         where.add("-m");

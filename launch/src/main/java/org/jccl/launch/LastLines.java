@@ -12,9 +12,9 @@ import org.jccl.UsageException;
 import org.jccl.spi.PathSetting;
 
 /**
- * What is remembered of a rank's lines for the message about its failure: the last ones, and the
- * first ones of an exception, which a long stack trace would push out. Of exceptions that follow
- * each other closely, the first counts. Safe for use by several threads.
+ * The lines of a rank for the message about its failure: the last lines, and the first lines of an
+ * exception, which a long stack trace would displace. Of several exceptions in close succession,
+ * the first one counts. Safe for use by several threads.
  */
 final class LastLines {
 

@@ -16,17 +16,17 @@ import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
 
-/** Starts this node's ranks once, and waits for them or stops them. */
+/** Starts the ranks of this node once, and waits for them or stops them. */
 final class LaunchAttempt {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
 
-    /** How often the other nodes are asked whether this one is to stop. */
+    /** How often the other nodes are asked whether this one must stop. */
     private static final Duration POLL = Duration.ofMillis(500);
 
     private static final Duration SHORT_POLL = Duration.ofMillis(20);
 
-    /** How long other ranks may take to end after one that says that no restart helps. */
+    /** How long other ranks may take to end after a rank that reports that no restart helps. */
     static final Duration USAGE_GRACE = Duration.ofSeconds(2);
 
     private final LaunchSettings settings;
@@ -47,12 +47,12 @@ final class LaunchAttempt {
     }
 
     /**
-     * Runs the ranks. When this returns, none of their processes is left.
+     * Runs the ranks. When this method returns, none of their processes is left.
      *
-     * @return why the attempt failed, or empty when every rank of this node exited with 0
+     * @return why the attempt failed, or empty if every rank of this node exited with 0
      */
     Optional<LaunchException> run(TimeLimit limit) {
-        // Without it, ending this JVM (Ctrl-C, SIGTERM) would leave the ranks running.
+        // Without the hook, ending this JVM (Ctrl-C, SIGTERM) would leave the ranks running.
         Thread hook = new Thread(this::shutDown, "jccl-stop-ranks");
         Runtime.getRuntime().addShutdownHook(hook);
         try {
@@ -71,7 +71,7 @@ final class LaunchAttempt {
         stop();
     }
 
-    /** Whether this process is being ended, which is why its ranks were stopped. */
+    /** Whether the ranks were stopped because this process is ending. */
     boolean isShuttingDown() {
         return shuttingDown;
     }
@@ -85,30 +85,30 @@ final class LaunchAttempt {
     }
 
     private synchronized void start() {
-        for (LaunchPlace place :
-                LaunchPlace.of(settings.roles(), round.nodes(), round.nodeRank())) {
+        for (RankPlacement placement :
+                RankPlacement.of(settings.roles(), round.nodes(), round.nodeRank())) {
             if (stopped) {
                 return;
             }
-            Optional<Path> logs = logs(place.localRank());
+            Optional<Path> logs = logs(placement.localRank());
             try {
                 RankProcess process =
                         new RankProcess(
-                                place,
+                                placement,
                                 settings,
-                                LaunchVariables.of(settings, round, place, logs),
+                                LaunchVariables.of(settings, round, placement, logs),
                                 logs,
                                 reaper);
                 ranks.add(process);
                 process.onExit().thenRun(() -> ended.add(process));
             } catch (IOException e) {
                 throw LaunchException.of(
-                        "rank " + place.rank() + " could not be started: " + e.getMessage(), e);
+                        "rank " + placement.rank() + " could not be started: " + e.getMessage(), e);
             }
         }
     }
 
-    /** The folders torchrun uses. */
+    /** The folder of a rank's log files, as in torchrun. */
     private Optional<Path> logs(int localRank) {
         return settings.logs()
                 .map(
@@ -123,7 +123,7 @@ final class LaunchAttempt {
         List<RankProcess> failed = new ArrayList<>();
         try {
             while (running > 0) {
-                // Ranks that have ended are told of a little later, also when the time is over.
+                // A rank may have ended whose exit is not reported yet, also when the time is over.
                 boolean over = limit.isOver() && ranks.stream().anyMatch(RankProcess::isAlive);
                 Duration pause = limit.isOver() && !over ? POLL : limit.atMost(POLL);
                 RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
@@ -137,7 +137,7 @@ final class LaunchAttempt {
                     process.drainOutput();
                     LOGGER.log(
                             Level.WARNING,
-                            "{0}; the others go on",
+                            "{0}; the others continue",
                             process.failure(LocalHost.name()).summary());
                     running--;
                 } else if (process != null) {
@@ -154,7 +154,7 @@ final class LaunchAttempt {
             }
             return Optional.empty();
         } catch (InterruptedException e) {
-            // The stop that follows needs to wait, so the flag is set again after it.
+            // The stop has to wait, so the flag is set again after it.
             stop();
             Thread.currentThread().interrupt();
             return Optional.of(
@@ -166,12 +166,14 @@ final class LaunchAttempt {
 
     private LaunchException ranksFailed(List<RankProcess> failed) throws InterruptedException {
         awaitFailureOfProgram(failed);
-        // Ranks that failed by themselves before the stop below are reported beside the first.
+        // Ranks that failed before the stop below are reported together with the first.
         ended.stream().filter(process -> process.exitCode() != 0).forEach(failed::add);
         stop();
         failed.forEach(RankProcess::drainOutput);
         if (shuttingDown) {
-            return LaunchException.of("told to stop; the ranks are stopped", (Throwable) null);
+            return LaunchException.of(
+                    "the launcher received a request to stop; the ranks are stopped",
+                    (Throwable) null);
         }
         String host = LocalHost.name();
         List<RankFailure> failures = failed.stream().map(rank -> rank.failure(host)).toList();
@@ -185,8 +187,8 @@ final class LaunchAttempt {
     }
 
     /**
-     * Waits a moment for other ranks, where those that failed say that no restart helps. They may
-     * only have noticed that another rank closes its groups, whose program is about to fail.
+     * Waits a moment for other ranks if all ranks that failed report that no restart helps. They
+     * may only have noticed that another rank closes its groups because its program is failing.
      */
     private void awaitFailureOfProgram(List<RankProcess> failed) throws InterruptedException {
         TimeLimit limit = TimeLimit.in(USAGE_GRACE);
@@ -218,7 +220,7 @@ final class LaunchAttempt {
                         + " job more time");
     }
 
-    /** Stops what is left of the ranks. The shutdown hook may come in the middle, and waits. */
+    /** Stops the ranks that are alive. If the shutdown hook runs meanwhile, it waits. */
     private synchronized void stop() {
         if (!stopped) {
             stopped = true;

@@ -4,22 +4,20 @@ import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 
-/**
- * A job that {@link ProcessLauncher} started did not end well; all of its processes are stopped.
- */
+/** A job of {@link ProcessLauncher} failed. All of its processes are stopped. */
 public final class LaunchException extends JcclException {
 
-    /** What timeout(1) returns. */
+    /** The exit code of timeout(1). */
     private static final int TIMED_OUT = 124;
 
-    /** When no rank's exit code is the reason. */
+    /** The exit code if no exit code of a rank is the reason. */
     private static final int OTHER = 1;
 
     private static final long serialVersionUID = 1L;
 
     private final transient List<RankFailure> failures;
 
-    /** What a command line should return. */
+    /** The exit code for a command line. */
     private final int exitCode;
 
     private LaunchException(
@@ -29,17 +27,17 @@ public final class LaunchException extends JcclException {
         this.exitCode = exitCode;
     }
 
-    /** Ranks of this node failed by themselves. */
+    /** Ranks of this node failed. */
     static LaunchException of(String message, List<RankFailure> failures) {
         return new LaunchException(message, failures, failures.get(0).exitCode(), null);
     }
 
-    /** The job failed, for what this node's ranks may know nothing of. */
+    /** The job failed for a reason outside this node's ranks. */
     static LaunchException ofJob(String message, int exitCode) {
         return new LaunchException(message, List.of(), exitCode, null);
     }
 
-    /** Something else than a rank failed. */
+    /** Something other than a rank failed. */
     static LaunchException of(String message, Throwable cause) {
         return new LaunchException(message, List.of(), OTHER, cause);
     }
@@ -53,19 +51,19 @@ public final class LaunchException extends JcclException {
     }
 
     /**
-     * The ranks of this node that failed by themselves, the first one first. Those that were
-     * stopped because of it are not here.
+     * The ranks of this node that failed, in order. Ranks that were stopped because of the failure
+     * are not included.
      *
-     * @return the failures; empty when a timeout, an interruption or another node was the reason
+     * @return the failures; empty if a timeout, an interruption or another node was the reason
      */
     public List<RankFailure> failures() {
         return failures == null ? List.of() : failures;
     }
 
     /**
-     * Whether ranks failed, and another start may help. It does not if one says that it would fail
-     * again, unless the program of another one failed: its groups were then closed in order, and
-     * the first takes that for a rank with less to do.
+     * Whether ranks failed and another start may help. It does not help if a rank reports wrong
+     * use, unless the program of another rank failed: that rank closed its groups in order, which
+     * the first rank takes for a rank with fewer operations.
      */
     boolean mayPass() {
         return failures().stream().anyMatch(f -> isOfProgram(f.exitCode()))
@@ -74,13 +72,13 @@ public final class LaunchException extends JcclException {
                                 .noneMatch(f -> f.exitCode() == Category.USAGE.exitCode());
     }
 
-    /** Whether a rank with this code ended neither of wrong use nor of its group's failure. */
+    /** Whether an exit code means neither wrong use nor the failure of a group. */
     static boolean isOfProgram(int code) {
         return code != Category.USAGE.exitCode() && code != Category.FATAL_GROUP.exitCode();
     }
 
     /**
-     * What a command line should return.
+     * The exit code for a command line.
      *
      * @return the exit code of the first rank that failed, 124 after a timeout, otherwise 1
      */

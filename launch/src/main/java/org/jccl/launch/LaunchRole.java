@@ -6,7 +6,7 @@ import java.util.List;
  * Ranks of a job that run the same command.
  *
  * @param name name of the role
- * @param ranks how many of them each node starts
- * @param command what they run
+ * @param ranks the number that each node starts
+ * @param command the command that they run
  */
 record LaunchRole(String name, int ranks, List<String> command) {}

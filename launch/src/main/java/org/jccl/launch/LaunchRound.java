@@ -4,10 +4,10 @@ package org.jccl.launch;
  * One start of all ranks of a job: a static job has one for each restart, an elastic one also for
  * each change of its nodes.
  *
- * @param attempt how often the ranks were started before
- * @param restarts how many of these starts failed
+ * @param attempt the number of earlier starts
+ * @param restarts the number of earlier starts that failed
  * @param nodes number of launchers that take part
- * @param nodeRank which of them this is
+ * @param nodeRank the number of this launcher
  * @param masterAddress host of the ranks' store
  * @param masterPort its port
  */

@@ -13,25 +13,25 @@ import org.jccl.bootstrap.Membership;
 import org.jccl.internal.checks.Counted;
 
 /**
- * What {@link ProcessLauncher} was asked for, checked and complete.
+ * The description of a job for {@link ProcessLauncher}, checked and complete.
  *
- * @param roles what this launcher's ranks run, in the order of their ranks
+ * @param roles the roles of this launcher's ranks, in the order of their ranks
  * @param environment variables given to every rank
  * @param directory working directory, if another than this process's
  * @param nodes number of launchers in the job
  * @param nodeRank which of them this is
  * @param masterAddress host of node 0's store
  * @param masterPort port of node 0's store, 0 for any free one when there is one node
- * @param elastic how many nodes an elastic job may have, to which the four before do not apply
+ * @param elastic how many nodes an elastic job may have; then the four before do not apply
  * @param runId name of the run
  * @param maxRestarts how often a failed job is started again
- * @param keepSurvivors whether ranks go on when others of them have failed
+ * @param keepSurvivors whether ranks continue after others have failed
  * @param output takes the ranks' lines
  * @param logs folder of the ranks' log files, if they are kept
  * @param tee streams that go to a log file as well
  * @param redirects streams that go to a log file only
  * @param timeout how long the whole job may take, if there is a limit
- * @param grace how long a rank that is told to stop may take
+ * @param grace how long a rank may take to stop before it is killed
  */
 record LaunchSettings(
         List<LaunchRole> roles,
@@ -53,7 +53,7 @@ record LaunchSettings(
         Duration grace) {
 
     /**
-     * Checks what no single option shows.
+     * Checks how the options fit together.
      *
      * @throws UsageException if two options contradict each other, or one lacks another
      */

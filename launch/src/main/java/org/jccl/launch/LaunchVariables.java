@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * The variables that {@link ProcessLauncher} gives to a rank: torchrun's, and a run id of our own.
+ * The variables that {@link ProcessLauncher} gives to a rank: those of torchrun, and JCCL's run id.
  */
 final class LaunchVariables {
 
@@ -23,25 +23,28 @@ final class LaunchVariables {
      * The variables of one rank.
      *
      * @param settings the job
-     * @param round which start of it
-     * @param place which of the ranks
-     * @param logs the rank's folder, if logs are kept
+     * @param round the start of the ranks
+     * @param placement the rank
+     * @param logs the rank's folder, if there are log files
      * @return the variables
      */
     static Map<String, String> of(
-            LaunchSettings settings, LaunchRound round, LaunchPlace place, Optional<Path> logs) {
+            LaunchSettings settings,
+            LaunchRound round,
+            RankPlacement placement,
+            Optional<Path> logs) {
         Map<String, String> variables = new LinkedHashMap<>();
         variables.put(RankVariables.JCCL_RUN_ID, settings.runId());
-        variables.put(RankVariables.RANK, Integer.toString(place.rank()));
+        variables.put(RankVariables.RANK, Integer.toString(placement.rank()));
         int worldSize = settings.ranksPerNode() * round.nodes();
         variables.put(RankVariables.WORLD_SIZE, Integer.toString(worldSize));
-        variables.put(RankVariables.LOCAL_RANK, Integer.toString(place.localRank()));
+        variables.put(RankVariables.LOCAL_RANK, Integer.toString(placement.localRank()));
         variables.put(RankVariables.LOCAL_WORLD_SIZE, Integer.toString(settings.ranksPerNode()));
         variables.put("GROUP_RANK", Integer.toString(round.nodeRank()));
         variables.put("GROUP_WORLD_SIZE", Integer.toString(round.nodes()));
-        variables.put("ROLE_NAME", place.role().name());
-        variables.put("ROLE_RANK", Integer.toString(place.roleRank()));
-        variables.put("ROLE_WORLD_SIZE", Integer.toString(place.roleWorldSize()));
+        variables.put("ROLE_NAME", placement.role().name());
+        variables.put("ROLE_RANK", Integer.toString(placement.roleRank()));
+        variables.put("ROLE_WORLD_SIZE", Integer.toString(placement.roleWorldSize()));
         variables.put(RankVariables.MASTER_ADDR, round.masterAddress());
         variables.put(RankVariables.MASTER_PORT, Integer.toString(round.masterPort()));
         variables.put(RankVariables.TORCHELASTIC_RUN_ID, settings.runId());
@@ -49,7 +52,7 @@ final class LaunchVariables {
         variables.put(ATTEMPT, Integer.toString(round.attempt()));
         variables.put("TORCHELASTIC_MAX_RESTARTS", Integer.toString(settings.maxRestarts()));
         variables.put(RankVariables.USE_AGENT_STORE, "True");
-        // Empty is none; without it, ranks would write to that of a launcher above this one.
+        // Empty means none. Without this, ranks would write to the file of an outer launcher.
         Optional<Path> errorFile = logs.map(folder -> folder.resolve("error.json"));
         variables.put(
                 RankVariables.ERROR_FILE,
@@ -57,7 +60,8 @@ final class LaunchVariables {
         if (!chosen(ERRORS, settings)) {
             variables.put(ERRORS, "1");
         }
-        // As torchrun does: several ranks a host, each with a thread a core, would only compete.
+        // As in torchrun: several ranks on a host, each with a thread for every core, would
+        // compete.
         if (settings.ranksPerNode() > 1 && !chosen(THREADS, settings)) {
             variables.put(THREADS, "1");
         }

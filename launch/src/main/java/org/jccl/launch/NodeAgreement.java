@@ -18,8 +18,8 @@ import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.store.PrefixStore;
 
 /**
- * How the launchers of a job's nodes start, fail and end one attempt together, through keys of
- * their own in the job's store.
+ * Coordinates the launchers of a job's nodes, so that they start, fail and end an attempt together.
+ * They use keys of their own in the job's store.
  */
 final class NodeAgreement implements OtherNodes {
 
@@ -54,10 +54,9 @@ final class NodeAgreement implements OtherNodes {
     }
 
     /**
-     * Waits until every node's launcher is here.
+     * Waits until the launchers of all nodes have arrived.
      *
-     * @throws BootstrapException when one does not come, or when they were given contradicting
-     *     options
+     * @throws BootstrapException if one does not arrive, or if their options contradict each other
      */
     void enter(TimeLimit limit) {
         int node = settings.nodeRank();
@@ -120,7 +119,7 @@ final class NodeAgreement implements OtherNodes {
         return LaunchException.of("the launcher of node 0 is gone: " + why.getMessage(), why);
     }
 
-    /** What a node said when it failed, this one included. The first to fail is heard. */
+    /** The report of the first node that failed, possibly this one. */
     private Optional<String> failure() {
         return store.check(List.of(FAILED))
                 ? Optional.of(text(store.get(FAILED)))
@@ -128,18 +127,18 @@ final class NodeAgreement implements OtherNodes {
     }
 
     /**
-     * Tells the other nodes how this one's ranks ended, and waits until theirs have.
+     * Reports to the other nodes how the ranks of this node ended, and waits for theirs.
      *
      * @param own why this node failed, or empty
      * @return why the job failed, and whether all nodes start it again
      */
     Conclusion conclude(Optional<LaunchException> own, TimeLimit limit) {
         if (lost.isPresent()) {
-            // Talking to it would take long once more.
+            // Another call of the lost store would take long again.
             return new Conclusion(own.or(() -> lost), false);
         }
         try {
-            own.ifPresent(failure -> tell(failure, limit));
+            own.ifPresent(failure -> report(failure, limit));
             boolean allStopped = leave(own.isPresent(), limit);
             Optional<LaunchException> failure =
                     own.or(() -> failure().map(LaunchException::onAnotherNode));
@@ -153,7 +152,7 @@ final class NodeAgreement implements OtherNodes {
                 store.set(GIVEN_UP, bytes("node " + settings.nodeRank() + " waits no longer"));
             }
             if (!restart) {
-                part();
+                sayGoodbye();
             } else if (settings.nodeRank() == 0) {
                 forgetRanksKeys();
             }
@@ -163,11 +162,11 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    private void tell(LaunchException failure, TimeLimit limit) {
+    private void report(LaunchException failure, TimeLimit limit) {
         String why = failure.getMessage().lines().findFirst().orElse("");
         byte[] said = bytes("node " + settings.nodeRank() + ": " + why);
         boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
-        // A rank that failed may do better next time; time that is over will not come back.
+        // A rank that failed may succeed next time, unless the time of the job is over.
         if (first && (!failure.mayPass() || limit.isOver())) {
             store.set(GIVEN_UP, said);
         }
@@ -178,7 +177,7 @@ final class NodeAgreement implements OtherNodes {
      * failure may be that a node is gone; otherwise until the job's time is over, as some nodes may
      * have more to do.
      *
-     * @throws StoreException when the store is lost
+     * @throws StoreException if the store is lost
      */
     private boolean leave(boolean failed, TimeLimit limit) {
         store.set(key("leave", settings.nodeRank()), bytes(failed ? "failed" : "done"));
@@ -199,16 +198,14 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    /**
-     * Keeps node 0, which serves the store, until the other nodes that are there need it no more.
-     */
-    private void part() {
-        store.set(key("part", settings.nodeRank()), bytes("attempt " + attempt));
+    /** Makes node 0, which serves the store, wait until the other nodes do not need it any more. */
+    private void sayGoodbye() {
+        store.set(key("goodbye", settings.nodeRank()), bytes("attempt " + attempt));
         if (settings.nodeRank() == 0) {
             List<String> expected =
                     IntStream.range(0, settings.nodes())
                             .filter(node -> store.check(List.of(key("leave", node))))
-                            .mapToObj(node -> key("part", node))
+                            .mapToObj(node -> key("goodbye", node))
                             .toList();
             try {
                 store.await(expected, STOP_LIMIT);
@@ -218,7 +215,7 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    /** The ranks of the next attempt must not find what those of this one wrote. */
+    /** Deletes the ranks' keys, which the ranks of the next attempt must not find. */
     private void forgetRanksKeys() {
         for (String key : jobStore.listKeys()) {
             if (!key.startsWith(PREFIX)) {

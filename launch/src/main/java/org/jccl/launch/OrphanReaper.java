@@ -6,13 +6,13 @@ import java.lang.System.Logger.Level;
 import java.util.UUID;
 
 /**
- * Kills the ranks when this process is killed and can not stop them itself. A small shell waits for
- * the end of its input, which only this process can cause: by saying that all is well, or by
- * ending. It finds the ranks, and what they have started, by a variable in their environment:
- * numbers of processes may be given to others meanwhile.
+ * Kills the ranks if this process is killed and can not stop them itself. A small shell waits for
+ * the end of its input, which only this process can cause: by reporting success, or by ending. It
+ * finds the ranks and their children by a variable in their environment, because the system may
+ * reuse process ids.
  *
- * <p>Not the signal that Linux sends when a parent dies, as it comes when the parent's
- * <i>thread</i> ends that started the process, and does not reach what the ranks have started.
+ * <p>The signal that Linux sends when a parent dies would not work: it comes when the <i>thread</i>
+ * that started the process ends, and does not reach the children of the ranks.
  */
 final class OrphanReaper implements AutoCloseable {
 
@@ -62,7 +62,7 @@ final class OrphanReaper implements AutoCloseable {
     }
 
     /** Marks a process that is about to be started. */
-    void mark(ProcessBuilder rank) {
+    void tag(ProcessBuilder rank) {
         rank.environment().put(VARIABLE, id);
     }
 

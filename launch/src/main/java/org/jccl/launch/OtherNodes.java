@@ -2,13 +2,13 @@ package org.jccl.launch;
 
 import java.util.Optional;
 
-/** What a launcher that waits for its own ranks wants to know of the others. */
+/** The state of the other nodes, for a launcher that waits for its own ranks. */
 interface OtherNodes {
 
     /**
-     * Asks, at once.
+     * Asks without waiting.
      *
-     * @return why this node's ranks are to be stopped, or empty
+     * @return why the ranks of this node must be stopped, or empty
      */
     Optional<LaunchException> reasonToStop();
 }

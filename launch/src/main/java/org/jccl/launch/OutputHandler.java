@@ -4,14 +4,14 @@ import java.io.PrintStream;
 import org.jccl.internal.checks.Given;
 
 /**
- * Takes the lines that the ranks of a {@link ProcessLauncher} print. Two threads a rank call it at
- * the same time.
+ * Receives the lines that the ranks of a {@link ProcessLauncher} print. Two threads for each rank
+ * call it at the same time.
  */
 @FunctionalInterface
 public interface OutputHandler {
 
     /**
-     * Takes one line.
+     * Receives one line.
      *
      * @param rank rank in the world of the process that printed it
      * @param error true for standard error, false for standard output
@@ -20,12 +20,12 @@ public interface OutputHandler {
     void line(int rank, boolean error, String line);
 
     /**
-     * Prints each line behind its rank, as in {@code [3] loss 0.25}.
+     * Prints each line after its rank, as in {@code [3] loss 0.25}.
      *
-     * @param out where standard output goes
-     * @param err where standard error goes
+     * @param out the destination of standard output
+     * @param err the destination of standard error
      * @return the handler
-     * @throws org.jccl.UsageException when one is null
+     * @throws org.jccl.UsageException if one is null
      */
     static OutputHandler prefixed(PrintStream out, PrintStream err) {
         Given.notNull(out, "out");

@@ -1,6 +1,6 @@
 package org.jccl.launch;
 
-/** Which of a process's two output streams. The order gives torchrun's numbers 0 to 3. */
+/** A choice of a process's two output streams. The order gives torchrun's numbers 0 to 3. */
 public enum OutputStreams {
     /** Neither. */
     NONE,

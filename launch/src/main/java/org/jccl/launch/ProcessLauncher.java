@@ -11,17 +11,17 @@ import org.jccl.store.TcpStore;
 
 /**
  * Starts the ranks of a job as processes of this host, with torchrun's environment variables, and
- * serves their store. What {@code torch.multiprocessing.spawn} and {@code torchrun} are to Python.
+ * serves their store. It corresponds to {@code torch.multiprocessing.spawn} and {@code torchrun}.
  *
  * <pre>{@code
  * ProcessLauncher.spawn(4, Training.class, "--epochs", "3");
  * }</pre>
  *
- * <p>Each rank finds its place with the init method {@code env://}. When the first rank fails, the
- * others are told to stop (SIGTERM), and killed (SIGKILL) when they do not. The same happens when
- * the time is over, when the thread that runs the job is interrupted and when this JVM ends. When
- * this JVM is killed (SIGKILL), a small shell that was started beside it kills the ranks and what
- * they have started, found by the variable {@code JCCL_LAUNCHER} in their environment.
+ * <p>Each rank reads its rank and the store's address with the init method {@code env://}. When the
+ * first rank fails, the launcher sends SIGTERM to the others, and SIGKILL after the grace period.
+ * It does the same when the time is over, when the thread that runs the job is interrupted, and
+ * when this JVM ends. If this JVM is killed (SIGKILL), a small shell that was started with it kills
+ * the ranks and their children, which have the variable {@code JCCL_LAUNCHER} in their environment.
  *
  * <p>A launcher is safe for use by several threads; each {@link #run()} is a job of its own.
  */
@@ -30,7 +30,7 @@ public final class ProcessLauncher {
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration STORE_TIMEOUT = Duration.ofMinutes(5);
 
-    /** How long node 0 may be silent before the launchers of other nodes take it for gone. */
+    /** How long node 0 may be silent before the other launchers count it as lost. */
     private static final Duration SILENCE = Duration.ofMinutes(1);
 
     private final LaunchSettings settings;
@@ -41,24 +41,24 @@ public final class ProcessLauncher {
 
     /**
      * Runs a class's {@code main} in {@code ranks} JVMs like this one (same executable and class
-     * path), prints their lines behind their rank, and waits for all of them.
+     * path), prints each of their lines after the rank, and waits for all of them.
      *
      * @param ranks number of ranks
      * @param mainClass a class with a {@code main} method
-     * @param arguments what {@code main} gets
-     * @throws LaunchException when a rank fails; its message explains how
-     * @throws UsageException when an argument is null or {@code ranks} is less than 1
+     * @param arguments the arguments of {@code main}
+     * @throws LaunchException if a rank fails; the message says how
+     * @throws UsageException if an argument is null or {@code ranks} is less than 1
      */
     public static void spawn(int ranks, Class<?> mainClass, String... arguments) {
         builder(ranks).mainClass(mainClass, arguments).build().run();
     }
 
     /**
-     * Describes a job step by step.
+     * Creates a builder for a job.
      *
      * @param ranks number of ranks that this launcher starts
      * @return the builder
-     * @throws UsageException when {@code ranks} is less than 1
+     * @throws UsageException if {@code ranks} is less than 1
      */
     public static ProcessLauncherBuilder builder(int ranks) {
         return new ProcessLauncherBuilder(ranks);
@@ -67,10 +67,10 @@ public final class ProcessLauncher {
     /**
      * Runs the job and waits until every rank has ended.
      *
-     * @throws LaunchException when a rank fails and no restart is left, when the time is over, when
-     *     another node fails, or when this thread is interrupted (then its flag is set again)
-     * @throws org.jccl.BootstrapException when the store can not be served or reached, or the nodes
-     *     do not find together
+     * @throws LaunchException if a rank fails and no restart is left, if the time is over, if
+     *     another node fails, or if this thread is interrupted (then its flag is set again)
+     * @throws org.jccl.BootstrapException if the store can not be served or reached, or a node does
+     *     not arrive
      */
     public void run() {
         TimeLimit limit = TimeLimit.in(settings.timeout());

@@ -16,10 +16,10 @@ import org.jccl.bootstrap.ErrorFile;
 import org.jccl.spi.Durations;
 
 /**
- * Describes a job for {@link ProcessLauncher}. Say what to run with {@link #mainClass} or {@link
- * #command}; everything else has a default. Not safe for use by several threads.
+ * Describes a job for {@link ProcessLauncher}. Call {@link #mainClass} or {@link #command};
+ * everything else has a default. Not safe for use by several threads.
  *
- * <p>Every method throws {@link UsageException} when an argument is null or outside its range, and
+ * <p>Every method throws {@link UsageException} if an argument is null or outside its range, and
  * returns this builder.
  */
 public final class ProcessLauncherBuilder {
@@ -60,9 +60,9 @@ public final class ProcessLauncherBuilder {
     /**
      * Runs a class's {@code main} in each rank's JVM.
      *
-     * @param mainClass a class with a {@code main} method; where it is in a module, the ranks run
-     *     that module with this JVM's module path, or out of the same image of {@code jlink}
-     * @param arguments what {@code main} gets
+     * @param mainClass a class with a {@code main} method. If it is in a module, the ranks run that
+     *     module with this JVM's module path, or from the same {@code jlink} image
+     * @param arguments the arguments of {@code main}
      * @return this
      */
     public ProcessLauncherBuilder mainClass(Class<?> mainClass, String... arguments) {
@@ -73,8 +73,8 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Runs a command in each rank instead of a class. What {@link #java}, {@link #jvmArguments} and
-     * {@link #classPath} say does not apply to it.
+     * Runs a command in each rank instead of a class. {@link #java}, {@link #jvmArguments} and
+     * {@link #classPath} do not apply to it.
      *
      * @param command the program, searched for on the {@code PATH}, and its arguments
      * @return this
@@ -86,7 +86,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Names what the ranks of {@link #mainClass} or {@link #command} do, for {@code ROLE_NAME}.
+     * Names the role of the ranks of {@link #mainClass} or {@link #command}, for {@code ROLE_NAME}.
      *
      * @param name any text; {@code default} by default
      * @return this
@@ -97,12 +97,12 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Adds ranks that run another command, for instance Python's beside Java's. They are in the
-     * same world and come after the ranks named before: each role's ranks follow each other, over
-     * all nodes. Can be called several times.
+     * Adds ranks that run another command, for instance Python ranks to Java ranks. They are in the
+     * same world. The ranks of a role have consecutive numbers over all nodes, in the order of the
+     * calls. May be called several times.
      *
      * @param name name of the role, for {@code ROLE_NAME}
-     * @param ranks how many ranks of it this launcher starts
+     * @param ranks how many of its ranks this launcher starts
      * @param command the program, searched for on the {@code PATH}, and its arguments
      * @return this
      */
@@ -116,7 +116,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Chooses the JVM. From version 24 on it is given {@code --enable-native-access=ALL-UNNAMED}.
+     * Sets the JVM. From version 24 on it gets {@code --enable-native-access=ALL-UNNAMED}.
      *
      * @param executable a {@code java} executable; by default this JVM's own
      * @return this
@@ -127,7 +127,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Gives the ranks' JVMs arguments, for instance {@code -Xmx4g}.
+     * Sets arguments of the ranks' JVMs, for instance {@code -Xmx4g}.
      *
      * @param arguments the arguments; none by default
      * @return this
@@ -139,10 +139,10 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Chooses where the ranks' JVMs find classes.
+     * Sets the class path of the ranks' JVMs.
      *
-     * @param classPath a class path, from which a main class of a module is run as well; by default
-     *     what this JVM has on its class and module path
+     * @param classPath a class path, also for a main class of a module; by default the class path
+     *     and the module path of this JVM
      * @return this
      */
     public ProcessLauncherBuilder classPath(String classPath) {
@@ -151,8 +151,8 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Gives the ranks a variable beside those of this process. The variables that tell a rank its
-     * place can not be replaced.
+     * Adds an environment variable to those of this process. The variables that describe the rank
+     * can not be replaced.
      *
      * @param name name of the variable
      * @param value its value
@@ -168,7 +168,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Chooses the ranks' working directory.
+     * Sets the ranks' working directory.
      *
      * @param directory an existing directory; by default this process's
      * @return this
@@ -179,12 +179,13 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Makes this launcher one of several, each on its own node. Node 0's launcher serves the store.
-     * All must be given the same number of ranks, nodes and restarts, master and run id.
+     * Makes this launcher one of several, each on its own node. The launcher of node 0 serves the
+     * store. All launchers must have the same number of ranks, nodes and restarts, the same master
+     * and the same run id.
      *
      * @param nodes number of launchers
-     * @param nodeRank which of them this is, from 0; of each role, its first rank is {@code
-     *     nodeRank} times the role's ranks a node
+     * @param nodeRank the number of this launcher, from 0. Its first rank of a role is {@code
+     *     nodeRank} times the role's ranks on a node
      * @return this
      */
     public ProcessLauncherBuilder nodes(int nodes, int nodeRank) {
@@ -198,21 +199,22 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Makes this launcher one of an elastic job, as torchrun's {@code --rdzv-backend c10d} does:
-     * all ranks are started again, in a world of another size, when a node comes or goes. Launchers
-     * need no node rank and no master; all must be given the same number of ranks, roles, nodes,
-     * endpoints, restarts and run id. {@link #maxRestarts} counts failures and lost nodes, but not
-     * nodes that come.
+     * Makes this launcher one of an elastic job, as torchrun's {@code --rdzv-backend c10d} does.
+     * When a node joins or leaves, all ranks are started again, in a world of another size.
+     * Launchers need no node rank and no master. All must have the same number of ranks, roles,
+     * nodes, endpoints and restarts, and the same run id. {@link #maxRestarts} counts failures and
+     * lost nodes, but not nodes that join.
      *
-     * <p>Every rank gets, beside torchrun's variables, {@code JCCL_ATTEMPT}, which counts all
-     * starts before. A program goes on from its last checkpoint. A rank that exits with code 64
-     * (see {@link org.jccl.JcclException.Category#exitCode}) ends the job, as it would fail again.
+     * <p>Every rank gets {@code JCCL_ATTEMPT}, the number of earlier starts, in addition to
+     * torchrun's variables. A program must continue from its last checkpoint. A rank that exits
+     * with code 64 (see {@link org.jccl.JcclException.Category#exitCode}) ends the job, because it
+     * would fail again.
      *
-     * <p>With several endpoints another launcher goes on when the one that serves their store is
-     * lost. Then {@code min} should be more than half of {@code max}: otherwise the two halves of a
+     * <p>With several endpoints, another launcher serves the store if the one that serves it is
+     * lost. Then {@code min} should be more than half of {@code max}. Otherwise the two halves of a
      * divided network each run the job.
      *
-     * @param nodes how many nodes, and where they meet
+     * @param nodes how many nodes, and where the launchers find each other
      * @return this
      */
     public ProcessLauncherBuilder elastic(ElasticNodes nodes) {
@@ -221,10 +223,10 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Says where node 0's launcher serves the store.
+     * Sets where the launcher of node 0 serves the store.
      *
-     * @param address a name or address of node 0, whose interface the store listens on; by default
-     *     {@code 127.0.0.1}, which only the ranks of one host can reach
+     * @param address a name or address of node 0; the store listens on its interface. The default
+     *     is {@code 127.0.0.1}, which only ranks of one host can reach
      * @param port a port of node 0; 0, the default, takes any free one and needs a single node
      * @return this
      */
@@ -250,7 +252,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Starts all ranks again, with an empty store, when one of them failed.
+     * Starts all ranks again, with an empty store, when a rank fails.
      *
      * @param restarts how often; 0 by default
      * @return this
@@ -262,10 +264,9 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Leaves the other ranks running when one fails, for programs that go on with {@link
-     * org.jccl.ProcessGroup#shrink}. The job has ended well when a rank has exited with 0; what
-     * became of the others is logged. For jobs of one node; an elastic job starts all ranks again
-     * instead.
+     * Leaves the other ranks running when one fails, for programs that continue with {@link
+     * org.jccl.ProcessGroup#shrink}. The job succeeds if a rank exits with 0; the failures of
+     * others are logged. Only for jobs of one node: an elastic job starts all ranks again instead.
      *
      * @return this
      */
@@ -275,10 +276,10 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Chooses who takes the lines that the ranks print.
+     * Sets the handler of the lines that the ranks print.
      *
-     * @param output the handler; by default they go to this process's standard output and error,
-     *     each behind its rank
+     * @param output the handler; by default each line goes to standard output or error of this
+     *     process, after its rank
      * @return this
      */
     public ProcessLauncherBuilder output(OutputHandler output) {
@@ -287,12 +288,12 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Keeps what the ranks print in {@code stdout.log} and {@code stderr.log} of the folder {@code
+     * Writes what the ranks print to {@code stdout.log} and {@code stderr.log} of the folder {@code
      * <run id>/attempt_<n>/<local rank>}, with {@code error.json} of a rank that failed (see {@link
      * ErrorFile}), and the {@code hs_err} files of JVMs that {@link #mainClass} starts beside these
      * folders.
      *
-     * @param folder where; created when missing
+     * @param folder the folder; created if it does not exist
      * @param tee streams that go to the output handler as well as to a file
      * @param redirects streams that go to a file only
      * @return this
@@ -305,7 +306,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * Limits how long the job may take, all restarts together.
+     * Limits the time of the job, including all restarts.
      *
      * @param timeout the limit, more than zero; none by default
      * @return this
@@ -320,7 +321,7 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
-     * How long a rank that is told to stop may take before it is killed.
+     * Sets how long a rank may take to stop before it is killed.
      *
      * @param grace the time; 5 s by default
      * @return this
@@ -338,11 +339,11 @@ public final class ProcessLauncherBuilder {
      * Checks that the job is complete.
      *
      * @return the launcher, which later calls on this builder do not change
-     * @throws UsageException when there is nothing to run, two roles have the same name, there are
-     *     several nodes and no master port, nodes are given as well as an elastic job, survivors
-     *     are kept over several nodes, the run id leads out of the log folder, or there are more
+     * @throws UsageException if there is nothing to run, two roles have the same name, there are
+     *     several nodes and no master port, both nodes and an elastic job are given, survivors are
+     *     retained over several nodes, the run id leads out of the log folder, or there are more
      *     ranks than a world may have
-     * @throws org.jccl.BootstrapException when the java executable does not tell its version
+     * @throws org.jccl.BootstrapException if the java executable does not report its version
      */
     public ProcessLauncher build() {
         check(command != null || mainClass != null, "nothing to run: give a main class or command");
@@ -393,7 +394,7 @@ public final class ProcessLauncherBuilder {
         return List.copyOf(words);
     }
 
-    /** No process can be given a text with the character that ends one. */
+    /** Rejects a text with the character 0, which no process can receive. */
     private static String text(String argument, String what) {
         given(argument, what);
         check(argument.indexOf('\0') < 0, "the " + what + " has a character of value 0");

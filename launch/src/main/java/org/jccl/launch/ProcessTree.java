@@ -18,13 +18,13 @@ final class ProcessTree {
     private ProcessTree() {}
 
     /**
-     * Asks the processes to end (SIGTERM), and kills (SIGKILL) what is left after a while.
+     * Sends SIGTERM to the processes, and SIGKILL to those that are left after the grace period.
      *
      * @param roots the processes
-     * @param grace how long they may take to end by themselves
+     * @param grace how long they may take to end
      */
     static void stop(Collection<ProcessHandle> roots, Duration grace) {
-        // Once a parent is gone its children can not be found, so they are written down first.
+        // The children of a process can not be found after its end, so they are listed first.
         Set<ProcessHandle> all = withDescendants(roots);
         all.forEach(ProcessHandle::destroy);
         awaitEnd(all, grace);
@@ -47,10 +47,10 @@ final class ProcessTree {
             Duration time = limit.compareTo(LONGEST) > 0 ? LONGEST : limit;
             CompletableFuture.allOf(ends).get(time.toMillis(), TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
-            // The caller wants to leave: go on to the kill, and let it see the interruption.
+            // Kill at once, and leave the interruption to the caller.
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException stillAlive) {
-            // What is left is killed, or can not be helped.
+            // The remaining processes are killed below.
         }
     }
 }

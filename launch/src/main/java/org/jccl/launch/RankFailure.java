@@ -7,15 +7,15 @@ import java.util.Optional;
 import org.jccl.internal.checks.Given;
 
 /**
- * How one rank's process ended, when it did not end well.
+ * How the process of a rank failed.
  *
  * @param rank rank in the world
- * @param host name of the host it ran on
+ * @param host name of the host on which it ran
  * @param pid its process id
- * @param exitCode its exit code; 128 + n when signal n ended it
- * @param lastLines the last lines of its standard error, or of its standard output when it wrote no
+ * @param exitCode its exit code; 128 + n if signal n ended it
+ * @param lastLines the last lines of its standard error, or of its standard output if it wrote no
  *     error
- * @param crashReport the {@code hs_err} file of a crashed JVM, when it named one
+ * @param crashReport the {@code hs_err} file of a crashed JVM, if it printed one
  */
 public record RankFailure(
         int rank,
@@ -25,7 +25,7 @@ public record RankFailure(
         List<String> lastLines,
         Optional<Path> crashReport) {
 
-    /** What exit codes above it stand for: the number of a signal. */
+    /** An exit code above this value stands for the number of a signal. */
     private static final int SIGNAL_BASE = 128;
 
     private static final Map<Integer, String> SIGNALS =
@@ -47,7 +47,7 @@ public record RankFailure(
                     Map.entry(15, "SIGTERM"));
 
     /**
-     * Checks that all is given, and copies the list.
+     * Checks that no argument is null, and copies the list.
      *
      * @param rank rank in the world
      * @param host name of the host
@@ -55,7 +55,7 @@ public record RankFailure(
      * @param exitCode exit code
      * @param lastLines the last lines it printed
      * @param crashReport the {@code hs_err} file
-     * @throws org.jccl.UsageException when any of it is null
+     * @throws org.jccl.UsageException if an argument is null
      */
     public RankFailure {
         Given.notNull(host, "host");
@@ -67,7 +67,7 @@ public record RankFailure(
     /**
      * The signal that ended the process.
      *
-     * @return for instance {@code SIGKILL}; empty when the exit code stands for none
+     * @return for instance {@code SIGKILL}; empty if the exit code stands for none
      */
     public Optional<String> signal() {
         return Optional.ofNullable(SIGNALS.get(exitCode - SIGNAL_BASE));
@@ -92,7 +92,7 @@ public record RankFailure(
         crashReport.ifPresent(path -> text.append("\n  its JVM crashed, see ").append(path));
         if (signal().filter("SIGKILL"::equals).isPresent()) {
             text.append(
-                    "\n  if nobody killed it, the kernel may have for lack of memory: see dmesg");
+                    "\n  if no user killed it, the kernel may have done so for lack of memory: see dmesg");
         }
         if (!lastLines.isEmpty()) {
             text.append("\n  its last lines:");

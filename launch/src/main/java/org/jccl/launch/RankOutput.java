@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One of the two output streams of a rank: read by a thread of its own, which keeps each line in a
- * file and hands it on. A line of more than 65,536 characters is handed on in pieces.
+ * One of the two output streams of a rank. A thread of its own reads it, writes it to a file, and
+ * passes each line to the handler. A line of more than 65,536 characters is passed in pieces.
  */
 final class RankOutput {
 
@@ -26,10 +26,10 @@ final class RankOutput {
     private static final int MOST_CHARS = 1 << 16;
     private static final int BUFFER_CHARS = 8 << 10;
 
-    /** How long the lines of a rank that has ended may take to be handed on. */
+    /** How long the handler may take for the remaining lines of a rank that has ended. */
     private static final Duration DRAIN = Duration.ofSeconds(5);
 
-    /** After a silence of that length, a child of the rank holds the stream open. */
+    /** After a silence of this length, the stream counts as held open by a child of the rank. */
     private static final Duration SILENCE = Duration.ofSeconds(2);
 
     private static final Duration LOOK = Duration.ofMillis(50);
@@ -51,9 +51,9 @@ final class RankOutput {
      * Opens the file.
      *
      * @param name of the rank and the stream, for messages
-     * @param file where the lines are kept, if they are
-     * @param lines takes each; must not throw
-     * @throws IOException when the file can not be opened
+     * @param file the log file, if there is one
+     * @param lines the handler of each line; must not throw
+     * @throws IOException if the file can not be opened
      */
     RankOutput(String name, Optional<Path> file, Consumer<String> lines) throws IOException {
         this.name = name;
@@ -156,7 +156,7 @@ final class RankOutput {
      * process may hold the stream open, so a silence ends the wait, and later calls do not wait.
      *
      * @param ended when the process ended, as {@link System#nanoTime()} has it
-     * @throws InterruptedException when the calling thread is interrupted
+     * @throws InterruptedException if the calling thread is interrupted
      */
     void drain(long ended) throws InterruptedException {
         long start = System.nanoTime();

@@ -25,26 +25,26 @@ final class RankProcess {
     /**
      * Starts the process.
      *
-     * @param place which rank it is, and what it runs
-     * @param environment the variables that tell it who it is
-     * @param logs folder for its output, if it is kept
+     * @param placement the rank and its role
+     * @param environment the variables of the rank
+     * @param logs folder for its output, if there are log files
      * @param reaper kills the process when this one is killed
-     * @throws IOException when the command can not be started or the logs not be written
+     * @throws IOException if the command can not be started or the logs can not be written
      */
     RankProcess(
-            LaunchPlace place,
+            RankPlacement placement,
             LaunchSettings settings,
             Map<String, String> environment,
             Optional<Path> logs,
             OrphanReaper reaper)
             throws IOException {
-        this.rank = place.rank();
+        this.rank = placement.rank();
         this.settings = settings;
-        ProcessBuilder builder = new ProcessBuilder(place.role().command());
+        ProcessBuilder builder = new ProcessBuilder(placement.role().command());
         builder.environment().putAll(settings.environment());
         builder.environment().putAll(environment);
-        reaper.mark(builder);
-        // Ranks share no input, and one that read from a terminal would stop the job.
+        reaper.tag(builder);
+        // A rank that reads from a terminal in the background would stop the job.
         builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
         settings.directory().map(Path::toFile).ifPresent(builder::directory);
         this.outputs = List.of(output(false, logs), output(true, logs));
@@ -61,7 +61,7 @@ final class RankProcess {
             outputs.get(0).follow(process.getInputStream());
             outputs.get(1).follow(process.getErrorStream());
         } catch (OutOfMemoryError e) {
-            // No thread is left for them, and nobody would know of the process.
+            // There is no thread for the output, and no other code knows the process.
             ProcessTree.stop(List.of(process.toHandle()), settings.grace());
             throw e;
         }
@@ -69,7 +69,7 @@ final class RankProcess {
 
     private RankOutput output(boolean error, Optional<Path> logs) throws IOException {
         if (logs.isPresent()) {
-            // Also without log files, since a crashing JVM's report goes nearby.
+            // Also without log files, because a crashing JVM writes its report there.
             Files.createDirectories(logs.get());
         }
         boolean wanted = settings.redirects().include(error) || settings.tee().include(error);
@@ -88,7 +88,7 @@ final class RankProcess {
         try {
             settings.output().line(rank, error, line);
         } catch (RuntimeException | Error e) {
-            // A rank whose output nobody reads would block, so a bad handler must not end this.
+            // A rank whose output is not read would block, so a failing handler must not end this.
             System.getLogger(ProcessLauncher.class.getName())
                     .log(Level.WARNING, "the output handler failed on a line of rank " + rank, e);
         }

@@ -1,5 +1,5 @@
 /**
- * Starts the ranks of a job as processes: launcher, roles, restarts, and jobs whose nodes come and
- * go. {@link org.jccl.launch.ProcessLauncher} is where to begin.
+ * Starts the ranks of a job as processes, with roles, restarts, and elastic jobs whose nodes join
+ * and leave. Start with {@link org.jccl.launch.ProcessLauncher}.
  */
 package org.jccl.launch;

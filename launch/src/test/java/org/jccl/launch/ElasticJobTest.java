@@ -303,9 +303,9 @@ class ElasticJobTest {
                 TimeLimit limit = TimeLimit.in(Duration.ofSeconds(30));
                 assertThatThrownBy(() -> member.awaitRound(0, limit))
                         .isInstanceOf(StoreException.class)
-                        .hasMessageContaining("can not say any more that it is alive");
+                        .hasMessageContaining("can not send heartbeats any more");
                 ElasticRecords.Round round = new ElasticRecords.Round(0, 0, List.of(1));
-                assertThatThrownBy(() -> member.awaitPlace(round))
+                assertThatThrownBy(() -> member.awaitStoreAddress(round))
                         .isInstanceOf(StoreException.class);
                 assertThat(member.reasonToStop(round)).isPresent();
             }

@@ -100,11 +100,11 @@ class ProcessLauncherTest {
                 List.of(
                         new LaunchRole("a", 2, List.of("true")),
                         new LaunchRole("b", 1, List.of("true")));
-        assertThat(LaunchPlace.of(roles, 2, 0))
-                .extracting(LaunchPlace::rank, LaunchPlace::localRank, LaunchPlace::roleRank)
+        assertThat(RankPlacement.of(roles, 2, 0))
+                .extracting(RankPlacement::rank, RankPlacement::localRank, RankPlacement::roleRank)
                 .containsExactly(tuple(0, 0, 0), tuple(1, 1, 1), tuple(4, 2, 0));
-        assertThat(LaunchPlace.of(roles, 2, 1))
-                .extracting(LaunchPlace::rank, LaunchPlace::localRank, LaunchPlace::roleRank)
+        assertThat(RankPlacement.of(roles, 2, 1))
+                .extracting(RankPlacement::rank, RankPlacement::localRank, RankPlacement::roleRank)
                 .containsExactly(tuple(2, 0, 2), tuple(3, 1, 3), tuple(5, 2, 1));
     }
 

@@ -4,8 +4,8 @@ import org.jccl.BackendUnavailableException;
 import org.jccl.spi.HostAllocator;
 
 /**
- * Memory in pages of 2 MB where the system has them free: MPI moves messages through fewer of them
- * twice as fast. Needs no MPI library.
+ * Memory in pages of 2 MB, if the system has free ones. MPI moves messages through fewer pages
+ * twice as fast. This class needs no MPI library.
  */
 public final class HugePages implements HostAllocator {
 
@@ -33,7 +33,7 @@ public final class HugePages implements HostAllocator {
         return available;
     }
 
-    /** Memory is to be had without it, so why it can not be loaded is told when MPI is used. */
+    /** Ordinary memory works too, so a failure to load is only reported when MPI is used. */
     private static boolean load() {
         try {
             MpiLibraries.loadOpener();

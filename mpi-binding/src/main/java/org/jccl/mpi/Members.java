@@ -13,7 +13,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
 
-/** Which processes of {@code MPI_COMM_WORLD} a group has. */
+/** The processes of {@code MPI_COMM_WORLD} that form a group. */
 final class Members {
 
     private final CommunicatorConfig config;
@@ -27,11 +27,11 @@ final class Members {
     }
 
     /**
-     * Finds them. With a store, every member says there that it has come, and with which options,
-     * so that forming the communicator, which can not be called off, begins when all are there and
-     * do the same.
+     * Finds the members. With a store, every member writes there that it has arrived, and its
+     * options. The communicator is formed only when all have arrived with the same options, because
+     * forming can not be cancelled.
      *
-     * @return by rank in the group, the rank in the world
+     * @return the rank in the world of each rank of the group
      */
     int[] worldRanks() {
         int[] ranks =
@@ -79,7 +79,7 @@ final class Members {
         }
     }
 
-    /** What all ranks must have chosen alike: it tells which calls of MPI they make. */
+    /** The options that must be equal on all ranks, because they determine the calls of MPI. */
     private static String chosen(MpiOptions options) {
         return (options.blockingCalls() ? " blockingCalls" : "")
                 + (options.sharedWorld() ? " sharedWorld" : "")
@@ -98,12 +98,12 @@ final class Members {
         }
     }
 
-    /** Says that this rank has formed the communicator. */
+    /** Writes that this rank has formed the communicator. */
     void leave() {
         config.store().ifPresent(store -> arrivals(store).leave("formed", List.of()));
     }
 
-    /** Who keeps this rank waiting in MPI, in words. */
+    /** The ranks for which this rank waits in MPI, for messages. */
     String giveUp() {
         return config.store()
                 .map(store -> arrivals(store).giveUp(config.rank()))

@@ -5,7 +5,7 @@ import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.HostCommunicator;
 
-/** One rank's end of a group in MPI. Each operation is one native call with primitives. */
+/** One rank of a group in MPI. Each operation is one native call with primitives. */
 final class MpiCommunicator implements HostCommunicator {
 
     private final long handle;
@@ -14,7 +14,7 @@ final class MpiCommunicator implements HostCommunicator {
     private final Capabilities capabilities;
     private volatile boolean closed;
 
-    /** Takes the native one over. */
+    /** Takes ownership of the native communicator. */
     MpiCommunicator(long handle, int[] worldRanks, boolean onDevice) {
         this.handle = handle;
         this.worldRanks = worldRanks;

@@ -10,8 +10,8 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Durations;
 
 /**
- * Forms a communicator of those ranks of MPI's world that are the group's. MPI waits without end
- * for a rank that does not take part, so it must not hold the caller.
+ * Forms a communicator of the group's ranks in MPI's world. MPI waits without limit for a rank that
+ * does not take part, so it must not block the caller.
  */
 final class MpiConnector {
 
@@ -24,9 +24,9 @@ final class MpiConnector {
         int[] worldRanks = members.worldRanks();
         boolean onDevice = !config.device().isCpu();
         boolean blocking = options.blockingCalls() || !MpiCommunicator.starts(onDevice);
-        // Ranks that have compared what they issue have all come, so none waits inside for good.
+        // Ranks that have compared their calls have all arrived, so none waits without limit.
         boolean checked = options.checks() || !MpiCommunicator.starts(onDevice);
-        // Members that call at the same time for different groups are told apart by the tag.
+        // The tag distinguishes members that call at the same time for different groups.
         int tag = (config.groupName().hashCode() & Integer.MAX_VALUE) % MpiNative.largestTag();
         LongSupplier forming =
                 () ->

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import org.jccl.JcclException;
 import org.jccl.spi.NativeStatus;
 
-/** Turns what the shim returned into an exception. */
+/** Turns results of the shim into exceptions. */
 final class MpiErrors {
 
     private static final int MESSAGE_BYTES = 4096;
@@ -12,7 +12,7 @@ final class MpiErrors {
     private MpiErrors() {}
 
     /**
-     * Makes the exception; on the thread that made the call.
+     * Makes the exception. Call it on the thread of the native call.
      *
      * @param status the number of a {@link NativeStatus}, not OK
      */
@@ -28,14 +28,14 @@ final class MpiErrors {
     }
 
     /**
-     * What a call returned that returns a number, or minus a {@link NativeStatus}; on the thread of
-     * the call, which alone knows what MPI said.
+     * Checks a result that is a number, or minus a {@link NativeStatus}. Call it on the thread of
+     * the native call, which has MPI's text.
      */
     static int answered(int result) {
         return (int) answered((long) result);
     }
 
-    /** The same for a call that returns a handle. */
+    /** Checks a result that is a handle. */
     static long answered(long result) {
         if (result < 0) {
             throw of((int) -result);

@@ -7,10 +7,10 @@ import java.util.stream.Stream;
 import org.jccl.BackendUnavailableException;
 import org.jccl.FailureContext;
 
-/** What the variables of MPI's launchers say about this process, beside MPI itself. */
+/** The variables with which MPI's launchers describe this process. */
 final class MpiLauncher {
 
-    /** Where launchers say how many ranks a job has. */
+    /** Variables for the number of ranks of a job. */
     private static final List<String> SIZES =
             List.of(
                     "OMPI_COMM_WORLD_SIZE",
@@ -19,7 +19,7 @@ final class MpiLauncher {
                     "SLURM_STEP_NUM_TASKS",
                     "WORLD_SIZE");
 
-    /** Where launchers say how many ranks share this host. */
+    /** Variables for the number of ranks on this host. */
     private static final List<String> LOCAL_SIZES =
             List.of(
                     "OMPI_COMM_WORLD_LOCAL_SIZE",
@@ -27,7 +27,7 @@ final class MpiLauncher {
                     "MV2_COMM_WORLD_LOCAL_SIZE",
                     "PMI_LOCAL_SIZE");
 
-    /** Where launchers say which of them this one is; Slurm's also holds for an mpirun's parent. */
+    /** Variables for the rank on this host. That of Slurm may belong to the parent of mpirun. */
     private static final List<String> LOCAL_RANKS =
             List.of(
                     "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -38,13 +38,13 @@ final class MpiLauncher {
 
     private static final String SLURM_STEP = "SLURM_STEP_ID";
 
-    /** Any of these and Open MPI may find the other ranks, or is alone without looking for them. */
+    /** With one of these, Open MPI finds the other ranks, or runs alone on purpose. */
     private static final List<String> OPEN_MPI_FINDS =
             List.of("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
 
     private static final String SRUN =
             "srun needs --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH and its relatives;"
-                    + " 'srun --mpi=list' tells what it has";
+                    + " 'srun --mpi=list' prints the available ones";
 
     private final Map<String, String> environment;
 
@@ -53,11 +53,11 @@ final class MpiLauncher {
     }
 
     /**
-     * Called before MPI is initialised, since Open MPI before 5 ends a process that {@code srun}
-     * started without a way to the others.
+     * Called before MPI is initialised: Open MPI before 5 ends a process that {@code srun} started
+     * without a way to find the others.
      *
-     * @param library with its version in front
-     * @throws BackendUnavailableException when it would do so
+     * @param library the name, which starts with the version
+     * @throws BackendUnavailableException if it would do so
      */
     void requireProcessManager(String library) {
         if (library.matches("Open MPI v[1-4][.].*")
@@ -79,10 +79,10 @@ final class MpiLauncher {
     }
 
     /**
-     * Called where MPI finds one rank. That no launcher started it is logged as a warning.
+     * Called if MPI finds one rank. Logs a warning if no launcher started it.
      *
-     * @param library what was loaded, for the message
-     * @throws BackendUnavailableException when a launcher says that there are several
+     * @param library the loaded library, for the message
+     * @throws BackendUnavailableException if a launcher started several ranks
      */
     void requireAlone(String library) {
         for (String variable : SIZES) {
@@ -110,12 +110,12 @@ final class MpiLauncher {
         }
     }
 
-    /** Whether a launcher says how many ranks there are. */
+    /** Whether a launcher gives the number of ranks. */
     boolean isThere() {
         return SIZES.stream().anyMatch(environment::containsKey);
     }
 
-    /** The rank on this host, or -1 when no launcher says. */
+    /** The rank on this host, or -1 if no launcher gives it. */
     int localRank() {
         return LOCAL_RANKS.stream()
                 .filter(environment::containsKey)
@@ -124,7 +124,7 @@ final class MpiLauncher {
                 .orElse(-1);
     }
 
-    /** The number of ranks on this host, or 0 when no launcher says. */
+    /** The number of ranks on this host, or 0 if no launcher gives it. */
     int localSize() {
         // Slurm lists the ranks of the host.
         String ranks = environment.getOrDefault("SLURM_GTIDS", "");

@@ -12,20 +12,20 @@ import org.jccl.spi.NativeLibraries;
 
 /**
  * Finds the MPI library of the system, opens it, and loads the shim that was compiled for its
- * family. The library must be the one that the launcher belongs to: another would silently be alone
- * in a world of one. The first of these that says something decides:
+ * family. The library must belong to the launcher: another one would silently form a world of one
+ * rank. The first of these rules that gives an answer decides:
  *
  * <ol>
  *   <li>the system property {@value #PROPERTY}, then the environment variable {@value #VARIABLE}: a
  *       path or a name for the linker
- *   <li>an MPI that the process has already, for instance by {@code LD_PRELOAD}
+ *   <li>an MPI that the process has already loaded, for instance by {@code LD_PRELOAD}
  *   <li>the launcher's variables: {@code OMPI_COMM_WORLD_RANK} means Open MPI; {@code PMI_RANK} and
- *       other variables of MPICH and its relatives, without {@code PMIX_RANK}, mean those
- *   <li>what the linker finds: a library with the standard ABI of MPI 5, then Open MPI, then MPICH
+ *       other variables of MPICH and its relatives, without {@code PMIX_RANK}, mean MPICH
+ *   <li>the linker: a library with the standard ABI of MPI 5, then Open MPI, then MPICH
  * </ol>
  *
- * <p>The name of the standard ABI does not tell whose the library is. So after a launcher it comes
- * last, for hosts where there is no other.
+ * <p>The name of the standard ABI does not show to which launcher the library belongs. If a
+ * launcher is known, that name is tried last.
  */
 final class MpiLibraries {
 
@@ -41,7 +41,7 @@ final class MpiLibraries {
 
     private static final List<String> OPEN_MPI = List.of("libmpi.so.40", "libmpi.so.80");
 
-    /** Debian gives MPICH's own build another name than the one its relatives share. */
+    /** Debian's MPICH has another file name than its relatives. */
     private static final List<String> MPICH = List.of("libmpi.so.12", "libmpich.so.12");
 
     /** Of both, and of others. */
@@ -55,7 +55,7 @@ final class MpiLibraries {
                     "PALS_RANKID",
                     "MV2_COMM_WORLD_RANK");
 
-    /** The shims of this process, since each group asks a provider of its own. */
+    /** The shims of this process, which all providers share. */
     private static final Set<String> LOADED = new HashSet<>();
 
     private final List<String> tried = new ArrayList<>();
@@ -85,7 +85,7 @@ final class MpiLibraries {
         return PLATFORMS.contains(NativeLibraries.platform());
     }
 
-    /** Loads what needs no MPI library. */
+    /** Loads the part that needs no MPI library. */
     static void loadOpener() {
         loadShim(MpiLibraryNative.LIBRARY);
     }
@@ -139,7 +139,7 @@ final class MpiLibraries {
         };
     }
 
-    /** What to open, in order; empty for what the process has. */
+    /** The libraries to open, in order; an empty name means the one that the process has. */
     static List<String> candidates(Map<String, String> environment) {
         if (isNamed(environment)) {
             return List.of(named(environment));
@@ -163,7 +163,7 @@ final class MpiLibraries {
         return names;
     }
 
-    /** Whether the user says which library to use. */
+    /** Whether the user has named the library. */
     static boolean isNamed(Map<String, String> environment) {
         return !named(environment).isEmpty();
     }

@@ -5,7 +5,7 @@ import org.bytedeco.javacpp.annotation.NoException;
 import org.bytedeco.javacpp.annotation.Platform;
 import org.bytedeco.javacpp.annotation.Properties;
 
-/** The functions of {@code native/mpi/library.h}, which tells what each does. */
+/** The functions of {@code native/mpi/library.h}, which documents them. */
 @Properties(
         value =
                 @Platform(

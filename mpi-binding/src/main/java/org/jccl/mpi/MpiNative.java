@@ -7,8 +7,8 @@ import org.bytedeco.javacpp.annotation.Platform;
 import org.bytedeco.javacpp.annotation.Properties;
 
 /**
- * The functions of {@code native/mpi/jccl_mpi.h}, which tells what each does. JavaCPP compiles them
- * once for each family of MPI libraries; {@link MpiLibraries} loads the one that fits.
+ * The functions of {@code native/mpi/jccl_mpi.h}, which documents them. JavaCPP compiles them once
+ * for each family of MPI libraries; {@link MpiLibraries} loads the one that fits.
  */
 @Properties(
         value =
@@ -35,7 +35,7 @@ final class MpiNative {
     static final String MPICH_LIBRARY = "jnijcclmpi_mpich";
     static final String STANDARD_ABI_LIBRARY = "jnijcclmpi_abi";
 
-    /** What {@link #init} returns when MPI was not initialised before. */
+    /** The result of {@link #init} if MPI was not initialised before. */
     static final int INITIALISED_NOW = 1;
 
     private MpiNative() {}

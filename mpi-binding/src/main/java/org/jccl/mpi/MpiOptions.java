@@ -4,26 +4,25 @@ import org.jccl.BackendOptions;
 
 /**
  * Options of the MPI backend; start from {@link #defaults()}. All ranks of a group must have the
- * same, but for the progress thread.
+ * same options, except the progress thread.
  *
- * @param blockingCalls whether {@code group.sync()} runs on MPI's blocking calls: about twice as
- *     fast for a few bytes, but a call that waits for a rank that never comes can not be ended by a
- *     deadline, by {@code abort()} or by a mismatch that another rank noticed
- * @param sharedWorld whether the world is {@code MPI_COMM_WORLD} itself, for jobs some of whose
- *     ranks are not Java: such a group has no store, so it can not {@code split} or do monitored
- *     barriers, and ranks that are stuck are not compared. MPI does not match blocking calls with
- *     non-blocking ones, so there {@code group.sync()} always runs on the blocking calls, and other
- *     ranks meet asynchronous ones with {@code MPI_Iallreduce} and its like
- * @param checks whether ranks compare what they are about to do before each collective, and
- *     messages match in type: MPI itself does not notice most differences, and may end in wrong
- *     data or hang; costs about one small all_reduce a call. Sends then complete when they are
- *     received
- * @param progressThread whether a thread of the process moves what is under way while the program
- *     computes; without it that happens inside calls only. It polls every few dozen microseconds
- *     while there is something, so it takes a part of a core, and makes other calls a little slower
- * @param trustedSizes whether Open MPI may receive without a look at the length of a message, and
- *     ranks do not compare large collectives: as fast as in C, but where ranks disagree on a size
- *     it writes past the end of a tensor. Changes nothing with other libraries
+ * @param blockingCalls whether {@code group.sync()} makes MPI's blocking calls. They are about
+ *     twice as fast for a few bytes. But neither a deadline, nor {@code abort()}, nor a mismatch
+ *     that another rank detected can end a call that waits for a rank that never comes
+ * @param sharedWorld whether the world is {@code MPI_COMM_WORLD} itself, for jobs in which some
+ *     ranks are not Java. Such a group has no store, so it has no {@code split} and no monitored
+ *     barrier, and stuck ranks are not compared. MPI does not match blocking calls with
+ *     non-blocking ones, so {@code group.sync()} always makes blocking calls there. Other ranks
+ *     must call {@code MPI_Iallreduce} and similar functions for asynchronous operations
+ * @param checks whether ranks compare their calls before each collective, and messages match in
+ *     type. MPI itself does not detect most differences, and may return wrong data or hang. A check
+ *     costs about one small all_reduce. Sends then complete when they are received
+ * @param progressThread whether a thread of the process moves data while the program computes.
+ *     Without it, data moves only inside calls. The thread polls every few dozen microseconds while
+ *     an operation is in flight, so it uses a part of a core, and makes other calls a little slower
+ * @param trustedSizes whether Open MPI may receive without a check of the length of a message, and
+ *     ranks do not compare large collectives. This is as fast as C, but if ranks disagree about a
+ *     size, Open MPI writes past the end of a tensor. Other libraries ignore the option
  */
 public record MpiOptions(
         boolean blockingCalls,
@@ -34,7 +33,7 @@ public record MpiOptions(
         implements BackendOptions {
 
     /**
-     * What holds without options: calls with deadlines, in a world of Java ranks.
+     * The default options: calls with deadlines, in a world of Java ranks.
      *
      * @return the options
      */
@@ -43,7 +42,7 @@ public record MpiOptions(
     }
 
     /**
-     * Runs {@code group.sync()} on MPI's blocking calls.
+     * Makes {@code group.sync()} call MPI's blocking functions.
      *
      * @return these options, with that
      */
@@ -61,7 +60,8 @@ public record MpiOptions(
     }
 
     /**
-     * Compares the ranks before each collective; for finding out why a job hangs or is wrong.
+     * Compares the calls of the ranks before each collective, to find out why a job hangs or is
+     * wrong.
      *
      * @return these options, with that
      */
@@ -70,8 +70,8 @@ public record MpiOptions(
     }
 
     /**
-     * Lets asynchronous operations move while the program computes. One thread serves the process,
-     * from the first group with this option on.
+     * Makes asynchronous operations progress while the program computes. One thread serves the
+     * process, from the first group with this option on.
      *
      * @return these options, with that
      */
@@ -80,8 +80,8 @@ public record MpiOptions(
     }
 
     /**
-     * Leaves out what keeps Open MPI from writing past the end of tensors, for programs that are
-     * known to be right.
+     * Leaves out the checks that keep Open MPI from writing past the end of tensors, for programs
+     * that are known to be correct.
      *
      * @return these options, with that
      */

@@ -12,12 +12,12 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.HostCommunicator;
 
 /**
- * MPI, for tensors in host memory, and on CUDA devices where the library is CUDA-aware. The jar
- * carries a shim for Open MPI, one for MPICH and its relatives, and one for libraries with the
- * standard ABI of MPI 5; the MPI library is the system's. It is loaded when {@link #availability()}
- * is asked for the first time, and initialised with the first group.
+ * MPI, for tensors in host memory, and on CUDA devices if the library is CUDA-aware. The jar
+ * contains a shim for Open MPI, one for MPICH and its relatives, and one for libraries with the
+ * standard ABI of MPI 5. The MPI library is that of the system. The first call of {@link
+ * #availability()} loads it, and the first group initialises it.
  *
- * <p>Started by {@code mpirun} or {@code srun}, ranks need no other environment. One process is one
+ * <p>Ranks that {@code mpirun} or {@code srun} starts need no other environment. A process is one
  * rank.
  */
 public final class MpiProvider implements BackendProvider {
@@ -42,26 +42,29 @@ public final class MpiProvider implements BackendProvider {
         return Set.of("cpu");
     }
 
-    /** Where the library is CUDA-aware, see {@link #takesCuda}. */
+    /** If the library is CUDA-aware, see {@link #takesCuda}. */
     @Override
     public Set<String> foreignDeviceTypes() {
         return Set.of("cuda");
     }
 
     /**
-     * Whether the library takes tensors on CUDA devices. Initialises MPI, since the library can not
-     * tell before. It becomes {@code MPIX_Query_cuda_support}; where the library has none, the
-     * environment variable {@code MPICH_GPU_SUPPORT_ENABLED} tells, which Cray MPICH needs for it.
+     * Whether the library accepts tensors on CUDA devices. This call initialises MPI, because the
+     * library can not answer before. It calls {@code MPIX_Query_cuda_support}, or reads the
+     * environment variable {@code MPICH_GPU_SUPPORT_ENABLED} of Cray MPICH if the library lacks
+     * that function.
      *
-     * @return true when groups of {@code cuda} devices can be made
-     * @throws BackendUnavailableException when there is no MPI library
+     * @return true if groups of {@code cuda} devices can be made
+     * @throws BackendUnavailableException if there is no MPI library
      */
     public boolean takesCuda() {
         initialise();
         return MpiNative.takesCuda() != 0;
     }
 
-    /** Behind backends that bring their library along: a process can enter MPI only once. */
+    /**
+     * After backends that contain their library, because a process can initialise MPI only once.
+     */
     @Override
     public int preference() {
         return -1;
@@ -76,11 +79,11 @@ public final class MpiProvider implements BackendProvider {
     }
 
     /**
-     * The world of the launcher. Initialises MPI. Without a launcher it is a world of one, which is
-     * logged as a warning.
+     * The world of the launcher. This call initialises MPI. Without a launcher, the world has one
+     * rank, and a warning is logged.
      *
-     * @throws BackendUnavailableException when the environment says that there are several ranks,
-     *     but MPI finds itself alone: the library is not the launcher's
+     * @throws BackendUnavailableException if the environment has several ranks but MPI finds one:
+     *     the library does not belong to the launcher
      */
     @Override
     public Optional<World> world(Optional<BackendOptions> options) {
@@ -103,7 +106,7 @@ public final class MpiProvider implements BackendProvider {
     }
 
     private String library() {
-        // Open MPI tells behind the version how it was packaged.
+        // Open MPI appends the name of its package to the version.
         return availability() instanceof Availability.Available found
                 ? found.version().split(",", 2)[0] + ", " + found.path() + ","
                 : "the library";

@@ -1,2 +1,2 @@
-/** The MPI backend. Programs need only {@link org.jccl.mpi.MpiOptions}, and that rarely. */
+/** The MPI backend. Programs only need {@link org.jccl.mpi.MpiOptions}, and rarely. */
 package org.jccl.mpi;

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** What HCCL 2.0 calls the types of addresses, and how they are written. */
+/** The types of addresses in HCCL 2.0, and their notation. */
 enum AddressType {
     /** Of Huawei's bus between devices. */
     EID("32 hexadecimal digits"),
@@ -23,7 +23,7 @@ enum AddressType {
         return Arrays.stream(values()).filter(type -> type.name().equals(name)).findFirst();
     }
 
-    /** The type that an address is written as, or empty for none. */
+    /** The type of an address by its notation, or empty for none. */
     static Optional<AddressType> of(String address) {
         return Arrays.stream(values()).filter(type -> type.fits(address)).findFirst();
     }
@@ -36,7 +36,7 @@ enum AddressType {
         };
     }
 
-    /** How such an address is written. */
+    /** The notation of such an address. */
     @Override
     public String toString() {
         return form;

@@ -16,7 +16,7 @@ final class Addresses {
 
     private static final Pattern IPV4 = Pattern.compile("(" + BYTE + "\\.){3}" + BYTE);
 
-    /** Enough to keep the JDK from asking a name server: it takes what has a colon as literal. */
+    /** The JDK takes a text with a colon as a literal, so it asks no name server. */
     private static final Pattern IPV6 = Pattern.compile("[0-9a-fA-F:]*:[0-9a-fA-F:.]*");
 
     private final Map<InetAddress, Element> seen = new HashMap<>();
@@ -48,7 +48,7 @@ final class Addresses {
         return addresses;
     }
 
-    /** Reads addresses that only have to be addresses. */
+    /** Reads addresses without comparing them with others. */
     static Map<String, InetAddress> check(Element at) {
         Map<String, InetAddress> addresses = new LinkedHashMap<>();
         for (String part : at.text().map(text -> text.split(",", -1)).orElse(new String[0])) {
@@ -67,7 +67,7 @@ final class Addresses {
         return IPV4.matcher(address).matches();
     }
 
-    /** Also one that ends in an IPv4 address, which the JDK takes for the latter where it can. */
+    /** Whether a text is an IPv6 address, also one that ends in an IPv4 address. */
     static boolean isIpv6(String address) {
         return IPV6.matcher(address).matches() && parse(address) != null;
     }

@@ -11,7 +11,7 @@ import java.util.OptionalLong;
 /** The devices of a table while it is read, and the rules that hold in every format. */
 final class Devices {
 
-    /** How many missing ranks a message names. */
+    /** The most missing ranks that a message names. */
     private static final int NAMED = 10;
 
     private final List<Node> nodes = new ArrayList<>();
@@ -36,9 +36,9 @@ final class Devices {
      * A device. Numbers that could not be read are {@link Element#UNKNOWN}, and a fault already.
      *
      * @param at the device's object
-     * @param rankAt where its rank stands
+     * @param rankAt the element of its rank
      * @param rank its rank
-     * @param localRank its rank on the node, or unknown where the order says it
+     * @param localRank its rank on the node, or unknown if the order determines it
      * @param device its number
      * @param ips its addresses
      * @param superDevice its number in the super pod
@@ -124,7 +124,7 @@ final class Devices {
         }
     }
 
-    /** A value that only one element may have. */
+    /** Reports a fault if another element has the same value. */
     static <T> void checkUnique(Map<T, Element> seen, T value, Element at) {
         Element first = seen.putIfAbsent(value, at);
         if (first != null) {
@@ -132,7 +132,7 @@ final class Devices {
         }
     }
 
-    /** Gives local ranks to rows that have none, in the order of their ranks. */
+    /** Assigns local ranks in the order of ranks. */
     void localRanksByRank() {
         for (Node node : nodes) {
             node.rows.sort(Comparator.comparingInt(Row::rank));
@@ -142,7 +142,7 @@ final class Devices {
         }
     }
 
-    /** The ranks in their order; only for tables without a fault. */
+    /** The ranks in order; only for tables without a fault. */
     List<RankEntry> entries() {
         List<RankEntry> entries = new ArrayList<>();
         for (Node node : nodes) {

@@ -8,12 +8,12 @@ import org.jccl.ranktable.json.JsonFault;
 import org.jccl.ranktable.json.JsonPath;
 
 /**
- * A value of a table with its path. What it is asked for and does not have goes to the faults, and
- * reading goes on with what there is.
+ * A value of a table with its path. A missing or wrong value is reported as a fault, and reading
+ * continues.
  */
 final class Element {
 
-    /** What a number is that is missing or can not be read. */
+    /** Takes the place of a number that is missing or can not be read. */
     static final int UNKNOWN = -1;
 
     private static final int MOST_DIGITS = 18;
@@ -83,7 +83,7 @@ final class Element {
                 : Optional.empty();
     }
 
-    /** The field of that name; that there is none is a fault. */
+    /** The field of that name; its absence is a fault. */
     Optional<Element> required(String name, String meaning) {
         Optional<Element> field = field(name);
         if (field.isEmpty()) {
@@ -96,13 +96,13 @@ final class Element {
         faults.add(new JsonFault(path.field(name), value.at(), "is missing: " + meaning));
     }
 
-    /** The objects of a list that must be there and not empty. */
+    /** The objects of a list, which must exist and not be empty. */
     List<Element> objects(String name, String meaning) {
         Optional<Element> field = required(name, meaning);
         return field.isPresent() ? field.get().objects() : List.of();
     }
 
-    /** The items of an array; none where there is something else. */
+    /** The items of an array; none if the value is no array. */
     List<Element> items() {
         List<Element> items = new ArrayList<>();
         if (value instanceof Json.Array array) {
@@ -143,7 +143,7 @@ final class Element {
         return required(name, meaning).flatMap(Element::text);
     }
 
-    /** What is written here, a text or a number, or empty for anything else. */
+    /** The text or number here, or empty for anything else. */
     Optional<String> scalar() {
         if (value instanceof Json.Text text) {
             return Optional.of(text.value());
@@ -151,7 +151,7 @@ final class Element {
         return value instanceof Json.Num number ? Optional.of(number.literal()) : Optional.empty();
     }
 
-    /** Whether this is a text without content, which stands for a field that is not there. */
+    /** Whether this is an empty text, which counts as a missing field. */
     boolean isBlank() {
         return value instanceof Json.Text text && text.value().isBlank();
     }
@@ -201,7 +201,7 @@ final class Element {
                 .ifPresent(port -> port.fault("is 0: ports begin at 1"));
     }
 
-    /** A field that, where it is there, must count what the table has. */
+    /** Checks a field that, if it exists, must be the number of something in the table. */
     void mustCount(String name, int count, String what) {
         field(name)
                 .ifPresent(

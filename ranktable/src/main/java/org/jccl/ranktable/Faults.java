@@ -6,27 +6,29 @@ import org.jccl.ranktable.json.Json;
 import org.jccl.ranktable.json.JsonFault;
 import org.jccl.ranktable.json.JsonPath;
 
-/** Collects what is wrong with a table. A file of nothing but faults must not fill the memory. */
+/**
+ * Collects the faults of a table, up to a limit, so that a broken file does not fill the memory.
+ */
 final class Faults {
 
-    static final int KEPT = 10_000;
+    static final int MOST = 10_000;
 
     private final List<RankTableException.Fault> list = new ArrayList<>();
     private int count;
 
     void add(JsonFault fault) {
         count++;
-        if (count <= KEPT) {
+        if (count <= MOST) {
             Json.Position at = fault.at();
             String path = fault.path().toString();
             list.add(new RankTableException.Fault(path, at.line(), at.column(), fault.message()));
         }
     }
 
-    /** Throws what was collected, if there is anything. */
+    /** Throws the faults, if there are any. */
     void throwIfAny(String table) {
-        if (count > KEPT) {
-            String message = "has " + count + " faults; the first " + KEPT + " are listed";
+        if (count > MOST) {
+            String message = "has " + count + " faults; the first " + MOST + " are listed";
             String root = JsonPath.ROOT.toString();
             list.add(new RankTableException.Fault(root, 1, 1, message));
         }

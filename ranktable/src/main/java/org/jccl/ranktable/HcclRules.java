@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** What HCCL asks of a table in every form. One object checks one table. */
+/** The rules of HCCL for a table in every form. One object checks one table. */
 final class HcclRules {
 
     private static final int LONGEST_ID = 64;
@@ -16,7 +16,7 @@ final class HcclRules {
 
     private final Addresses addresses = new Addresses();
 
-    /** HCCL reads a table again and again, for up to 30 minutes, until it is completed. */
+    /** HCCL reads a table repeatedly until it is completed, for up to 30 minutes. */
     static void checkCompleted(Element table) {
         table.required("status", "write \"completed\", HCCL waits for it")
                 .ifPresent(at -> at.mustBe("completed", "HCCL waits until it is \"completed\""));
@@ -31,7 +31,7 @@ final class HcclRules {
         return id;
     }
 
-    /** Number and addresses of a device; its rank is for the form to say. */
+    /** The number and addresses of a device; its rank depends on the form. */
     Devices.Row device(Element device, Optional<Element> rankAt, int rank) {
         int number = device.number("device_id", "physical number of the device on its server");
         List<String> ips =
@@ -50,7 +50,7 @@ final class HcclRules {
         return new Devices.Row(device, rankAt, rank, Element.UNKNOWN, number, ips, superDevice);
     }
 
-    /** Servers must be alike. */
+    /** Checks that all servers have the same number of devices. */
     static void checkSizes(Devices devices) {
         List<Devices.Node> nodes =
                 devices.nodes().stream().filter(node -> !node.rows.isEmpty()).toList();
@@ -69,7 +69,7 @@ final class HcclRules {
         }
     }
 
-    /** Devices that have addresses must have equally many. */
+    /** Checks that devices with addresses have equally many. */
     static void checkAddressCounts(Devices devices) {
         List<Devices.Row> rows =
                 devices.rows().stream().filter(row -> !row.ips().isEmpty()).toList();
@@ -89,7 +89,7 @@ final class HcclRules {
         }
     }
 
-    /** Between servers, or super pods, devices need addresses. */
+    /** Checks that devices have addresses, which several servers or super pods require. */
     static void requireAddresses(Devices devices, String between) {
         for (Devices.Row row : devices.rows()) {
             String reason = "devices of several " + between + " need one";

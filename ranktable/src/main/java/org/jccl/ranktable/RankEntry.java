@@ -41,7 +41,7 @@ public record RankEntry(
      * @param deviceIps addresses of the device
      * @param superDevice number in the super pod
      * @param superPod the super pod
-     * @throws UsageException when something is null
+     * @throws UsageException if something is null
      */
     public RankEntry {
         Given.notNull(nodeId, "nodeId");

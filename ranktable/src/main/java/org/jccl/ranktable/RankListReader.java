@@ -11,8 +11,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Reads HCCL 2.0: a {@code rank_list}, where each rank says what it has in each layer of networks.
- * There are no servers: ranks with the same instance of layer 0, which is inside a server, are on
+ * Reads HCCL 2.0: a {@code rank_list} with the addresses of each rank in each layer of networks.
+ * There are no servers. Ranks with the same instance of layer 0, which is inside a server, are on
  * one node.
  */
 final class RankListReader {
@@ -32,10 +32,10 @@ final class RankListReader {
     private final Devices devices = new Devices();
     private final Map<String, Devices.Node> nodes = new LinkedHashMap<>();
 
-    /** Of each node, where each local_id stands. */
+    /** For each node, the element of each local_id. */
     private final Map<Devices.Node, Map<Integer, Element>> localIds = new HashMap<>();
 
-    /** How many addresses the first rank has in an instance of a layer, and where. */
+    /** The first list of addresses in each instance of a layer, and its length. */
     private final Map<String, FirstList> addressCounts = new HashMap<>();
 
     private record FirstList(Element at, int count) {}
@@ -103,7 +103,7 @@ final class RankListReader {
                         OptionalLong.empty()));
     }
 
-    /** A rank whose instance could not be read has a fault, and any node. */
+    /** The node of a rank. A rank with a fault in its instance gets any node. */
     private Devices.Node node(Element at, List<Level> levels) {
         String id = levels.isEmpty() ? "" : levels.get(0).instance.orElse("");
         return nodes.computeIfAbsent(id, added -> devices.add(at, added));
@@ -149,7 +149,7 @@ final class RankListReader {
         return new Level(layer, instance, addresses);
     }
 
-    /** Ranks of one network have equally many addresses there. */
+    /** Checks that ranks of one network have equally many addresses there. */
     private void checkCount(Element list, String network) {
         int count = list.items().size();
         FirstList first = addressCounts.computeIfAbsent(network, key -> new FirstList(list, count));

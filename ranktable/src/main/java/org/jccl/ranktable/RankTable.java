@@ -76,9 +76,9 @@ public final class RankTable {
      *
      * @param file a table in UTF-8
      * @return the table
-     * @throws RankTableException when the file can not be read or the table is not valid; it lists
+     * @throws RankTableException if the file can not be read or the table is not valid; it lists
      *     all that is wrong
-     * @throws UsageException when the file is null
+     * @throws UsageException if the file is null
      */
     public static RankTable read(Path file) {
         return read(Given.notNull(file, "file"), "rank table " + file);
@@ -97,7 +97,7 @@ public final class RankTable {
             if (INITIALIZING.matcher(text).find()) {
                 throw new RankTableException(
                         name,
-                        "has the status \"initializing\": whoever makes it has not completed it;"
+                        "has the status \"initializing\": the operator has not completed it;"
                                 + " see the operator's log, and that every pod has its devices",
                         null);
             }
@@ -115,8 +115,8 @@ public final class RankTable {
      *
      * @param file a table
      * @param timeout how long at most
-     * @return false when the table is still not completed
-     * @throws UsageException when an argument is null, or the timeout negative
+     * @return false if the table is still not completed
+     * @throws UsageException if an argument is null, or the timeout negative
      */
     public static boolean awaitCompleted(Path file, Duration timeout) {
         Given.notNull(file, "file");
@@ -161,8 +161,8 @@ public final class RankTable {
      *
      * @param json a table
      * @return the table
-     * @throws RankTableException when the table is not valid; it lists all that is wrong
-     * @throws UsageException when the text is null
+     * @throws RankTableException if the table is not valid; it lists all that is wrong
+     * @throws UsageException if the text is null
      */
     public static RankTable parse(String json) {
         return TableReader.read("rank table", Given.notNull(json, "json"));
@@ -172,9 +172,9 @@ public final class RankTable {
      * Reads the file that {@code RANK_TABLE_FILE} names.
      *
      * @param environment the process's variables, usually {@link System#getenv()}
-     * @return the table, or empty when the variable is not set or blank
-     * @throws RankTableException when the file can not be read or the table is not valid
-     * @throws UsageException when the environment is null
+     * @return the table, or empty if the variable is not set or blank
+     * @throws RankTableException if the file can not be read or the table is not valid
+     * @throws UsageException if the environment is null
      */
     public static Optional<RankTable> fromEnvironment(Map<String, String> environment) {
         String file = Given.notNull(environment, "environment").get(VARIABLE);
@@ -194,7 +194,7 @@ public final class RankTable {
      *
      * @param format a {@linkplain RankTableFormat#isWritable() writable} format
      * @return a builder without nodes
-     * @throws UsageException when the format is null or an old one
+     * @throws UsageException if the format is null or an old one
      */
     public static RankTableBuilder builder(RankTableFormat format) {
         return new RankTableBuilder(format);
@@ -206,8 +206,8 @@ public final class RankTable {
      *
      * @param other a {@linkplain RankTableFormat#isWritable() writable} format
      * @return a new table, or this one when it has that form already
-     * @throws UsageException when the format is null or an old one
-     * @throws RankTableException when the other form needs what this table does not have, such as
+     * @throws UsageException if the format is null or an old one
+     * @throws RankTableException if the other form needs what this table does not have, such as
      *     names of nodes
      */
     public RankTable convertTo(RankTableFormat other) {
@@ -255,7 +255,7 @@ public final class RankTable {
      *
      * @param rank rank in the world
      * @return the rank's entry
-     * @throws UsageException when the table has no such rank
+     * @throws UsageException if the table has no such rank
      */
     public RankEntry entry(int rank) {
         if (rank < 0 || rank >= entries.size()) {
@@ -274,7 +274,7 @@ public final class RankTable {
      *
      * @param rank rank in the world
      * @return physical number of the device on the rank's node
-     * @throws UsageException when the table has no such rank
+     * @throws UsageException if the table has no such rank
      */
     public int device(int rank) {
         return entry(rank).device();
@@ -285,7 +285,7 @@ public final class RankTable {
      *
      * @param rank rank in the world
      * @return rank among those of the node, from 0
-     * @throws UsageException when the table has no such rank
+     * @throws UsageException if the table has no such rank
      */
     public int localRank(int rank) {
         return entry(rank).localRank();
@@ -296,7 +296,7 @@ public final class RankTable {
      *
      * @param rank rank in the world
      * @return the node, from 0 in the order of the table
-     * @throws UsageException when the table has no such rank
+     * @throws UsageException if the table has no such rank
      */
     public int node(int rank) {
         return entry(rank).node();
@@ -307,7 +307,7 @@ public final class RankTable {
      *
      * @param node the node, from 0
      * @return its ranks in the order of their local ranks
-     * @throws UsageException when the table has no such node
+     * @throws UsageException if the table has no such node
      */
     public List<Integer> ranksOf(int node) {
         if (node < 0 || node >= nodes.size()) {
@@ -336,7 +336,7 @@ public final class RankTable {
      * @param worldRanks the group's members as ranks of the world, in the group's order, as {@link
      *     org.jccl.ProcessGroup#worldRanks()} has them
      * @return one device for each rank of the group, in the order of its ranks
-     * @throws UsageException when the list or a rank is null, or the table lacks one of the ranks
+     * @throws UsageException if the list or a rank is null, or the table lacks one of the ranks
      */
     public int[] chipMap(List<Integer> worldRanks) {
         return Given.notNull(worldRanks, "worldRanks").stream()

@@ -35,7 +35,7 @@ public final class RankTableBuilder {
     private boolean textIds;
     private int ranks;
 
-    /** Where HCCL 2.0 finds each rank. */
+    /** The addresses of each rank in HCCL 2.0. */
     private final Map<Integer, List<TableWriter.Place>> places = new HashMap<>();
 
     RankTableBuilder(RankTableFormat format) {
@@ -45,7 +45,7 @@ public final class RankTableBuilder {
         }
     }
 
-    /** Silently leaving out what was asked for would make another table. */
+    /** Rejects a call that the format has no field for, instead of ignoring it. */
     private void mustBe(RankTableFormat only, String what) {
         if (format != only) {
             throw usage(format + " has no " + what + ": only " + only + " has");
@@ -61,7 +61,7 @@ public final class RankTableBuilder {
      *
      * @param id name of the super pod
      * @return this builder
-     * @throws UsageException when the format has none, or the name is null
+     * @throws UsageException if the format has none, or the name is null
      */
     public RankTableBuilder superPod(String id) {
         mustBe(RankTableFormat.HCCL_1_2, "super pods");
@@ -75,7 +75,7 @@ public final class RankTableBuilder {
      * @param id the node's IP address, which old versions of HCCL ask for, or its name; SCCL does
      *     not name nodes and leaves it out; in HCCL 2.0 the name of its network of layer 0
      * @return this builder
-     * @throws UsageException when it is null
+     * @throws UsageException if it is null
      */
     public RankTableBuilder node(String id) {
         Given.notNull(id, "id");
@@ -89,7 +89,7 @@ public final class RankTableBuilder {
      * @param device physical number of the device on its node
      * @param ips addresses of the device; SCCL takes one, HCCL needs them between nodes
      * @return this builder
-     * @throws UsageException when no node was begun, SCCL would have to leave out an address, HCCL
+     * @throws UsageException if no node was begun, SCCL would have to leave out an address, HCCL
      *     2.0 wants it by {@link #address}, or an address is null
      */
     public RankTableBuilder device(int device, String... ips) {
@@ -103,7 +103,7 @@ public final class RankTableBuilder {
      * @param superDevice number of the device in its super pod
      * @param ips addresses of the device
      * @return this builder
-     * @throws UsageException when no node was begun, the format has no super pods, or an address is
+     * @throws UsageException if no node was begun, the format has no super pods, or an address is
      *     null
      */
     public RankTableBuilder superDevice(int device, long superDevice, String... ips) {
@@ -152,7 +152,7 @@ public final class RankTableBuilder {
      * @param address an EID of 32 hexadecimal digits, or an IPv4 or IPv6 address
      * @param ports of the device that have the address, as DIE/PORT
      * @return this builder
-     * @throws UsageException when the format has no layers, no device was added, the device is in
+     * @throws UsageException if the format has no layers, no device was added, the device is in
      *     another network of that layer, the address is none, or something is null
      */
     public RankTableBuilder address(
@@ -196,12 +196,12 @@ public final class RankTableBuilder {
     }
 
     /**
-     * Writes addresses as {@code device_ip_emulator}, for nodes that play the devices of one. Only
-     * SCCL has it.
+     * Writes addresses as {@code device_ip_emulator}, for nodes that emulate the devices of one
+     * node. Only SCCL has it.
      *
      * @param on true to do so
      * @return this builder
-     * @throws UsageException when the format has none
+     * @throws UsageException if the format has none
      */
     public RankTableBuilder emulator(boolean on) {
         if (on) {
@@ -216,7 +216,7 @@ public final class RankTableBuilder {
      *
      * @param on true to do so
      * @return this builder
-     * @throws UsageException when the format leaves no choice
+     * @throws UsageException if the format leaves no choice
      */
     public RankTableBuilder textDeviceIds(boolean on) {
         if (on) {
@@ -230,14 +230,14 @@ public final class RankTableBuilder {
      * Makes the table and checks it like one that is read.
      *
      * @return the table
-     * @throws RankTableException when the table is not valid; paths are those of the JSON that was
-     *     to be written
+     * @throws RankTableException if the table is not valid; paths are those of the JSON that was to
+     *     be written
      */
     public RankTable build() {
         return build(format, nodes, emulator, textIds, places);
     }
 
-    /** Writes ranks that are there already in another form. */
+    /** Writes the ranks of a table in another form. */
     static RankTable convert(RankTable table, RankTableFormat format) {
         RankTableBuilder builder = new RankTableBuilder(format);
         List<TableWriter.Node> nodes = new ArrayList<>();
@@ -257,7 +257,7 @@ public final class RankTableBuilder {
         return build(builder.format, nodes, false, false, Map.of());
     }
 
-    /** What the addresses of layers are good for, other forms do not say. */
+    /** Removes addresses, which other forms can not assign to layers. */
     private static RankEntry withoutAddresses(RankEntry entry) {
         return new RankEntry(
                 entry.rank(),

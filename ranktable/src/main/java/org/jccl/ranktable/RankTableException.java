@@ -6,18 +6,18 @@ import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.internal.checks.Counted;
 
-/** A rank table can not be read or is not valid. {@link #faults()} has all that is wrong. */
+/** A rank table can not be read or is not valid. {@link #faults()} lists all faults. */
 public final class RankTableException extends JcclException {
 
     private static final long serialVersionUID = 1L;
 
-    /** What the message shows of the faults. */
+    /** The most faults in the message. */
     private static final int SHOWN = 20;
 
     private final transient List<Fault> faults;
 
     /**
-     * Something wrong with a table.
+     * A fault of a table.
      *
      * @param path the value it is about, as a JSONPath, for instance {@code
      *     $.node_list[0].device_list[2].rank}
@@ -27,7 +27,7 @@ public final class RankTableException extends JcclException {
      */
     public record Fault(String path, int line, int column, String message) {
 
-        /** The path, where that is, and what is wrong. */
+        /** The path, its position, and what is wrong. */
         @Override
         public String toString() {
             String where = line == 0 ? "" : " (line " + line + ", column " + column + ")";
@@ -57,11 +57,10 @@ public final class RankTableException extends JcclException {
     }
 
     /**
-     * Everything that is wrong with the table, in the order of the checks. The message shows the
-     * first 20. Of a file that consists of faults, 10,000 are kept, and a last one says how many
-     * there were.
+     * All faults of the table, in the order of the checks. The message shows the first 20. At most
+     * 10,000 are retained; then the last one is the total number.
      *
-     * @return the faults; empty when the file can not be read at all, and after deserialisation
+     * @return the faults; empty if the file can not be read at all, and after deserialisation
      */
     public List<Fault> faults() {
         return faults == null ? List.of() : faults;

@@ -27,7 +27,7 @@ public enum RankTableFormat {
      * Whether new tables are made in this form. The others are old: they are read, and a table that
      * was read is written back as it was.
      *
-     * @return true when {@link RankTableBuilder} makes it
+     * @return true if {@link RankTableBuilder} makes it
      */
     public boolean isWritable() {
         return writable;

@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 import org.jccl.ranktable.json.Json;
 import org.jccl.ranktable.json.JsonReader;
 
-/** Finds out which form a table has and reads it. */
+/** Detects the form of a table and reads it. */
 final class TableReader {
 
     private static final List<String> LISTS =
@@ -17,9 +17,9 @@ final class TableReader {
     /**
      * Reads a table.
      *
-     * @param name what messages call the table
+     * @param name the table's name in messages
      * @param text the JSON text
-     * @throws RankTableException with all that is wrong
+     * @throws RankTableException with all faults
      */
     static RankTable read(String name, String text) {
         Faults faults = new Faults();
@@ -30,7 +30,7 @@ final class TableReader {
         return read(name, json.orElseThrow(), faults);
     }
 
-    /** Reads a table that is JSON already; faults may have some. */
+    /** Reads a parsed table; {@code faults} may have some already. */
     static RankTable read(String name, Json json, Faults faults) {
         Element table = Element.root(json, faults);
         Optional<RankTableFormat> format = format(table);
@@ -79,7 +79,7 @@ final class TableReader {
         return Optional.of(RankTableFormat.HCCL_2_0);
     }
 
-    /** SCCL's has server_ip where HCCL's has server_id; and it is not known to need a version. */
+    /** SCCL has server_ip where HCCL has server_id, and may need no version. */
     private static Optional<RankTableFormat> serverList(Element table, Optional<Element> version) {
         String number = version.flatMap(Element::scalar).orElse("");
         Stream<Element> servers = table.field("server_list").orElseThrow().items().stream();

@@ -128,7 +128,7 @@ final class TableWriter {
             for (RankEntry entry : node.devices()) {
                 Map<String, Json> rank = new LinkedHashMap<>();
                 rank.put("rank_id", new Json.Num(entry.rank()));
-                // As topology files number them.
+                // The number in topology files.
                 rank.put("local_id", new Json.Num(entry.device()));
                 rank.put("device_id", new Json.Num(entry.device()));
                 rank.put("level_list", levels(places.getOrDefault(entry.rank(), List.of())));

@@ -7,13 +7,13 @@ import java.util.Map;
 import org.jccl.DataType;
 
 /**
- * AVG, which SCCL lacks, from what it has: a sum, then a product of the sum on one rank, the
- * reciprocal of the number of ranks on the next, and ones elsewhere. The sum is rounded once more,
- * and it can overflow where the average would not.
+ * Builds AVG, which SCCL lacks. It is a sum, followed by a product: one rank gives the sum, the
+ * next one the reciprocal of the number of ranks, and the others give ones. The result is rounded
+ * once more than an average would be, and the sum can overflow even if the average would not.
  */
 final class Averages {
 
-    /** Elements of one product; factors take as much memory. */
+    /** The number of elements of one product, and of the memory for factors. */
     private static final long CHUNK = 1 << 18;
 
     private final int rank;
@@ -75,7 +75,7 @@ final class Averages {
                     default -> throw new IllegalArgumentException("no factors of " + type);
                 }
             }
-            // Not in the order of any stream, which may be busy: nothing else knows this memory.
+            // A synchronous copy: no stream uses this memory yet, and a stream may be busy.
             TpuErrors.checkRuntime(
                     Tpurt.tpuMemcpyH2D(TpuRuntime.raw(address), Pointer.nativeValue(host), bytes),
                     "tpuMemcpyH2D");
@@ -94,7 +94,7 @@ final class Averages {
         return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
     }
 
-    /** Once no operation uses them. */
+    /** Frees the factors. No operation may use them any more. */
     void free() {
         reciprocals.values().forEach(runtime::free);
         ones.values().forEach(runtime::free);

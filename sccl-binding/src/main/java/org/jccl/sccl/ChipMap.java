@@ -15,7 +15,7 @@ import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.CommunicatorConfig;
 
-/** The TPU of each rank of a group, which the library wants to know. */
+/** Finds the TPU of each rank of a group, which the library requires. */
 final class ChipMap {
 
     /** The same in all containers of a host, unlike its name. */
@@ -24,8 +24,8 @@ final class ChipMap {
     private ChipMap() {}
 
     /**
-     * The map of a group: its part of the parent's, else what the user or the environment gives,
-     * else what the ranks tell each other.
+     * The map of a group: its part of the parent's map, or else the map of the options or the
+     * environment, or else the devices that the ranks exchange through the store.
      */
     static int[] of(
             CommunicatorConfig config, ScclOptions options, Map<String, String> environment) {
@@ -83,17 +83,17 @@ final class ChipMap {
         int[] chips = new int[config.size()];
         Map<String, Integer> ranks = new HashMap<>();
         for (int rank = 0; rank < chips.length; rank++) {
-            String told = Arrivals.text(values.get(rank));
-            String[] parts = told.split(" ", 2);
+            String value = Arrivals.text(values.get(rank));
+            String[] parts = value.split(" ", 2);
             if (parts.length != 2) {
-                throw arrivals.corrupt(rank, told, "a TPU and a host");
+                throw arrivals.corrupt(rank, value, "a TPU and a host");
             }
             chips[rank] = arrivals.number(rank, parts[0], 0, Integer.MAX_VALUE);
             if (!parts[1].equals(hostId())) {
                 throw usage(
                         "rank " + rank + " is on another host; SCCL joins the TPUs of one host");
             }
-            Integer other = ranks.put(told, rank);
+            Integer other = ranks.put(value, rank);
             if (other != null) {
                 throw usage(
                         "ranks "
@@ -109,7 +109,7 @@ final class ChipMap {
         return chips;
     }
 
-    /** What {@link #of} writes into the store for a group. */
+    /** The keys that {@link #of} writes into the store for a group. */
     static List<String> keys(int size) {
         return IntStream.range(0, size).mapToObj(ChipMap::key).toList();
     }

@@ -10,19 +10,19 @@ import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
 /**
- * The kernels that a handle on a stream needs: a file of its own, or what the vendor's plugin for
- * PyTorch carries inside its library. That library is read, not loaded, since it needs PyTorch.
+ * The kernels that a handle on a stream requires: a file of its own, or a part of the library of
+ * the vendor's plugin for PyTorch. That library is read and not loaded, because it needs PyTorch.
  */
 final class KernelModule {
 
-    /** Where the plugin's build, which embeds the file by objcopy, has it begin and end. */
+    /** The symbols between which the plugin's build embeds the file with objcopy. */
     private static final String START = "_binary_torch_tpu_kernel_data_start";
 
     private static final String END = "_binary_torch_tpu_kernel_data_end";
 
     private final Path file;
 
-    /** Never freed: nothing says that the runtime copies it. Null where the file is the module. */
+    /** Null if the file is the module. Never freed, because the runtime may not copy it. */
     private final Memory content;
 
     private KernelModule(Path file, Memory content) {
@@ -30,7 +30,7 @@ final class KernelModule {
         this.content = content;
     }
 
-    /** A module that is a file of its own; looked at when it is loaded. */
+    /** A module that is a file of its own. The file is checked when the module is loaded. */
     static KernelModule ofFile(Path file) {
         return new KernelModule(file, null);
     }
@@ -38,8 +38,8 @@ final class KernelModule {
     /**
      * The module inside the plugin's library.
      *
-     * @return empty when the library has none
-     * @throws IOException when it can not be read, or is no library
+     * @return the module, or empty if the library has none
+     * @throws IOException if it can not be read, or is no library
      */
     static Optional<KernelModule> insideOf(Path library) throws IOException {
         try (SharedObject read = SharedObject.open(library)) {

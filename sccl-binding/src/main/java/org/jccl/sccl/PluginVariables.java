@@ -10,20 +10,20 @@ import org.jccl.NativeException;
 import org.jccl.spi.PathSetting;
 
 /**
- * The environment variables that the vendor's plugin for PyTorch sets when it is imported, because
- * the libraries read them from the process. What the user has set stays. Java's own view of the
- * environment is a copy from the start of the process, and does not show them.
+ * The environment variables that the vendor's plugin for PyTorch sets when Python imports it. The
+ * libraries read them from the process. A variable that the user has set is not changed. {@link
+ * System#getenv} does not show them, because it is a copy from the start of the process.
  */
 final class PluginVariables {
 
     private PluginVariables() {}
 
-    /** What to set for libtpudnn of a chip in a folder, besides what the environment has. */
+    /** The variables to set for a libtpudnn, by its chip and folder. */
     static Map<String, String> of(String chip, Path folder, Map<String, String> environment) {
         Map<String, String> missing = new LinkedHashMap<>();
         boolean caching = environment.getOrDefault("DISABLE_CACHE", "").isEmpty();
         if (caching && !environment.containsKey("TPU_CACHE_BACKEND")) {
-            // The library that makes the instructions which the cache keeps.
+            // The library that makes the cached instructions.
             String emulator = environment.getOrDefault("TPU_EMULATOR_PATH", "");
             Path backend =
                     emulator.isEmpty()
@@ -34,20 +34,20 @@ final class PluginVariables {
             }
         }
         if (chip.equals("sg2260e") && !environment.containsKey("TPU_RT_CORE_NUM")) {
-            // The runtime takes every chip for one with eight cores.
+            // The runtime assumes eight cores for every chip.
             missing.put("TPU_RT_CORE_NUM", "4");
         }
         return missing;
     }
 
-    /** Sets variables of this process; before any library that reads them is loaded. */
+    /** Sets variables of this process. Call it before a library that reads them is loaded. */
     static void set(Map<String, String> variables) {
         variables.forEach(
                 (name, value) ->
                         require("setenv", name, call("setenv", new Object[] {name, value, 1})));
     }
 
-    /** Takes variables back that {@link #set} has set. */
+    /** Removes variables that {@link #set} has set. */
     static void unset(Map<String, String> variables) {
         variables
                 .keySet()

@@ -11,16 +11,16 @@ import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.StreamCommunicator;
 
-/** Has a device's thread run the operations of a communicator, in order, each to its end. */
+/** Runs the operations of a communicator on a device's thread, in order, each to its end. */
 final class QueuedCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
     private static final System.Logger LOG = System.getLogger(QueuedCommunicator.class.getName());
 
-    /** The watchdog, which notices a failure, comes by far more often. */
+    /** How long a failed call waits for the watchdog, which polls far more often. */
     private static final long NOTICE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** A device that takes longer to come to the end counts as stuck. */
-    private static final Duration MOST_PATIENCE = Duration.ofSeconds(10);
+    /** A device that needs longer to end its operations counts as stuck. */
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private static final long PARK_NANOS = 1_000_000;
 
@@ -47,7 +47,10 @@ final class QueuedCommunicator implements StreamCommunicator, ChipMap.HasChipMap
         thread.submit(() -> run(call));
     }
 
-    /** A call that failed is not past before its group has failed, or it would count as done. */
+    /**
+     * Runs a call. A failed call does not return before its group has failed, or it would count as
+     * done.
+     */
     private void run(Runnable call) {
         try {
             call.run();
@@ -185,13 +188,13 @@ final class QueuedCommunicator implements StreamCommunicator, ChipMap.HasChipMap
     @Override
     public void close() {
         aborted = true;
-        long mark = thread.submit(direct::close);
+        long position = thread.submit(direct::close);
         Duration timeout = direct.timeout();
         long end =
                 System.nanoTime()
-                        + (timeout.compareTo(MOST_PATIENCE) < 0 ? timeout : MOST_PATIENCE)
+                        + (timeout.compareTo(CLOSE_TIMEOUT) < 0 ? timeout : CLOSE_TIMEOUT)
                                 .toNanos();
-        while (!thread.reached(mark)) {
+        while (!thread.reached(position)) {
             if (System.nanoTime() - end > 0) {
                 LOG.log(
                         System.Logger.Level.WARNING,

@@ -3,8 +3,8 @@ package org.jccl.sccl;
 import org.jccl.sccl.abi.UniqueId;
 
 /**
- * libsccl. All return an scclResult_t, but for the functions that return a pointer. Counts are
- * elements: of one rank in general, of all ranks together in scclAllToAll.
+ * The functions of libsccl. They return an scclResult_t, unless they return a pointer. A count is
+ * the number of elements of one rank; in scclAllToAll it is that of all ranks together.
  */
 final class Sccl {
 

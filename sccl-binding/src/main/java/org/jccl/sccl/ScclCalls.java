@@ -106,7 +106,7 @@ final class ScclCalls implements AutoCloseable {
         }
     }
 
-    /** Input and output lie apart. */
+    /** Input and output must not overlap. */
     void allGather(long input, long output, long count, DataType type) {
         if (count > 0) {
             issued(
@@ -121,7 +121,7 @@ final class ScclCalls implements AutoCloseable {
         }
     }
 
-    /** Input and output lie apart; other ranks than root have an output of one part. */
+    /** Input and output must not overlap. Ranks other than the root have an output of one part. */
     void gather(long input, long output, long count, DataType type, int root) {
         if (count > 0) {
             issued(
@@ -137,7 +137,7 @@ final class ScclCalls implements AutoCloseable {
         }
     }
 
-    /** Input and output lie apart; other ranks than root have an input of one part. */
+    /** Input and output must not overlap. Ranks other than the root have an input of one part. */
     void scatter(long input, long output, long count, DataType type, int root) {
         if (count > 0) {
             issued(
@@ -153,7 +153,7 @@ final class ScclCalls implements AutoCloseable {
         }
     }
 
-    /** The library wants the count of all parts together. */
+    /** The library takes the count of all parts together. */
     void allToAll(long input, long output, long count, DataType type) {
         if (count > 0) {
             issued(

@@ -15,11 +15,11 @@ import org.jccl.spi.OperationKind;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * One rank's scclComm_t. Every operation is enqueued with the handle of the given stream and
- * answers 0.
+ * One rank's {@code scclComm_t}. Every operation is enqueued with the handle of the given stream.
  *
- * <p>What SCCL lacks is built from what it has: reduce-scatter of reductions to each rank, parts of
- * different sizes of broadcasts, reductions or messages. A group of one rank needs no library.
+ * <p>Operations that SCCL lacks are built from others: reduce-scatter is a reduction to each rank,
+ * and parts of different sizes are broadcasts, reductions or messages. A group of one rank does not
+ * call the library.
  */
 final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
@@ -40,11 +40,11 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     private volatile boolean aborted;
     private boolean closed;
 
-    /** Where operations were issued to. */
+    /** The queues to which operations were issued. */
     private final Set<TpuQueue> queues = ConcurrentHashMap.newKeySet();
 
     /**
-     * Takes a communicator over; its device must be current.
+     * Takes ownership of a communicator; its device must be current.
      *
      * @param calls on an initialised communicator, or on none in a group of one
      * @param runtime drives the device
@@ -90,7 +90,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
     private ScclCalls enter(long stream) {
         TpuQueue queue = runtime.queue(device, stream);
         queues.add(queue);
-        // After that, so that an abort that is not seen here sees the queue.
+        // Checked after the queue was added: an abort that is not seen here sees the queue.
         if (aborted) {
             throw new GroupAbortedException(
                     FailureContext.NONE, "the SCCL communicator was aborted or closed");
@@ -298,7 +298,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         }
     }
 
-    /** SCCL has no groups, and a send may wait for its receive. */
+    /** Issues messages in an order without deadlock: SCCL has no groups, and sends may wait. */
     private void issue(ScclCalls calls, MessageBatch messages) {
         messages.takeOrdered(rank).forEach(calls::issue);
     }
@@ -332,7 +332,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         allReduce(barrierMemory, barrierMemory, 1, DataType.FLOAT32, ReduceOp.SUM, stream);
     }
 
-    /** Holds messages back until {@link #batchEnd()}; collectives are issued as they come. */
+    /** Retains messages until {@link #batchEnd()}; collectives are issued at once. */
     @Override
     public void batchStart() {
         batching = true;
@@ -350,14 +350,14 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         }
     }
 
-    /** SCCL can end nothing that was enqueued; later calls are refused. */
+    /** Rejects later calls. SCCL can not end operations that were enqueued. */
     @Override
     public void abort() {
         aborted = true;
         queues.forEach(queue -> queue.abort(timeout));
     }
 
-    /** What was enqueued may still run after an abort. */
+    /** Operations that were enqueued may still run after an abort. */
     @Override
     public boolean abandonsOperations() {
         return aborted;
@@ -378,7 +378,7 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         }
     }
 
-    /** Where a library's in-place form is not documented: the input, or a copy of it. */
+    /** The input, or a copy of it if it is inside the output, which SCCL does not document. */
     private long apart(ScclCalls calls, long input, long own, long bytes) {
         if (input != own || bytes == 0) {
             return input;

@@ -21,16 +21,16 @@ import org.jccl.spi.StreamCommunicator;
 
 /**
  * Forms a communicator: finds the TPUs of the ranks, shares the unique id through the store, and
- * initialises SCCL with both, which does not talk to the other ranks.
+ * initialises SCCL with both. The initialisation does not communicate with the other ranks.
  */
 final class ScclConnector {
 
     private static final System.Logger LOG = System.getLogger(ScclConnector.class.getName());
 
-    /** The library writes one TPU a rank into an array of this length, and checks nothing. */
+    /** The library writes one TPU for each rank into an array of this length, without a check. */
     static final int MOST_RANKS = 16;
 
-    /** Rings of so many TPUs follow their links; with two there is but one. */
+    /** The fewest TPUs whose order matters for the ring of links. */
     private static final int SMALLEST_RING = 4;
 
     /** As in the vendor's plugin for PyTorch. */
@@ -101,7 +101,7 @@ final class ScclConnector {
             return config.fetch(idKey(), UniqueId.BYTES, "SCCL id", left);
         }
         byte[][] id = new byte[1][];
-        // Nothing says that these calls end.
+        // The vendor does not document that these calls end.
         boolean done =
                 BoundedCall.run(
                         "jccl-sccl-connect-" + config.groupName(),
@@ -124,16 +124,16 @@ final class ScclConnector {
         TpuQueue queue = runtime.queue(device, 0);
         if (queue instanceof ThreadQueue thread) {
             byte[][] id = new byte[1][];
-            long mark =
+            long position =
                     thread.submit(
                             () -> {
                                 setUpLinks(chips, queue.handle());
                                 id[0] = createId(queue.handle());
                             });
-            queue.await(mark);
+            queue.await(position);
             return id[0];
         }
-        // Not between begin and end: it may never come back, and others use the queue.
+        // Not between begin and end: the call may never return, and others use the queue.
         setUpLinks(chips, queue.handle());
         queue.begin();
         try {
@@ -165,9 +165,9 @@ final class ScclConnector {
     }
 
     /**
-     * Once a job, by one rank. Until 2025 the function took a handle; it is given one either way,
-     * which a function without parameters does not notice. A failure is no reason to give up: the
-     * vendor's own plugin does not even look.
+     * Sets up the links; one rank calls it, once in a job. Until 2025 the function took a handle.
+     * It always gets one, because a function without parameters ignores it. A failure is only
+     * logged: the vendor's own plugin does not check it.
      */
     private void setUpTopology(long handle) {
         Function setup =
@@ -190,7 +190,9 @@ final class ScclConnector {
         }
     }
 
-    /** Says so when the ranks do not follow a ring of links, which the library does not notice. */
+    /**
+     * Logs a warning if the ranks do not follow a ring of links, which the library does not check.
+     */
     private void checkRing(int[] chips) {
         Optional<Function> check = libraries.dnnFunction("tpudnnCheckChipMap");
         if (chips.length < SMALLEST_RING || check.isEmpty()) {

@@ -3,7 +3,7 @@ package org.jccl.sccl;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
-/** What SCCL's result codes mean to a caller; it has no texts for them. */
+/** The meaning of SCCL's result codes; the library has no texts for them. */
 final class ScclErrors {
 
     private ScclErrors() {}

@@ -22,7 +22,7 @@ import org.jccl.spi.PathSetting;
 
 /**
  * The vendor's three libraries, loaded by absolute path and in order: libsccl needs {@code
- * libtpudnn.so}, which exists as a soname only, of the file that is named after the chip.
+ * libtpudnn.so}, which only exists as the soname of the file that is named after the chip.
  */
 final class ScclLibraries {
 
@@ -31,7 +31,7 @@ final class ScclLibraries {
     private static final String MODULE_PROPERTY = "org.jccl.sccl.module";
     private static final String MODULE_VARIABLE = "TPUKERNEL_FIRMWARE_PATH";
 
-    /** A process can load these libraries once, and has to remember a failure. */
+    /** A process can load these libraries only once, and must remember a failure. */
     private static ScclLibraries loaded;
 
     private final Properties properties;
@@ -77,12 +77,12 @@ final class ScclLibraries {
         return runtime;
     }
 
-    /** A function that not every version of libsccl has. */
+    /** A function that some versions of libsccl lack. */
     Optional<Function> scclFunction(String name) {
         return find(sccl, name);
     }
 
-    /** A function that not every version of libtpudnn has. */
+    /** A function that some versions of libtpudnn lack. */
     Optional<Function> dnnFunction(String name) {
         return find(dnn, name);
     }
@@ -135,7 +135,7 @@ final class ScclLibraries {
         }
     }
 
-    /** Tries the chips in turn, as the vendor's plugin does, unless CHIP_ARCH names one. */
+    /** Tries the chips one after the other, as the vendor's plugin does, or that of CHIP_ARCH. */
     private Optional<Path> loadDnn() {
         String chosen = environment.getOrDefault("CHIP_ARCH", "");
         List<String> names = new ArrayList<>();
@@ -166,7 +166,7 @@ final class ScclLibraries {
         return named.matches() ? named.group(1) : "";
     }
 
-    /** The library that is loaded first finds the variables that all of them read. */
+    /** Loads the first library, after the variables are set that all of them read. */
     private NativeLibrary loadFirst(Path candidate) {
         Map<String, String> variables =
                 PluginVariables.of(
@@ -190,9 +190,9 @@ final class ScclLibraries {
     }
 
     /**
-     * The kernels that a handle on a stream needs: the file that is named, else what the vendor's
-     * plugin beside the libraries carries, as wheels do since July 2024, else the only such file
-     * beside them.
+     * Finds the kernels that a handle on a stream requires: the file that the user names, or else
+     * the kernels inside the vendor's plugin beside the libraries (in wheels since July 2024), or
+     * else the only file of kernels there.
      */
     private Optional<KernelModule> findModule(Path folder, String chip) {
         String named = properties.getProperty(MODULE_PROPERTY, environment.get(MODULE_VARIABLE));

@@ -9,7 +9,7 @@ import org.jccl.spi.LibrarySearch;
 
 /** The three libraries of the vendor, in the order in which they are loaded. */
 enum ScclLibrary {
-    /** The operations; what the others need of it they find by its soname. */
+    /** The operations. The other libraries find it by its soname. */
     TPUDNN("tpudnn"),
     /** The runtime. */
     TPURT("tpurt"),
@@ -37,10 +37,10 @@ enum ScclLibrary {
     }
 
     /**
-     * The places to look for a file, in the documented order.
+     * The paths where a file is searched for, in the documented order.
      *
-     * @param fileName with the chip in it, where the vendor has it there
-     * @param beside the folder of libtpudnn, or null before it was found
+     * @param fileName with the chip in it, if the vendor's file name has it
+     * @param beside the folder of libtpudnn, or null until it is found
      */
     LibrarySearch search(
             String fileName, Path beside, Properties properties, Map<String, String> environment) {

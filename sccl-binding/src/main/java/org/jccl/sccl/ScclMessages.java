@@ -1,6 +1,8 @@
 package org.jccl.sccl;
 
-/** Messages of libsccl, which the vendor's guide calls unsupported while its headers have them. */
+/**
+ * The messages of libsccl. The vendor's guide calls them unsupported, but its headers have them.
+ */
 final class ScclMessages {
 
     private ScclMessages() {}

@@ -14,11 +14,11 @@ import org.jccl.ranktable.RankTable;
 import org.jccl.ranktable.RankTableException;
 
 /**
- * Options of the SCCL backend. Groups that are made from a world take their part of its map.
+ * Options of the SCCL backend. A group that is made from a world uses its part of the world's map.
  *
- * @param chipMap for each rank of the world the index of its TPU on this host. Empty to have it
- *     taken from the file that {@code RANK_TABLE_FILE} names, else from {@code CHIP_MAP}, else from
- *     the devices that the ranks were built with.
+ * @param chipMap the index of each world rank's TPU on this host. If it is empty, the map comes
+ *     from the file that {@code RANK_TABLE_FILE} names, or else from {@code CHIP_MAP}, or else from
+ *     the devices with which the ranks were built.
  */
 public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
 
@@ -28,7 +28,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
      * Checks and copies the map.
      *
      * @param chipMap see the class
-     * @throws UsageException when the map or a TPU is null, or a TPU is negative or there twice
+     * @throws UsageException if the map or a TPU is null, or a TPU is negative or appears twice
      */
     public ScclOptions {
         if (chipMap == null || chipMap.stream().anyMatch(Objects::isNull)) {
@@ -46,7 +46,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * No map.
+     * Options without a map.
      *
      * @return the options
      */
@@ -55,11 +55,11 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * A given map.
+     * Options with a map.
      *
-     * @param chips for each rank of the world its TPU
+     * @param chips the TPU of each rank of the world
      * @return the options
-     * @throws UsageException when the array is null, or a TPU is negative or there twice
+     * @throws UsageException if the array is null, or a TPU is negative or appears twice
      */
     public static ScclOptions ofChips(int... chips) {
         if (chips == null) {
@@ -69,12 +69,13 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
     }
 
     /**
-     * The map of the file that {@code RANK_TABLE_FILE} names, else of {@code CHIP_MAP}, else none.
+     * Options with the map of the file that {@code RANK_TABLE_FILE} names, or else of {@code
+     * CHIP_MAP}, or else without a map.
      *
      * @return the options
-     * @throws RankTableException when the file can not be read or is not valid
-     * @throws UsageException when the file tells of several nodes, or {@code CHIP_MAP} is no list
-     *     of different numbers
+     * @throws RankTableException if the file can not be read or is not valid
+     * @throws UsageException if the file has several nodes, or {@code CHIP_MAP} is not a list of
+     *     different numbers
      */
     public static ScclOptions fromEnvironment() {
         return from(System.getenv());
@@ -113,7 +114,7 @@ public record ScclOptions(List<Integer> chipMap) implements BackendOptions {
      *
      * @param rank rank in the world
      * @return its device
-     * @throws UsageException when the map has no such rank
+     * @throws UsageException if the map has no such rank
      */
     public Device device(int rank) {
         if (rank < 0 || rank >= chipMap.size()) {

@@ -7,9 +7,8 @@ import org.jccl.spi.StreamBackendProvider;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * SCCL, for tensors in the memory of Sophgo TPUs. The jar carries no vendor code: libtpudnn,
- * libtpurt and libsccl are looked for on the host when {@link #availability()} is asked for the
- * first time in a process.
+ * SCCL, for tensors in the memory of Sophgo TPUs. The jar contains no vendor code. The first call
+ * of {@link #availability()} in a process searches for libtpudnn, libtpurt and libsccl on the host.
  */
 public final class ScclProvider extends StreamBackendProvider {
 

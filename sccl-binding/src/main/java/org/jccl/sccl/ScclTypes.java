@@ -4,8 +4,9 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
 /**
- * How element types and reduce ops are called in SCCL. A type or op that the library does not know
- * makes it throw through its C interface, which ends the process: only what is here may reach it.
+ * The numbers of element types and reduce operations in SCCL. For a number that it does not know,
+ * the library throws a C++ exception through its C interface, which ends the process. Only numbers
+ * of this class may reach it.
  */
 final class ScclTypes {
 
@@ -25,8 +26,8 @@ final class ScclTypes {
     private ScclTypes() {}
 
     /**
-     * The type to move or reduce elements as. What the vendor's own plugin never uses moves as a
-     * type of the same bytes that it uses.
+     * The type as which elements are moved or reduced. A type that the vendor's own plugin never
+     * uses is moved as a type of the same size.
      */
     static int type(DataType type) {
         return switch (type) {
@@ -40,14 +41,14 @@ final class ScclTypes {
         };
     }
 
-    /** How many elements of {@link #type} stand for some of a type. */
+    /** The number of elements of {@link #type} that hold {@code count} elements of a type. */
     static long count(DataType type, long count) {
         return type == DataType.INT16 ? 2 * count : count;
     }
 
     /**
-     * Whether a type is reduced with an operation. The library takes more types, but the vendor's
-     * own code converts all others to one of these four before it reduces.
+     * Whether a type can be reduced with an operation. The library accepts more types, but the
+     * vendor's own code converts all others to one of these four before it reduces.
      */
     static boolean reduces(ReduceOp op, DataType type) {
         boolean floating =
@@ -62,7 +63,7 @@ final class ScclTypes {
         };
     }
 
-    /** The library's operation; AVG begins with a sum. */
+    /** The library's number of an operation; AVG starts with a sum. */
     static int op(ReduceOp op) {
         return switch (op.kind()) {
             case SUM, AVG -> SUM;

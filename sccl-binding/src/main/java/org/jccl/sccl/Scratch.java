@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Device memory for what the library must be given and nobody else has: outputs on other ranks than
- * the root, copies of inputs. Grown and kept; each queue has its own, which is used in its order.
+ * Device memory for buffers that the library requires and the caller does not have: outputs on
+ * ranks other than the root, and copies of inputs. Each queue has its own memory, which grows and
+ * is used in the order of the queue.
  */
 final class Scratch {
 
@@ -18,7 +19,7 @@ final class Scratch {
 
     private final TpuRuntime runtime;
 
-    /** What is in use; a queue may still use smaller ones. */
+    /** The current memory of each queue. A queue may still use smaller memory that it replaced. */
     private final Map<TpuQueue, Piece> pieces = new HashMap<>();
 
     private final List<Long> addresses = new ArrayList<>();
@@ -28,8 +29,8 @@ final class Scratch {
     }
 
     /**
-     * Memory of at least so many bytes, of any content, in the order of a queue; 0 where no
-     * operation had any bytes yet.
+     * Returns memory of at least so many bytes, with any content, for use in the order of a queue;
+     * 0 if no operation needed any bytes yet.
      */
     long reserve(TpuQueue queue, long bytes) {
         Piece piece = pieces.computeIfAbsent(queue, made -> new Piece());
@@ -42,7 +43,7 @@ final class Scratch {
         return piece.address;
     }
 
-    /** Once no operation uses it. */
+    /** Frees all memory. No operation may use it any more. */
     void free() {
         addresses.forEach(runtime::free);
         addresses.clear();

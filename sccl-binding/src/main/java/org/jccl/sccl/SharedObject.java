@@ -10,15 +10,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * A library that is read as a file: what lies between two of the symbols it exports. ELF with 64
- * bits, little-endian, as all machines that have TPUs.
+ * A shared library that is read as a file, to get the bytes between two exported symbols. Supports
+ * ELF of 64 bits, little-endian, which all machines with TPUs use.
  */
 final class SharedObject implements AutoCloseable {
 
     private static final int MAGIC = 0x464c457f; // 0x7f, E, L, F
     private static final int CLASS_64_LITTLE_ENDIAN = 0x0102;
 
-    // Places in the file's header.
+    // Offsets in the file's header.
     private static final int CLASS = 4;
     private static final int SEGMENTS = 0x20;
     private static final int SECTIONS = 0x28;
@@ -61,7 +61,7 @@ final class SharedObject implements AutoCloseable {
      * The bytes between two exported symbols.
      *
      * @return empty unless both are exported
-     * @throws IOException when the file can not be read, or contradicts itself
+     * @throws IOException if the file can not be read, or contradicts itself
      */
     Optional<ByteBuffer> between(String start, String end) throws IOException {
         try {
@@ -113,7 +113,7 @@ final class SharedObject implements AutoCloseable {
         return true;
     }
 
-    /** Where in the file the bytes are that the linker would put at an address. */
+    /** The offset in the file of the bytes that the linker maps to an address. */
     private long offset(long address, long bytes) throws IOException {
         ByteBuffer header = read(0, 64);
         ByteBuffer segments = table(header, SEGMENTS, SEGMENT_SIZE, SEGMENT_COUNT);
@@ -130,14 +130,14 @@ final class SharedObject implements AutoCloseable {
         throw new IOException(path + " has nothing at the address of its kernels");
     }
 
-    private ByteBuffer table(ByteBuffer header, int place, int entrySize, int count)
+    private ByteBuffer table(ByteBuffer header, int offset, int entrySize, int count)
             throws IOException {
         int entries = Short.toUnsignedInt(header.getShort(count));
-        return read(header.getLong(place), (long) size(header, entrySize) * entries);
+        return read(header.getLong(offset), (long) size(header, entrySize) * entries);
     }
 
-    private int size(ByteBuffer header, int place) throws IOException {
-        int size = Short.toUnsignedInt(header.getShort(place));
+    private int size(ByteBuffer header, int offset) throws IOException {
+        int size = Short.toUnsignedInt(header.getShort(offset));
         if (size < SMALLEST_ENTRY) {
             throw new IOException(path + " has entries of " + size + " bytes in its tables");
         }

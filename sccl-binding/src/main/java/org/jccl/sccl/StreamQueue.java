@@ -13,80 +13,88 @@ import org.jccl.spi.DeviceRuntime;
 /**
  * A stream of the runtime with a handle that was made from it.
  *
- * <p>Each mark is a native event that is recorded once and destroyed when it has passed: whether
- * one may be recorded again is documented nowhere. A mark that is asked for while another thread is
- * between a call and its flush is recorded by that thread, when it has flushed: the watchdog asks
- * too, and must not wait for a call that may not come back.
+ * <p>Each position is a native event that is recorded once, and destroyed when it has passed. The
+ * vendor does not document whether an event may be recorded again. If a thread asks for a position
+ * while another thread is between a call and its flush, the other thread records the event after
+ * its flush. The watchdog asks too, and must not wait for a call that may never return.
  *
- * <p>Locks: {@link #polling} while marks are asked for; inside it, never waited for there, {@link
- * #calls} around all that is enqueued, recorded or destroyed; inside both, for no native call, this
- * object's monitor. So a mark is seen to pass also while a call blocks.
+ * <p>Lock order: {@link #polling}, while events are queried; then {@link #calls}, while anything is
+ * enqueued, recorded or destroyed; then the monitor of this object, never during a native call. A
+ * thread that holds {@link #polling} only tries to lock {@link #calls}, so events are also seen to
+ * pass while a call blocks.
  */
 final class StreamQueue extends TpuQueue {
 
-    /** Codes of tpuEventQuery before the event has passed; the second is the lower layer's. */
+    /** Codes of tpuEventQuery before the event has passed. */
     private static final int PENDING = 2;
 
+    /** The same from the lower layer of the runtime. */
     private static final int NOT_READY = 1;
 
     final long stream;
 
     private final long handle;
 
-    /** Whether others enqueue on it too, unseen. */
+    /** Whether another library enqueues on the stream too. */
     private final boolean shared;
 
-    /** Fair: a thread that enqueues without a pause, and waits for the device, leaves others in. */
+    /** Fair, so that a thread that enqueues without a pause does not exclude the others. */
     private final ReentrantLock calls = new ReentrantLock(true);
 
     private final Object polling = new Object();
 
-    /** Where functions put what they create; used by who holds the calls. */
+    /** Where functions write their results. Guarded by {@link #calls}. */
     private final Memory result = new Memory(Long.BYTES);
 
     private final long resultAddress = Pointer.nativeValue(result);
 
-    /** Native events of the marks that have not passed, at their number modulo the length. */
+    /** Native events of the positions that have not passed, at their number modulo the length. */
     private long[] events = new long[64];
 
-    /** Number of the newest mark; guarded by the monitor, as all up to the native events. */
+    /** The newest position. Guarded by the monitor, as the fields down to {@link #deadCount}. */
     private long last;
 
-    /** Number of the newest mark whose event is recorded, or is being recorded. */
+    /** The newest position whose event is recorded or is being recorded. */
     private long begun;
 
-    /** Number of the newest mark whose event is recorded. */
+    /** The newest position whose event is recorded. */
     private long recorded;
 
-    /** Events that have passed, to be destroyed by who holds the calls. */
+    /** Events that have passed and are not destroyed yet, which needs the call lock. */
     private long[] dead = new long[64];
 
     private int deadCount;
 
-    /** Written by who polls. */
+    /** The newest position that has passed. Written under {@link #polling}. */
     private volatile long passed;
 
-    /** Up to where the device was asked for failures; of who polls. */
+    /** The position up to which the device was asked for failures. Guarded by {@link #polling}. */
     private long checked;
 
     private volatile Failure failure;
 
-    /** Whether something came after the newest mark; set by who holds the calls. */
+    /** Whether something was enqueued after the newest position. Set under {@link #calls}. */
     private volatile boolean enqueued;
 
-    /** Guards the next. */
+    /** Guards {@link #asked}. */
     private final Object asking = new Object();
 
+    /** The position that {@link #isIdle} waits for on a shared stream, or 0. */
     private long asked;
 
-    /** What went wrong last on the device, and between which marks anything did. */
+    /** The last failure on the device, and the positions between which failures happened. */
     private record Failure(NativeException cause, long after, long upTo) {}
 
-    private StreamQueue(int device, long stream, long handle, boolean shared) {
+    private StreamQueue(int device, long stream, KernelModule module, boolean shared) {
         super(device);
         this.stream = stream;
-        this.handle = handle;
         this.shared = shared;
+        long kernels = module.load(stream);
+        this.handle = Tpudnn.tpudnnHandleFromStream(device, stream, kernels);
+        if (handle == 0) {
+            throw new NativeException(
+                    FailureContext.NONE, "libtpudnn", 0, "tpudnnHandleFromStream gave nothing");
+        }
     }
 
     /** Creates a stream; the device must be current. */
@@ -94,24 +102,13 @@ final class StreamQueue extends TpuQueue {
         try (Memory stream = new Memory(Long.BYTES)) {
             TpuErrors.checkRuntime(
                     Tpurt.tpuStreamCreate(Pointer.nativeValue(stream)), "tpuStreamCreate");
-            return around(device, stream.getLong(0), module, false);
+            return new StreamQueue(device, stream.getLong(0), module, false);
         }
     }
 
-    /** Takes another library's stream; the device must be current. */
+    /** Wraps another library's stream; the device must be current. */
     static StreamQueue share(int device, long stream, KernelModule module) {
-        return around(device, stream, module, true);
-    }
-
-    private static StreamQueue around(
-            int device, long stream, KernelModule module, boolean shared) {
-        long kernels = module.load(stream);
-        long handle = Tpudnn.tpudnnHandleFromStream(device, stream, kernels);
-        if (handle == 0) {
-            throw new NativeException(
-                    FailureContext.NONE, "libtpudnn", 0, "tpudnnHandleFromStream gave nothing");
-        }
-        return new StreamQueue(device, stream, handle, shared);
+        return new StreamQueue(device, stream, module, true);
     }
 
     @Override
@@ -125,7 +122,7 @@ final class StreamQueue extends TpuQueue {
         try {
             settle();
         } catch (JcclException e) {
-            // Not this caller's: who asks for the mark tries again, and is told.
+            // Not the failure of this caller. The thread that asks for the position gets it.
         }
     }
 
@@ -145,25 +142,25 @@ final class StreamQueue extends TpuQueue {
     }
 
     @Override
-    long mark() {
-        long mark;
+    long position() {
+        long position;
         synchronized (this) {
-            // One that is not recorded yet will be behind what there is now.
+            // A position that is not recorded yet will be behind everything that was enqueued.
             if (last == begun && (enqueued || shared)) {
-                // First, so that what another thread enqueues meanwhile is not forgotten.
+                // Cleared first, so that what another thread enqueues meanwhile is noticed.
                 enqueued = false;
                 add();
             }
-            mark = last;
+            position = last;
         }
         settle();
-        return mark;
+        return position;
     }
 
     /**
-     * Records the events of the marks that have none, and destroys those that have passed, unless
-     * another thread is inside, which then does so at its end. Whoever has let go of the calls
-     * comes here after that.
+     * Records the events of the positions that have none, and destroys those that have passed. Does
+     * nothing while another thread holds the call lock: each thread calls this method after it has
+     * released the lock.
      */
     private void settle() {
         while (isUnsettled() && calls.tryLock()) {
@@ -180,38 +177,38 @@ final class StreamQueue extends TpuQueue {
         return begun < last || deadCount > 0;
     }
 
-    /** By who holds the calls. */
+    /** Called with the call lock. */
     private void recordWanted() {
-        for (long mark = beginRecord(); mark > 0; mark = beginRecord()) {
+        for (long position = beginRecord(); position > 0; position = beginRecord()) {
             long event = 0;
             try {
                 event = record();
             } finally {
-                endRecord(mark, event);
+                endRecord(position, event);
             }
         }
     }
 
-    /** The mark whose event is to be recorded now, or 0. */
+    /** The position whose event must be recorded now, or 0. */
     private synchronized long beginRecord() {
         if (begun == last) {
             return 0;
         }
-        // Before the event is: what is enqueued by others from now on needs another mark.
+        // Before the event is recorded: what others enqueue from now on needs another position.
         begun++;
         return begun;
     }
 
-    private synchronized void endRecord(long mark, long event) {
+    private synchronized void endRecord(long position, long event) {
         if (event == 0) {
             begun--;
         } else {
-            events[slot(mark, events.length)] = event;
-            recorded = mark;
+            events[slot(position, events.length)] = event;
+            recorded = position;
         }
     }
 
-    /** By who holds the calls. */
+    /** Called with the call lock. */
     private void destroyDead() {
         for (long event = takeDead(); event != 0; event = takeDead()) {
             try {
@@ -230,8 +227,8 @@ final class StreamQueue extends TpuQueue {
         return dead[deadCount];
     }
 
-    /** Takes note that the oldest mark has passed. */
-    private synchronized void bury(long event) {
+    /** Counts the oldest position as passed, and queues its event for destruction. */
+    private synchronized void retire(long event) {
         if (deadCount == dead.length) {
             dead = Arrays.copyOf(dead, 2 * deadCount);
         }
@@ -247,35 +244,35 @@ final class StreamQueue extends TpuQueue {
         return event;
     }
 
-    /** Makes room for one more mark; under the monitor. */
+    /** Adds a position, and makes room for its event. Called with the monitor. */
     private void add() {
         if (last - passed == events.length) {
             long[] larger = new long[2 * events.length];
-            for (long mark = passed + 1; mark <= last; mark++) {
-                larger[slot(mark, larger.length)] = events[slot(mark, events.length)];
+            for (long position = passed + 1; position <= last; position++) {
+                larger[slot(position, larger.length)] = events[slot(position, events.length)];
             }
             events = larger;
         }
         last++;
     }
 
-    private static int slot(long mark, int length) {
-        return (int) (mark & length - 1);
+    private static int slot(long position, int length) {
+        return (int) (position & length - 1);
     }
 
     @Override
-    boolean reached(long mark) {
-        if (passed < mark && !pass(mark)) {
+    boolean reached(long position) {
+        if (passed < position && !pass(position)) {
             return false;
         }
         Failure noticed = failure;
-        if (noticed != null && mark > noticed.after && mark <= noticed.upTo) {
+        if (noticed != null && position > noticed.after && position <= noticed.upTo) {
             throw noticed.cause;
         }
         return true;
     }
 
-    private boolean pass(long mark) {
+    private boolean pass(long position) {
         TpuRuntime.enter(device);
         settle();
         synchronized (polling) {
@@ -288,27 +285,29 @@ final class StreamQueue extends TpuQueue {
                 if (isNewest(passed + 1) && !noteFailure(event)) {
                     break;
                 }
-                bury(event);
+                retire(event);
             }
         }
         settle();
-        return passed >= mark;
+        return passed >= position;
     }
 
-    /** The event of the oldest mark that has not passed, or 0; by who polls. */
+    /**
+     * The event of the oldest position that has not passed, or 0. Called under {@link #polling}.
+     */
     private synchronized long next() {
         return passed < recorded ? events[slot(passed + 1, events.length)] : 0;
     }
 
-    private synchronized boolean isNewest(long mark) {
-        return mark == last && !enqueued;
+    private synchronized boolean isNewest(long position) {
+        return position == last && !enqueued;
     }
 
     /**
-     * Asks whether operations failed on the device, which a query does not tell. Only once nothing
-     * is left to wait for, and while nobody enqueues: this call has no deadline.
+     * Asks whether operations failed on the device, which a query does not report. The native call
+     * has no deadline, so it is made only when nothing is left to wait for and no thread enqueues.
      *
-     * @return false when somebody is inside, so that it has to be asked again
+     * @return false if another thread holds the call lock, so that the caller must ask again
      */
     private boolean noteFailure(long event) {
         if (!calls.tryLock()) {
@@ -317,7 +316,7 @@ final class StreamQueue extends TpuQueue {
         int code;
         try {
             if (!isNewest(passed + 1)) {
-                // One that is newer will be asked, and tells of all since the last answer.
+                // A newer event will be asked, and reports all failures since the last answer.
                 return true;
             }
             code = Tpurt.tpuEventSynchronize(event);
@@ -325,7 +324,7 @@ final class StreamQueue extends TpuQueue {
             calls.unlock();
         }
         if (code != 0) {
-            // Somebody may still be about to ask for a place before an earlier failure.
+            // Another thread may still ask for a position before an earlier failure.
             long after = failure == null ? checked : failure.after;
             failure =
                     new Failure(
@@ -342,7 +341,7 @@ final class StreamQueue extends TpuQueue {
         return true;
     }
 
-    /** A shared stream gets a mark to be asked for, and is asked for it until it has passed. */
+    /** On a shared stream, adds a position and returns true once that position has passed. */
     @Override
     boolean isIdle() {
         if (!shared) {
@@ -350,7 +349,7 @@ final class StreamQueue extends TpuQueue {
         }
         synchronized (asking) {
             if (asked == 0) {
-                asked = mark();
+                asked = position();
             }
             if (!reached(asked)) {
                 return false;
@@ -387,17 +386,17 @@ final class StreamQueue extends TpuQueue {
     }
 
     @Override
-    void throwFailure(long mark) {
-        // Whoever asked for the place was told.
+    void throwFailure(long position) {
+        // A thread that asked for the position got the failure there.
     }
 
-    /** The native event, which stays until it is dropped. */
+    /** The stamp is a native event, which exists until {@link #dropStamp}. */
     @Override
     void stamp(TpuEvent event) {
         begin();
         try {
             event.stamp = record();
-            // So that a mark follows it.
+            // So that a later position is behind it.
             enqueued = true;
         } finally {
             end();
@@ -409,7 +408,7 @@ final class StreamQueue extends TpuQueue {
         begin();
         try {
             for (TpuEvent event : Arrays.asList(start, end)) {
-                // Fills in the time, which asking does not.
+                // Fills in the time, which a query does not.
                 TpuErrors.checkRuntime(
                         Tpurt.tpuEventSynchronize(event.stamp), "tpuEventSynchronize");
             }
@@ -422,7 +421,7 @@ final class StreamQueue extends TpuQueue {
         }
     }
 
-    /** Puts it among the marks, which destroy it when it has passed. */
+    /** Makes the event a position, so that it is destroyed when it has passed. */
     @Override
     void dropStamp(TpuEvent event) {
         begin();
@@ -436,7 +435,7 @@ final class StreamQueue extends TpuQueue {
         }
     }
 
-    /** Not before those that were promised, whose places are behind it. */
+    /** Returns false if events of older positions are not recorded yet. */
     private synchronized boolean addRecorded(long event) {
         if (recorded < last) {
             return false;

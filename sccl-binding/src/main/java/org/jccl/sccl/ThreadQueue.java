@@ -7,9 +7,9 @@ import org.jccl.NativeException;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * A thread in place of a stream, where there are no kernels to tie a handle to a stream with: a
- * handle that the library makes runs on a stream nobody else knows, so everything is waited for on
- * this thread, in order. A thread that does not come back from the library is left behind.
+ * A thread that takes the place of a stream if there are no kernels to make a handle from a stream.
+ * The library then makes a handle with a hidden stream, so this thread runs every task in order and
+ * waits for each one to end. A thread that does not return from the library is left running.
  */
 final class ThreadQueue extends TpuQueue {
 
@@ -18,13 +18,13 @@ final class ThreadQueue extends TpuQueue {
     private volatile long passed;
     private volatile Failure failure;
 
-    /** Up to where the thread was told of failures. */
-    private final ThreadLocal<Long> told = ThreadLocal.withInitial(() -> 0L);
+    /** The position up to which failures were reported to the thread. */
+    private final ThreadLocal<Long> reported = ThreadLocal.withInitial(() -> 0L);
 
-    /** What the task at a place has failed with. */
-    private record Failure(JcclException cause, long place) {}
+    /** The failure of the task at a position. */
+    private record Failure(JcclException cause, long at) {}
 
-    /** Made on the thread, by the first task that asks. */
+    /** Made on the thread by the first task that needs it. */
     private long handle;
 
     ThreadQueue(int device) {
@@ -66,13 +66,13 @@ final class ThreadQueue extends TpuQueue {
             try {
                 wait();
             } catch (InterruptedException e) {
-                throw new IllegalStateException("nobody interrupts this thread", e);
+                throw new IllegalStateException("no code interrupts this thread", e);
             }
         }
         return tasks.poll();
     }
 
-    /** Has the thread do something; returns its place. */
+    /** Adds a task and returns its position. */
     synchronized long submit(Runnable task) {
         tasks.add(task);
         notifyAll();
@@ -106,13 +106,13 @@ final class ThreadQueue extends TpuQueue {
     }
 
     @Override
-    synchronized long mark() {
+    synchronized long position() {
         return last;
     }
 
     @Override
-    boolean reached(long mark) {
-        return passed >= mark;
+    boolean reached(long position) {
+        return passed >= position;
     }
 
     @Override
@@ -137,14 +137,17 @@ final class ThreadQueue extends TpuQueue {
     }
 
     /**
-     * Every thread that waits gets it, once: which of them has enqueued what failed is not known.
-     * The newest stands for those before it, so who waits for the newest later gets it again.
+     * {@inheritDoc}
+     *
+     * <p>Each waiting thread gets the failure once, because it is not known which of them enqueued
+     * the task. Only the newest failure is retained. A thread that got it for an earlier position
+     * gets it again when it waits for the position of the newest.
      */
     @Override
-    void throwFailure(long mark) {
+    void throwFailure(long position) {
         Failure newest = failure;
-        if (newest != null && newest.place > told.get()) {
-            told.set(Math.min(newest.place, mark));
+        if (newest != null && newest.at > reported.get()) {
+            reported.set(Math.min(newest.at, position));
             throw newest.cause;
         }
     }

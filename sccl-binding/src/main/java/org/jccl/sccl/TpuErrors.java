@@ -3,7 +3,7 @@ package org.jccl.sccl;
 import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
-/** What the codes of libtpurt and libtpudnn mean to a caller; neither has texts for its codes. */
+/** The meaning of the codes of libtpurt and libtpudnn, which have no texts for them. */
 final class TpuErrors {
 
     private static final int OUT_OF_MEMORY = 6;
@@ -30,7 +30,7 @@ final class TpuErrors {
         }
     }
 
-    /** Whether tpuMalloc's code says that memory is short. */
+    /** Whether a code of tpuMalloc means that the device has not enough memory. */
     static boolean isOutOfMemory(int code) {
         return code == OUT_OF_MEMORY || code == MEMORY_ALLOCATION;
     }
@@ -51,7 +51,7 @@ final class TpuErrors {
         };
     }
 
-    /** Where there may be more to read. */
+    /** The place where a user may find more. */
     static String advice() {
         return "; look at the driver's log";
     }

@@ -1,6 +1,6 @@
 package org.jccl.sccl;
 
-/** An event: a place in a queue, moved by recording it again. */
+/** An event: a position in a queue. Recording the event again moves it. */
 final class TpuEvent {
 
     final boolean timing;
@@ -8,10 +8,10 @@ final class TpuEvent {
     /** Null until it is recorded. */
     volatile TpuQueue queue;
 
-    /** Place in the queue. */
-    volatile long mark;
+    /** The position in the queue. */
+    volatile long position;
 
-    /** When the queue passed it, in the queue's own way; of events made for timing only. */
+    /** When the queue passed it, in the queue's own form. Only events for timing have it. */
     volatile long stamp;
 
     TpuEvent(boolean timing) {

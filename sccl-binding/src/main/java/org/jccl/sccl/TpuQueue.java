@@ -9,8 +9,8 @@ import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.Durations;
 
 /**
- * Work that a device does in order, with the handle by which SCCL joins it, and how far it has
- * come. Places in it are numbers, see {@link #mark}.
+ * Work that a device does in order, the handle by which SCCL adds operations to it, and its
+ * progress. Positions in the queue are ascending numbers, see {@link #position}.
  */
 abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
 
@@ -19,17 +19,17 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
 
-    /** A queue that takes longer over what was aborted counts as stuck. */
-    private static final Duration MOST_PATIENCE = Duration.ofSeconds(5);
+    /** The longest grace period: a queue that needs more time after an abort counts as stuck. */
+    private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
 
     final int device;
 
     private volatile boolean aborted;
     private volatile long abortedAt;
-    private volatile Duration patience = MOST_PATIENCE;
-    private volatile long abortedMark;
+    private volatile Duration gracePeriod = GRACE_PERIOD;
+    private volatile long abortedPosition;
 
-    /** Whether the log tells that this queue is stuck. */
+    /** Whether the log says that this queue is stuck. */
     private volatile boolean logged;
 
     TpuQueue(int device) {
@@ -37,74 +37,74 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
     }
 
     /**
-     * Keeps other threads' calls out until {@link #end()}: nothing says that a handle may serve two
-     * threads, or that others may enqueue between a call and its flush.
+     * Blocks the calls of other threads until {@link #end()}. The vendor does not document that two
+     * threads may use a handle, or that one may enqueue between a call of another and its flush.
      */
     abstract void begin();
 
-    /** Lets others in again; never fails. */
+    /** Admits other threads again; never fails. */
     abstract void end();
 
     /** The handle that SCCL's calls on this queue take. */
     abstract long handle();
 
-    /** Has what was called with the handle begin, now that it is complete; before the end. */
+    /** Starts what was called with the handle; called before {@link #end()}. */
     abstract void push();
 
-    /** A place behind everything that was enqueued; never waits for another thread's call. */
-    abstract long mark();
+    /** The position behind everything that was enqueued; never waits for another thread's call. */
+    abstract long position();
 
-    /** Whether the queue has come to a place; never blocks. */
-    abstract boolean reached(long mark);
+    /** Whether the queue has reached a position; never blocks. */
+    abstract boolean reached(long position);
 
-    /** Whether the queue has come to its end; never blocks. */
+    /** Whether everything that was enqueued is done; never blocks. */
     boolean isIdle() {
-        return reached(mark());
+        return reached(position());
     }
 
     /** Enqueues a copy. */
     abstract void copy(long to, long from, long bytes, DeviceRuntime.Copy direction);
 
-    /** A copy on the device, in order with the calls with the handle; between begin and end. */
+    /** Enqueues a copy on the device, in order with calls; called between begin and end. */
     abstract void copyBetweenCalls(long to, long from, long bytes);
 
-    /** Throws what a copy before a place failed with, if the queue knows of it only afterwards. */
-    abstract void throwFailure(long mark);
+    /** Throws the failure of a copy before a position, if the queue only learns of it later. */
+    abstract void throwFailure(long position);
 
-    /** Notes when the queue comes to this place; the event is made for timing. */
+    /** Records when the queue reaches its current end; the event must be one for timing. */
     abstract void stamp(TpuEvent event);
 
-    /** Milliseconds between two stamps of this queue that it has passed. */
+    /** The milliseconds between two stamps that this queue has passed. */
     abstract double elapsedMillis(TpuEvent start, TpuEvent end);
 
-    /** Forgets an event's stamp. */
+    /** Releases an event's stamp. */
     abstract void dropStamp(TpuEvent event);
 
-    /** Blocks until the queue has come to a place. */
-    final void await(long mark) {
-        for (int i = 0; !reached(mark); i++) {
-            requireMoving();
+    /** Blocks until the queue has reached a position. */
+    final void await(long position) {
+        for (int i = 0; !reached(position); i++) {
+            requireProgress();
             if (i < SPINS) {
                 Thread.onSpinWait();
             } else {
                 LockSupport.parkNanos(PARK_NANOS);
             }
         }
-        throwFailure(mark);
+        throwFailure(position);
     }
 
     /**
-     * An operation that was enqueued may never end, since the library has no abort. Who waits for
-     * this queue then fails instead of waiting for good, and not much later than after an
-     * operation's own deadline.
+     * Limits how long threads wait for what was enqueued until now. The library has no abort, so an
+     * operation may never end. A thread that waits for this queue then fails after the grace
+     * period, which is not longer than the deadline of an operation.
      *
      * @param timeout the group's deadline of each operation
      */
     final void abort(Duration timeout) {
         try {
             TpuRuntime.enter(device);
-            patience = timeout.compareTo(MOST_PATIENCE) < 0 ? timeout : MOST_PATIENCE;
-            abortedMark = mark();
+            gracePeriod = timeout.compareTo(GRACE_PERIOD) < 0 ? timeout : GRACE_PERIOD;
+            abortedPosition = position();
             abortedAt = System.nanoTime();
             aborted = true;
         } catch (JcclException e) {
@@ -112,11 +112,11 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
         }
     }
 
-    private void requireMoving() {
-        if (!aborted || System.nanoTime() - abortedAt < patience.toNanos()) {
+    private void requireProgress() {
+        if (!aborted || System.nanoTime() - abortedAt < gracePeriod.toNanos()) {
             return;
         }
-        if (reached(abortedMark)) {
+        if (reached(abortedPosition)) {
             aborted = false;
             return;
         }
@@ -124,10 +124,10 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
                 "tpu:"
                         + device
                         + " is stuck in an operation of a group that was aborted, for "
-                        + Durations.text(patience)
+                        + Durations.text(gracePeriod)
                         + " now: SCCL can not end it; start this process again";
         if (!logged) {
-            // Who waits in the order of the group that failed gets that failure instead.
+            // A thread that waits for the failed group gets the failure of the group instead.
             logged = true;
             LOG.log(System.Logger.Level.WARNING, text);
         }

@@ -11,17 +11,19 @@ import org.jccl.spi.DeviceRuntime;
 /**
  * Streams, events and memory of TPUs. Safe for use by any thread.
  *
- * <p>Each device has one stream, as in the vendor's own plugin, where several were seen to hang: it
- * is the default stream, and every stream that is created is this one. Whether one stream can wait
- * for another on the device is not known, so where another library's stream is involved the host
- * waits. Events are numbers of ours, see {@link TpuEvent}.
+ * <p>Each device has one stream, as in the vendor's own plugin, in which several streams hung. It
+ * is the default stream, and {@link #createStream} returns it too. It is not known whether one
+ * stream can wait for another on the device, so the host waits if another library's stream is
+ * involved. Handles of events are numbers that this class assigns, see {@link TpuEvent}.
  */
 final class TpuRuntime implements DeviceRuntime {
 
-    /** The plugin for PyTorch marks its addresses with the device, above the bits that count. */
+    /**
+     * The plugin for PyTorch positions its addresses with the device, above the bits that count.
+     */
     private static final long ADDRESS = (1L << 58) - 1;
 
-    /** Index in it, below 0 when unset. */
+    /** The current device of each thread, in an array of one element; -1 if there is none. */
     private final ThreadLocal<int[]> current = ThreadLocal.withInitial(() -> new int[] {-1});
 
     private final TpuQueue[] own;
@@ -36,7 +38,7 @@ final class TpuRuntime implements DeviceRuntime {
      * Creates the runtime of this process.
      *
      * @param deviceCount number of devices
-     * @param module kernels to tie handles to streams with; without, threads stand in for streams
+     * @param module kernels that make handles from streams; if empty, threads replace streams
      */
     TpuRuntime(int deviceCount, Optional<KernelModule> module) {
         this.own = new TpuQueue[deviceCount];
@@ -93,7 +95,7 @@ final class TpuRuntime implements DeviceRuntime {
         synchronized (own) {
             StreamQueue known = shared(device, stream);
             if (known != null) {
-                // Another thread was here first; two would each be right about half of the work.
+                // Another thread was faster. A second queue would not know half of the work.
                 return known;
             }
             StreamQueue shared = StreamQueue.share(device, stream, kernels);
@@ -128,7 +130,7 @@ final class TpuRuntime implements DeviceRuntime {
         current.get()[0] = device;
     }
 
-    /** The device's one stream. There are no priorities. */
+    /** {@inheritDoc} Returns the one stream of the device. There are no priorities. */
     @Override
     public long createStream(boolean highPriority) {
         return 0;
@@ -148,7 +150,7 @@ final class TpuRuntime implements DeviceRuntime {
     public void synchronizeStream(long stream) {
         // Not tpuStreamSynchronize, which nothing wakes when a peer never comes.
         TpuQueue queue = queue(stream);
-        queue.await(queue.mark());
+        queue.await(queue.position());
     }
 
     @Override
@@ -206,7 +208,7 @@ final class TpuRuntime implements DeviceRuntime {
                 recorded.queue = queue;
                 queue.stamp(recorded);
             }
-            recorded.mark = queue.mark();
+            recorded.position = queue.position();
             recorded.queue = queue;
         }
     }
@@ -214,28 +216,28 @@ final class TpuRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * <p>Between streams the host waits. An event of the stream itself has passed by the time that
-     * anything later runs.
+     * <p>The host waits for an event of another stream. An event of the stream itself has passed
+     * before anything that is enqueued later runs.
      */
     @Override
     public void waitEvent(long stream, long event) {
         TpuEvent awaited = recorded(event);
         TpuQueue queue = awaited.queue;
         if (queue != queue(stream)) {
-            queue.await(awaited.mark);
+            queue.await(awaited.position);
         }
     }
 
     @Override
     public boolean queryEvent(long event) {
         TpuEvent asked = recorded(event);
-        return asked.queue.reached(asked.mark);
+        return asked.queue.reached(asked.position);
     }
 
     @Override
     public void synchronizeEvent(long event) {
         TpuEvent awaited = recorded(event);
-        awaited.queue.await(awaited.mark);
+        awaited.queue.await(awaited.position);
     }
 
     @Override
@@ -253,7 +255,7 @@ final class TpuRuntime implements DeviceRuntime {
     /**
      * {@inheritDoc}
      *
-     * @throws OutOfMemoryError when the device has no such memory left
+     * @throws OutOfMemoryError if the device has not enough memory left
      */
     @Override
     public long allocate(long bytes) {

@@ -1,6 +1,9 @@
 package org.jccl.sccl;
 
-/** libtpudnn: handles. All return a tpudnnStatus_t, but for the function that returns a handle. */
+/**
+ * The functions of libtpudnn for handles. They return a tpudnnStatus_t, unless they return a
+ * handle.
+ */
 final class Tpudnn {
 
     private Tpudnn() {}

@@ -1,6 +1,6 @@
 package org.jccl.sccl;
 
-/** What libtpudnn has since 2025. */
+/** A function that libtpudnn has since 2025. */
 final class TpudnnSync {
 
     private TpudnnSync() {}

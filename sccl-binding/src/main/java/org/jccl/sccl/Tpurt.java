@@ -1,6 +1,6 @@
 package org.jccl.sccl;
 
-/** libtpurt. All return a tpuError_t, but for the functions that return a module. */
+/** The functions of libtpurt. They return a tpuError_t, unless they return a module. */
 final class Tpurt {
 
     private Tpurt() {}

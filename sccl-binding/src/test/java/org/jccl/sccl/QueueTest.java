@@ -78,7 +78,7 @@ final class QueueTest {
         assertThat(output).contains("rank 0 is through", "rank 1 is through");
     }
 
-    /** The watchdog marks places too, and must not wait for a call that may never come back. */
+    /** The watchdog positions places too, and must not wait for a call that may never come back. */
     @Test
     void aPlaceIsMarkedWhileACallLasts() throws Exception {
         World.run(
@@ -88,12 +88,12 @@ final class QueueTest {
                     StreamQueue queue = StreamQueue.create(device.index(), module());
                     queue.begin();
                     queue.push();
-                    assertThat(inAnotherThread(queue::mark)).isEqualTo(1);
-                    assertThat(inAnotherThread(queue::mark)).isEqualTo(1);
+                    assertThat(inAnotherThread(queue::position)).isEqualTo(1);
+                    assertThat(inAnotherThread(queue::position)).isEqualTo(1);
                     assertThat(inAnotherThread(() -> queue.reached(1))).isFalse();
                     queue.end();
                     queue.await(1);
-                    assertThat(queue.mark()).isEqualTo(1);
+                    assertThat(queue.position()).isEqualTo(1);
                 });
     }
 
@@ -108,16 +108,16 @@ final class QueueTest {
                     queue.begin();
                     queue.push();
                     queue.end();
-                    long mark = queue.mark();
+                    long position = queue.position();
                     queue.begin();
                     queue.push();
                     inAnotherThread(
                             () -> {
-                                queue.await(mark);
+                                queue.await(position);
                                 return null;
                             });
                     queue.end();
-                    queue.await(queue.mark());
+                    queue.await(queue.position());
                 });
     }
 
@@ -133,10 +133,10 @@ final class QueueTest {
                     queue.stamp(event);
                     queue.begin();
                     queue.push();
-                    assertThat(inAnotherThread(queue::mark)).isEqualTo(1);
+                    assertThat(inAnotherThread(queue::position)).isEqualTo(1);
                     queue.end();
                     queue.dropStamp(event);
-                    assertThat(queue.mark()).isEqualTo(2);
+                    assertThat(queue.position()).isEqualTo(2);
                     queue.await(2);
                 });
     }
@@ -152,14 +152,14 @@ final class QueueTest {
                             () -> {
                                 throw new NativeException(FailureContext.NONE, "copy", 3, "lost");
                             });
-                    long mark = queue.mark();
+                    long position = queue.position();
                     for (int thread = 0; thread < 2; thread++) {
                         inAnotherThread(
                                 () -> {
-                                    assertThatThrownBy(() -> queue.await(mark))
+                                    assertThatThrownBy(() -> queue.await(position))
                                             .isInstanceOf(NativeException.class)
                                             .hasMessageContaining("lost");
-                                    queue.await(mark);
+                                    queue.await(position);
                                     return null;
                                 });
                     }
@@ -173,23 +173,23 @@ final class QueueTest {
                 1,
                 (group, device) -> {
                     ThreadQueue queue = new ThreadQueue(device.index());
-                    long[] marks = new long[2];
-                    for (int i = 0; i < marks.length; i++) {
+                    long[] positions = new long[2];
+                    for (int i = 0; i < positions.length; i++) {
                         queue.submit(
                                 () -> {
                                     throw new NativeException(
                                             FailureContext.NONE, "copy", 3, "lost");
                                 });
-                        marks[i] = queue.mark();
+                        positions[i] = queue.position();
                     }
-                    while (!queue.reached(marks[1])) {
+                    while (!queue.reached(positions[1])) {
                         Thread.onSpinWait();
                     }
-                    for (long mark : marks) {
-                        assertThatThrownBy(() -> queue.await(mark))
+                    for (long position : positions) {
+                        assertThatThrownBy(() -> queue.await(position))
                                 .isInstanceOf(NativeException.class);
                     }
-                    queue.await(marks[1]);
+                    queue.await(positions[1]);
                 });
     }
 

@@ -12,9 +12,9 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 
 /**
- * The elements of a DJL array as a tensor: in the array's own memory where they lie there in one
- * piece and in order, else a copy that is {@linkplain #writeBack written back}. DJL does not say
- * which of the two it gives, so it is asked twice: two copies have two addresses.
+ * The elements of a DJL array as a tensor: in the array's own memory if they are contiguous there,
+ * or else in a copy that is {@linkplain #writeBack written back}. DJL does not report which of the
+ * two it returns, so this class asks twice: two copies have different addresses.
  */
 final class ArrayMemory {
 
@@ -33,15 +33,15 @@ final class ArrayMemory {
     /**
      * The elements of a parameter.
      *
-     * @param scope the tensor can be used until it is closed
-     * @param where for messages, as is the name
+     * @param scope the tensor can be used until the scope is closed
+     * @param where for messages, like the name
      */
     static ArrayMemory of(NDManager scope, FailureContext where, String name, NDArray array) {
         Supplier<NDArray> alias = () -> attached(scope, array.stopGradient());
         return of(where, name, alias.get(), alias.get());
     }
 
-    /** Nothing where no backward pass has made a gradient: DJL answers new zeros then. */
+    /** Empty if no backward pass has made a gradient, for which DJL returns new zeros. */
     static Optional<ArrayMemory> ofGradient(
             NDManager scope, FailureContext where, String name, NDArray parameter) {
         Supplier<NDArray> alias = () -> attached(scope, parameter.getGradient());
@@ -52,7 +52,7 @@ final class ArrayMemory {
         return there ? Optional.of(memory) : Optional.empty();
     }
 
-    /** Whether a change of one is seen in the other; the elements are as before, to the bit. */
+    /** Whether two arrays share memory. The elements are unchanged afterwards, bit by bit. */
     private static boolean isSameArray(NDArray one, NDArray other) {
         try (NDArray zero = one.eq(0);
                 NDArray all = zero.all()) {
@@ -99,13 +99,13 @@ final class ArrayMemory {
         return new ArrayMemory(array, tensor, copied ? elements : null);
     }
 
-    /** What to do where arrays are somewhere else. */
+    /** The advice for arrays on other devices. */
     static final String CPU_ONLY =
             "train with Model.newInstance(name, Device.cpu()) and optDevices(new Device[]"
                     + " {Device.cpu()}), or with a framework whose adapter reaches the memory of"
                     + " that device";
 
-    /** The type of its elements, as groups know it; DJL can not make bfloat16 with PyTorch. */
+    /** The element type for groups. DJL can not make bfloat16 with PyTorch. */
     static DataType type(FailureContext where, String name, NDArray array) {
         return switch (array.getDataType()) {
             case FLOAT32 -> DataType.FLOAT32;
@@ -127,12 +127,12 @@ final class ArrayMemory {
         return tensor;
     }
 
-    /** Puts what the tensor holds now into the array, where it is not there already. */
+    /** Copies the tensor into the array, unless they share memory. */
     void writeBack() {
         if (copy != null) {
             try (NDArray values =
                     array.getManager().create(copy, array.getShape(), array.getDataType())) {
-                // copyTo would give the array other memory, and leave what shares it as it was.
+                // copyTo would replace the memory of the array, and not change what shares it.
                 array.set(ALL, values);
             }
         }

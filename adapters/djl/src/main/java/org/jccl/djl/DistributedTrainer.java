@@ -28,10 +28,10 @@ import org.jccl.training.MissingGradientException;
 import org.jccl.training.NamedTensor;
 
 /**
- * DJL's trainer over the ranks of a group, as PyTorch's {@code DistributedDataParallel}: all ranks
- * begin with the parameters of rank 0, and {@code step} averages the gradients before the optimizer
- * uses them, so that parameters stay the same on all ranks, to the bit. {@code EasyTrain.fit} and
- * loops of a program's own run unchanged.
+ * DJL's trainer over the ranks of a group, like PyTorch's {@code DistributedDataParallel}. All
+ * ranks begin with the parameters of rank 0. {@code step} averages the gradients before the
+ * optimizer uses them, so the parameters have the same bits on all ranks. {@code EasyTrain.fit} and
+ * a program's own loops run unchanged.
  *
  * <pre>{@code
  * try (Trainer trainer = new DistributedTrainer(model, config, world)) { // was model.newTrainer(config)
@@ -40,13 +40,14 @@ import org.jccl.training.NamedTensor;
  * }
  * }</pre>
  *
- * <p>Every rank trains on one device, the CPU: of the memory of other devices DJL gives no address.
- * Give each rank its own samples with {@link ShardedSampler}. The loss must be the mean over the
- * samples, and batches be equal on all ranks, for the result to be that of one process with all of
- * them. Losses and metrics are those of this rank's samples.
+ * <p>Every rank trains on the CPU, because DJL gives no address of the memory of other devices.
+ * Give each rank its own samples with {@link ShardedSampler}. The result equals that of one process
+ * with all samples if the loss is the mean over the samples and the batches have equal sizes on all
+ * ranks. Losses and metrics are those of this rank's samples.
  *
- * <p>Parameters that are frozen take no part, on all ranks the same ones. Running means and
- * variances, which each rank computes of its own samples, are those of rank 0 after each step.
+ * <p>Frozen parameters take no part; all ranks must freeze the same ones. Each rank computes
+ * running means and variances from its own samples. After each step, all ranks have those of rank
+ * 0.
  *
  * <p>Not safe for use by several threads. DJL collects gradients on one thread of a process, so
  * ranks are processes. {@code initialize}, the first {@code newGradientCollector} and {@code step}
@@ -59,21 +60,24 @@ public final class DistributedTrainer extends Trainer {
 
     private final ProcessGroup group;
 
-    /** Each once, though blocks may share it; in the order of the block, with its name there. */
+    /**
+     * Each parameter once, although blocks may share it, in the order and with the names of the
+     * block.
+     */
     private Map<Parameter, String> parameters;
 
-    /** Those whose gradients the reducer has. */
+    /** The parameters whose gradients the reducer has. */
     private List<Parameter> trained = List.of();
 
     private GradientReducer reducer;
 
     /**
-     * Makes a trainer as {@link Model#newTrainer} does. The group stays the caller's.
+     * Makes a trainer, like {@link Model#newTrainer}. The caller still owns the group.
      *
      * @param model with a block
      * @param config with one device, the CPU
-     * @param group of which each rank makes such a trainer
-     * @throws UsageException when an argument is null, or the config names another device
+     * @param group each of its ranks makes such a trainer
+     * @throws UsageException if an argument is null, or the config names another device
      */
     public DistributedTrainer(Model model, TrainingConfig config, ProcessGroup group) {
         super(prepared(model, config, group), config);
@@ -94,7 +98,7 @@ public final class DistributedTrainer extends Trainer {
                             + ", whose memory DJL gives no address of; "
                             + ArrayMemory.CPU_ONLY);
         }
-        // What an engine does to a model before it makes a trainer is known to its newTrainer only.
+        // Only newTrainer knows what the engine does to a model before it makes a trainer.
         DefaultTrainingConfig withoutListeners =
                 new DefaultTrainingConfig(config.getLossFunction())
                         .optDevices(config.getDevices())
@@ -109,11 +113,11 @@ public final class DistributedTrainer extends Trainer {
      * Initializes the model, and gives all ranks the parameters of rank 0.
      *
      * @param shapes of the inputs
-     * @throws UsageException when a parameter is of a type that groups do not take, or not on the
+     * @throws UsageException if a parameter has a type that groups do not support, or is not on the
      *     CPU
-     * @throws org.jccl.training.DifferentModelsException when the models of the ranks differ; all
-     *     ranks throw it, and name the first parameter that does
-     * @throws org.jccl.JcclException when the parameters can not be broadcast
+     * @throws org.jccl.training.DifferentModelsException if the models of the ranks differ; all
+     *     ranks throw it, and name the first parameter that differs
+     * @throws org.jccl.JcclException if the parameters can not be broadcast
      */
     @Override
     public void initialize(Shape... shapes) {
@@ -122,8 +126,10 @@ public final class DistributedTrainer extends Trainer {
     }
 
     /**
-     * As DJL's; a model that was loaded and never {@linkplain #initialize initialized} gets the
-     * parameters of rank 0 here, before the first batch.
+     * {@inheritDoc}
+     *
+     * <p>A model that was loaded and never {@linkplain #initialize initialized} gets the parameters
+     * of rank 0 here, before the first batch.
      */
     @Override
     public GradientCollector newGradientCollector() {
@@ -164,14 +170,13 @@ public final class DistributedTrainer extends Trainer {
      * Averages the gradients over the ranks, and updates the parameters, as DJL does, with the
      * averages.
      *
-     * @throws MissingGradientException when the backward pass of a rank made no gradient for a
-     *     parameter that is not frozen, or there was none; all ranks throw it, and name the
-     *     parameters and ranks
-     * @throws UsageException when a gradient is sparse, no batch was begun before, or the model has
-     *     other parameters than it had then
-     * @throws org.jccl.training.DifferentModelsException when ranks have frozen different
-     *     parameters
-     * @throws org.jccl.JcclException when the gradients can not be averaged
+     * @throws MissingGradientException if there was no backward pass, or the backward pass of a
+     *     rank made no gradient for a parameter that is not frozen; all ranks throw it, and name
+     *     the parameters and ranks
+     * @throws UsageException if a gradient is sparse, no batch was begun before, or the model has
+     *     other parameters than then
+     * @throws org.jccl.training.DifferentModelsException if ranks have frozen different parameters
+     * @throws org.jccl.JcclException if the gradients can not be averaged
      */
     @Override
     public void step() {
@@ -194,13 +199,15 @@ public final class DistributedTrainer extends Trainer {
         shareStatistics();
     }
 
-    /** Makes a reducer for these, where there is none: parameters may be frozen at any time. */
+    /**
+     * Makes a reducer for these parameters if there is none: the program may freeze some any time.
+     */
     private void register(List<Parameter> now) {
         if (now.equals(trained)) {
             return;
         }
         closeReducer();
-        trained = List.of(); // ranks that do not agree are refused in the next step, too
+        trained = List.of(); // ranks that disagree fail in the next step, too
         if (now.isEmpty()) {
             return;
         }
@@ -214,9 +221,7 @@ public final class DistributedTrainer extends Trainer {
         trained = now;
     }
 
-    /**
-     * Gradients live in DJL's memory, which may be another one in each step, so they are copied.
-     */
+    /** Gradients are copied, because DJL may put them into other memory in each step. */
     private void average(NDManager scope) {
         List<Optional<ArrayMemory>> gradients = new ArrayList<>();
         for (Parameter parameter : trained) {

@@ -13,13 +13,13 @@ import org.jccl.UsageException;
 import org.jccl.training.DistributedSampler;
 
 /**
- * Gives each rank its own part of a data set: {@code setSampling(new ShardedSampler(world, 32))} of
- * the data set's builder. Each time DJL begins to read the data set is an epoch with another order,
- * and all ranks must begin it together: they ask each other, since ranks that count epochs
- * differently would read samples twice and others never. For a data set that only some ranks read,
- * to validate for instance, take a sampler of DJL's.
+ * Gives each rank its own part of a data set: call {@code setSampling(new ShardedSampler(world,
+ * 32))} of the data set's builder. Each time DJL starts to read the data set, an epoch with another
+ * order begins. All ranks must begin it together. They compare their epochs, because ranks with
+ * different epochs would read some samples twice and others never. If only some ranks read a data
+ * set, for instance to validate, use a sampler of DJL.
  *
- * <p>For the thread that runs the loop, on which it blocks until all ranks have come.
+ * <p>The thread that runs the loop blocks in this class until all ranks have arrived.
  */
 public final class ShardedSampler implements Sampler {
 
@@ -29,12 +29,13 @@ public final class ShardedSampler implements Sampler {
     private int epoch;
 
     /**
-     * Shuffles with seed 0, and takes some samples twice where the ranks do not divide them.
+     * Shuffles with seed 0, and takes some samples twice if their number is not divisible by that
+     * of the ranks.
      *
      * @param group whose ranks share the data set
      * @param batchSize samples of a batch of one rank, at least 1; the last one of an epoch may
      *     have fewer, on all ranks as many
-     * @throws UsageException when the group is null or the size not positive
+     * @throws UsageException if the group is null or the size not positive
      */
     public ShardedSampler(ProcessGroup group, int batchSize) {
         this(group, batchSize, sampler -> sampler);
@@ -46,7 +47,7 @@ public final class ShardedSampler implements Sampler {
      * @param group whose ranks share the data set
      * @param batchSize samples of a batch of one rank, at least 1
      * @param options the same on all ranks
-     * @throws UsageException when an argument is null or the size not positive
+     * @throws UsageException if an argument is null or the size not positive
      */
     public ShardedSampler(
             ProcessGroup group, int batchSize, UnaryOperator<DistributedSampler> options) {
@@ -69,10 +70,10 @@ public final class ShardedSampler implements Sampler {
      *
      * @param dataset of the same size on all ranks
      * @return this rank's batches, as many as on any other rank
-     * @throws UsageException when the data set has more samples than an int counts
-     * @throws org.jccl.training.DifferentModelsException when ranks begin different epochs, or have
+     * @throws UsageException if the data set has more samples than an int counts
+     * @throws org.jccl.training.DifferentModelsException if ranks begin different epochs, or have
      *     data sets of different sizes or other options; all ranks throw it
-     * @throws org.jccl.JcclException when the ranks can not be asked
+     * @throws org.jccl.JcclException if the comparison of the ranks fails
      */
     @Override
     public Iterator<List<Long>> sample(RandomAccessDataset dataset) {

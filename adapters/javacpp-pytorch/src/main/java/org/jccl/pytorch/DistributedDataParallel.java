@@ -22,8 +22,8 @@ import org.jccl.training.MissingGradientException;
 import org.jccl.training.NamedTensor;
 
 /**
- * Trains a module on all ranks of a group, each with its own part of the data, as the class of that
- * name in PyTorch: ranks begin with rank 0's parameters and buffers, and gradients are averaged
+ * Trains a module on all ranks of a group, each with its own part of the data, like the class of
+ * that name in PyTorch. Ranks begin with rank 0's parameters and buffers. Gradients are averaged
  * while the backward pass runs.
  *
  * <pre>{@code
@@ -38,21 +38,22 @@ import org.jccl.training.NamedTensor;
  * }
  * }</pre>
  *
- * <p>The module is used as without it. Its gradients lie in the buckets of a {@link
- * GradientReducer}, whose rules hold: all ranks call the same methods in the same order, and others
- * use the group at the same places on all ranks only. Which parameters are trained is decided at
- * the beginning. Gradients must be dense, and {@code torch.autograd.grad} for parameters is not for
- * modules that are used here.
+ * <p>The program uses the module as before. The gradients are in the buckets of a {@link
+ * GradientReducer}, whose rules hold: all ranks must call the same methods in the same order, and
+ * use the group for other operations at the same points. The trained parameters are fixed at the
+ * beginning. Gradients must be dense. The program must not call {@code torch.autograd.grad} for the
+ * parameters of such a module.
  *
- * <p>A backward pass may run in any thread, or on CUDA in PyTorch's own; other methods are for the
- * thread that runs the loop, while no backward pass runs. After a failure inside a backward pass
- * all methods but {@link #close} throw what failed: other ranks may have got some of its gradients.
+ * <p>A backward pass may run in any thread, or on CUDA in PyTorch's own threads. The thread that
+ * runs the loop may call the other methods while no backward pass runs. After a failure inside a
+ * backward pass, all methods except {@link #close} throw that failure, because other ranks may have
+ * got some of the gradients.
  */
 public final class DistributedDataParallel implements AutoCloseable {
 
     /**
-     * A gradient that PyTorch is adding up. It is complete when something else happens in the same
-     * thread.
+     * A gradient that PyTorch is adding up. It is complete when the same thread does something
+     * else.
      */
     private record Pending(Thread thread, int index, Stream stream) {}
 
@@ -111,15 +112,15 @@ public final class DistributedDataParallel implements AutoCloseable {
     /**
      * Prepares a module for training. All ranks call it.
      *
-     * @param group whose ranks train; stays the caller's
-     * @param module stays the caller's; parameters that require a gradient are trained, others and
-     *     buffers are only copied from rank 0
-     * @return what averages its gradients, to be closed
-     * @throws DifferentModelsException when names, types or shapes of the module's tensors differ
+     * @param group whose ranks train; the caller still owns it
+     * @param module the caller still owns it; parameters that require a gradient are trained,
+     *     others and buffers are only copied from rank 0
+     * @return an object that averages the gradients, which the caller must close
+     * @throws DifferentModelsException if names, types or shapes of the module's tensors differ
      *     between ranks; all ranks throw it and name the first that differs
-     * @throws UsageException when an argument is null or closed, nothing is trained, a parameter is
-     *     trained by another one of these, or is such that {@link TorchTensors#of} refuses it
-     * @throws JcclException when an operation failed
+     * @throws UsageException if an argument is null or closed, no parameter is trained, another
+     *     object of this class trains a parameter, or {@link TorchTensors#of} rejects one
+     * @throws JcclException if an operation failed
      */
     public static DistributedDataParallel of(ProcessGroup group, Module module) {
         return of(group, module, options -> {});
@@ -128,15 +129,15 @@ public final class DistributedDataParallel implements AutoCloseable {
     /**
      * Prepares a module for training, with options. All ranks call it.
      *
-     * @param group whose ranks train; stays the caller's
+     * @param group whose ranks train; the caller still owns it
      * @param module as in {@link #of(ProcessGroup, Module)}
-     * @param options sets the reducer's, for instance {@code reducer ->
-     *     reducer.unusedGradients(true)}; the same on all ranks. Memory, device and what is done
-     *     when buckets are made anew are not for it
-     * @return what averages the gradients, to be closed
-     * @throws DifferentModelsException as {@link #of(ProcessGroup, Module)}, or when options differ
+     * @param options sets options of the reducer, for instance {@code reducer ->
+     *     reducer.unusedGradients(true)}, the same on all ranks. It must not set the memory, the
+     *     device or the action when buckets are made again
+     * @return an object that averages the gradients, which the caller must close
+     * @throws DifferentModelsException as {@link #of(ProcessGroup, Module)}, or if options differ
      * @throws UsageException as {@link #of(ProcessGroup, Module)}, and as the options' methods
-     * @throws JcclException when an operation failed
+     * @throws JcclException if an operation failed
      */
     public static DistributedDataParallel of(
             ProcessGroup group, Module module, Consumer<GradientReducerBuilder> options) {
@@ -144,17 +145,17 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * The same for a model that is no {@link Module}. All ranks call it.
+     * Prepares a model that is no {@link Module} for training. All ranks call it.
      *
-     * @param group whose ranks train; stays the caller's
+     * @param group whose ranks train; the caller still owns it
      * @param tensors parameters and whatever else belongs to the model by name, in the same order
      *     on all ranks; those that require a gradient are trained
      * @param options as in {@link #of(ProcessGroup, Module, Consumer)}
-     * @return what averages the gradients, to be closed
+     * @return an object that averages the gradients, which the caller must close
      * @throws DifferentModelsException as {@link #of(ProcessGroup, Module, Consumer)}
-     * @throws UsageException as {@link #of(ProcessGroup, Module, Consumer)}, and when a tensor is
-     *     there twice
-     * @throws JcclException when an operation failed
+     * @throws UsageException as {@link #of(ProcessGroup, Module, Consumer)}, and if a tensor
+     *     appears twice
+     * @throws JcclException if an operation failed
      */
     public static DistributedDataParallel of(
             ProcessGroup group,
@@ -177,7 +178,7 @@ public final class DistributedDataParallel implements AutoCloseable {
         buckets.place(reducer);
     }
 
-    /** A gradient has been computed, and PyTorch is about to add it up in this thread. */
+    /** Called when a gradient was computed, before PyTorch adds it up in this thread. */
     private void arriving(int index) {
         locked(
                 () -> {
@@ -193,7 +194,7 @@ public final class DistributedDataParallel implements AutoCloseable {
                 });
     }
 
-    /** Hands over the gradients that are complete: those of a thread, or all for null. */
+    /** Passes complete gradients to the reducer: those of a thread, or all of them for null. */
     private void complete(Thread thread) {
         for (int i = 0; i < pending.size(); i++) {
             if (thread == null || pending.get(i).thread == thread) {
@@ -217,11 +218,11 @@ public final class DistributedDataParallel implements AutoCloseable {
      * Runs the backward pass of a loss and {@link #finish}.
      *
      * @param loss of this rank's batch, one number
-     * @throws UsageException when the loss is null, closed or undefined, a parameter got a gradient
-     *     twice since the last {@code finish}, or this is closed
+     * @throws UsageException if the loss is null, closed or undefined, a parameter got a gradient
+     *     twice since the last {@code finish}, or this object is closed
      * @throws MissingGradientException as {@link #finish}
-     * @throws JcclException when an operation failed, also inside the backward pass
-     * @throws RuntimeException what PyTorch throws
+     * @throws JcclException if an operation failed, also inside the backward pass
+     * @throws RuntimeException if PyTorch throws one
      */
     public void backward(Tensor loss) {
         TorchTensors.requireDefined("loss", loss);
@@ -231,9 +232,9 @@ public final class DistributedDataParallel implements AutoCloseable {
         } catch (RuntimeException e) {
             locked(
                     () -> {
-                        throwFailure(); // PyTorch makes text of it
+                        throwFailure(); // PyTorch only passes the text of the exception
                         if (isInStep()) {
-                            failure = e; // some gradients are with the other ranks already
+                            failure = e; // other ranks may have some gradients already
                         }
                     });
             throw e;
@@ -246,15 +247,15 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * Ends a step after a backward pass that the program ran by itself: all gradients are averages
-     * on return, on CUDA in the order of PyTorch's current stream. Within {@link #noSync} gradients
-     * are only accumulated.
+     * Ends a step after a backward pass of the program. On return, all gradients are averages, on
+     * CUDA in the order of PyTorch's current stream. Within {@link #noSync}, gradients are only
+     * accumulated.
      *
-     * @throws MissingGradientException when parameters got no gradient and may not be unused, as
+     * @throws MissingGradientException if parameters got no gradient and may not be unused, as in
      *     {@link GradientReducer#finish}
-     * @throws UsageException when a parameter was made trainable since the beginning, or this is
+     * @throws UsageException if a parameter became trainable since the beginning, or this object is
      *     closed
-     * @throws JcclException when an operation failed
+     * @throws JcclException if an operation failed
      */
     public void finish() {
         locked(
@@ -311,8 +312,8 @@ public final class DistributedDataParallel implements AutoCloseable {
      * Stops averaging until the result is closed, as {@link GradientReducer#noSync}: gradients of
      * several backward passes add up, and the first pass after it averages them.
      *
-     * @return to be closed before the last of the batches; scopes can be nested
-     * @throws UsageException within a step, or when this is closed
+     * @return a scope, which the caller must close before the last of the batches; may be nested
+     * @throws UsageException within a step, or if this object is closed
      */
     public GradientReducer.NoSync noSync() {
         GradientReducer.NoSync[] scope = new GradientReducer.NoSync[1];
@@ -336,14 +337,14 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * For ranks with different numbers of batches, as {@link GradientReducer#join}: takes part in
-     * the others' steps until all ranks have joined, and then takes the model of a rank that made
-     * the most. Blocks. Each rank calls it when it has no more batches.
+     * For ranks with different numbers of batches, as {@link GradientReducer#join}. Takes part in
+     * the steps of the others until all ranks have joined, and then copies the model of a rank with
+     * the most steps. Blocks. Each rank calls it when it has no more batches.
      *
-     * @throws UsageException when {@code unevenInputs} was not among the options, within a step, or
-     *     when this is closed
+     * @throws UsageException if {@code unevenInputs} was not among the options, within a step, or
+     *     if this object is closed
      * @throws MissingGradientException as {@link #finish}
-     * @throws JcclException when an operation failed
+     * @throws JcclException if an operation failed
      */
     public void join() {
         locked(
@@ -355,12 +356,12 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * Copies a rank's parameters and buffers to all ranks, for instance before an evaluation: the
-     * statistics of a batch normalization differ between ranks. All ranks call it.
+     * Copies a rank's parameters and buffers to all ranks, for instance before an evaluation,
+     * because the statistics of a batch normalization differ between ranks. All ranks call it.
      *
      * @param root rank of the group
-     * @throws UsageException when there is no such rank, or this is closed
-     * @throws JcclException when an operation failed
+     * @throws UsageException if there is no such rank, or this object is closed
+     * @throws JcclException if an operation failed
      */
     public void broadcast(int root) {
         locked(
@@ -376,7 +377,7 @@ public final class DistributedDataParallel implements AutoCloseable {
         GradientReducer.broadcastParameters(group, tensors, root);
     }
 
-    /** Runs it under the lock, and on CUDA with PyTorch's current stream as JCCL's. */
+    /** Runs an action under the lock, and on CUDA with PyTorch's current stream. */
     private void locked(Runnable action) {
         lock.lock();
         Stream.Scope scope = null;
@@ -412,7 +413,7 @@ public final class DistributedDataParallel implements AutoCloseable {
     }
 
     /**
-     * Removes the hooks. The module and its gradients stay as they are. Idempotent.
+     * Removes the hooks. The module and its gradients are unchanged. Idempotent.
      *
      * @throws JcclException as {@link GradientReducer#close}
      */

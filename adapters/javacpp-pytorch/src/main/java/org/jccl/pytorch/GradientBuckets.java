@@ -12,8 +12,8 @@ import org.jccl.training.BucketMemory;
 import org.jccl.training.GradientReducer;
 
 /**
- * The memory of a reducer's buckets as tensors of PyTorch's, which live as long as a gradient in
- * them. Guarded by the lock of the {@link DistributedDataParallel}.
+ * The memory of a reducer's buckets as PyTorch tensors, which live as long as a gradient in them.
+ * Guarded by the lock of the {@link DistributedDataParallel}.
  */
 final class GradientBuckets implements BucketMemory, AutoCloseable {
 
@@ -30,7 +30,7 @@ final class GradientBuckets implements BucketMemory, AutoCloseable {
     public org.jccl.Tensor allocate(Device where, DataType type, long count) {
         Tensor like =
                 parameters.stream().filter(p -> p.type == type).findFirst().orElseThrow().tensor;
-        // One element more: also what has no elements lies inside.
+        // One additional element, so that a gradient without elements is inside too.
         Tensor bucket = TorchTensors.keep(like.new_zeros(count + 1).set_requires_grad(false));
         try (Tensor part = bucket.narrow(0, 0, count)) {
             org.jccl.Tensor memory = TorchTensors.of("a bucket", part);
@@ -39,7 +39,7 @@ final class GradientBuckets implements BucketMemory, AutoCloseable {
         }
     }
 
-    /** Gives each gradient its part of a bucket, and closes buckets that have none. */
+    /** Gives each gradient its part of a bucket, and closes buckets without gradients. */
     void place(GradientReducer reducer) {
         Set<Long> used = new HashSet<>();
         for (int i = 0; i < parameters.size(); i++) {

@@ -15,12 +15,14 @@ import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
 import org.jccl.training.NamedTensor;
 
-/** The tensors of a model by name, as handles of our own. */
+/** The tensors of a model by name, as handles that JCCL owns. */
 final class ModelTensors {
 
     private ModelTensors() {}
 
-    /** Parameters and then buffers of a module; what it has under several names, by the first. */
+    /**
+     * The parameters and then the buffers of a module; a tensor with several names has the first.
+     */
     static Map<String, Tensor> of(Module module) {
         if (module == null || module.isNull()) {
             throw TorchTensors.usage("module is " + (module == null ? "null" : "closed"));
@@ -47,7 +49,7 @@ final class ModelTensors {
         }
     }
 
-    /** What a program listed by itself, where nothing may be there twice. */
+    /** The tensors that a program lists itself, in which none may appear twice. */
     static Map<String, Tensor> of(Map<String, Tensor> given) {
         if (given == null) {
             throw TorchTensors.usage("parameters is null");
@@ -71,7 +73,7 @@ final class ModelTensors {
         return tensors;
     }
 
-    /** The tensors as memory of JCCL's, with their shapes. */
+    /** The tensors as JCCL tensors, with their shapes. */
     static List<NamedTensor> named(Map<String, Tensor> model) {
         List<NamedTensor> named = new ArrayList<>();
         model.forEach(
@@ -82,7 +84,7 @@ final class ModelTensors {
         return named;
     }
 
-    /** The device that all are on. */
+    /** The device of all tensors. */
     static Device commonDevice(ProcessGroup group, List<NamedTensor> named) {
         Device first = named.isEmpty() ? Device.CPU : named.get(0).tensor().device();
         for (NamedTensor each : named) {

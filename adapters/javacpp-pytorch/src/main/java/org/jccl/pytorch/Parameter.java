@@ -11,14 +11,14 @@ import org.bytedeco.pytorch.global.torch.Layout;
 import org.jccl.DataType;
 
 /**
- * A parameter that is trained: its hook, and the place of its gradient in a bucket. Guarded by the
- * lock of its {@link DistributedDataParallel}.
+ * A trained parameter: its hook, and the location of its gradient in a bucket. Guarded by the lock
+ * of its {@link DistributedDataParallel}.
  */
 final class Parameter implements AutoCloseable {
 
     /**
-     * By the address of the tensor, which they keep. PyTorch holds hooks weakly: one that Java has
-     * collected would be called all the same.
+     * The hooks by the address of their tensor. This map retains them: PyTorch would call a hook
+     * that Java has collected.
      */
     private static final Map<Long, VoidTensorHook> INSTALLED = new ConcurrentHashMap<>();
 
@@ -31,8 +31,8 @@ final class Parameter implements AutoCloseable {
 
         @Override
         public void call(TensorBase gradient) {
-            gradient.close(); // PyTorch takes over a gradient that nobody else holds, without a
-            // copy
+            gradient.close(); // PyTorch adopts a gradient without a copy if there is no other
+            // reference
             action.run();
         }
     }
@@ -46,7 +46,7 @@ final class Parameter implements AutoCloseable {
     private VoidTensorHook hook;
     private int hookNumber;
 
-    /** Whether the gradient of this step is in its place. */
+    /** Whether the gradient of this step is in its bucket. */
     boolean arrived;
 
     Parameter(String name, Tensor tensor, DataType type) {
@@ -65,7 +65,7 @@ final class Parameter implements AutoCloseable {
     }
 
     /**
-     * Has an action called in each backward pass when the gradient has been computed, right before
+     * Sets an action that runs in each backward pass after the gradient was computed, just before
      * PyTorch adds it to {@code grad}, in the same thread.
      */
     void hook(Runnable action) {
@@ -81,11 +81,11 @@ final class Parameter implements AutoCloseable {
         hookNumber = tensor.register_hook(hook);
     }
 
-    /** Sets where the gradient is to lie. What was in the old place is in the new one by now. */
+    /** Sets the location of the gradient. The content was copied from the old location before. */
     void setPlace(Tensor bucket, long offset) {
         Tensor old = place;
         try (Storage storage = bucket.storage()) {
-            // No view, or the zero_grad() of optimizers would refuse it.
+            // Not a view, which the zero_grad() of optimizers would reject.
             place = TorchTensors.keep(bucket.new_empty(0));
             place.set_(storage, offset, shape, strides);
         }
@@ -105,7 +105,7 @@ final class Parameter implements AutoCloseable {
                 && TorchTensors.address(gradient) == TorchTensors.address(place);
     }
 
-    /** Moves the gradient to its place unless it is there; false when there is none. */
+    /** Moves the gradient to its location unless it is there; returns false if there is none. */
     boolean moveGradient() {
         try (Tensor gradient = tensor.grad()) {
             if (!gradient.defined()) {
@@ -122,7 +122,7 @@ final class Parameter implements AutoCloseable {
         }
     }
 
-    /** Copying would convert it without a word. */
+    /** Rejects another type, because a copy would convert it silently. */
     private void requireSameKind(Tensor gradient) {
         boolean same =
                 gradient.layout().intern() == Layout.Strided
@@ -152,16 +152,15 @@ final class Parameter implements AutoCloseable {
                 + tensor.device().str().getString();
     }
 
-    /** Makes what lies in the place the gradient. */
+    /** Makes the memory at the location the gradient. */
     void putGradient() {
         tensor.mutable_grad().put(place);
     }
 
     /**
-     * For a gradient that did not come in this step, which counts as zero.
+     * Clears a gradient that was not computed in this step.
      *
-     * @return a copy of what an earlier pass left in the place, or null where the program has
-     *     cleared it
+     * @return a copy of the gradient of an earlier pass, or null if the program has cleared it
      */
     Tensor takeEarlier() {
         try (Tensor gradient = tensor.grad()) {
@@ -173,12 +172,12 @@ final class Parameter implements AutoCloseable {
         }
     }
 
-    /** Puts back what {@link #takeEarlier} gave. */
+    /** Restores the gradient that {@link #takeEarlier} returned. */
     void putEarlier(Tensor earlier) {
         place.copy_(earlier);
     }
 
-    /** Removes the hook; the gradient stays as it is. */
+    /** Removes the hook; the gradient is unchanged. */
     @Override
     public void close() {
         if (hook != null) {

@@ -19,17 +19,18 @@ public final class TorchLibrary {
     private TorchLibrary() {}
 
     /**
-     * Loads PyTorch's libraries, one process of a host after the other. Programs that run as
-     * several processes call it before they use PyTorch: JavaCPP unpacks libraries to a folder that
-     * processes share, and one may load a file that another has only half written, which ends it
-     * with SIGBUS (<a href="https://github.com/bytedeco/javacpp/issues/608">issue 608</a>). Does
-     * nothing more when they are loaded.
+     * Loads PyTorch's libraries, in one process of a host after the other. Programs that run as
+     * several processes must call it before they use PyTorch. JavaCPP unpacks libraries to a folder
+     * that the processes share. Otherwise a process may load a file that another one has only half
+     * written, which ends it with SIGBUS (<a
+     * href="https://github.com/bytedeco/javacpp/issues/608">issue 608</a>). Does nothing if the
+     * libraries are loaded.
      *
-     * @throws UsageException when this process can not represent the path of JavaCPP's folder
-     * @throws UncheckedIOException when JavaCPP's folder can not be written to
-     * @throws UnsatisfiedLinkError when the libraries can not be loaded: the artifacts of PyTorch
-     *     and of OpenBLAS for this platform must be on the class path, in versions that belong
-     *     together. The message names the artifacts that are missing
+     * @throws UsageException if this process can not represent the path of JavaCPP's folder
+     * @throws UncheckedIOException if JavaCPP's folder can not be written to
+     * @throws UnsatisfiedLinkError if the libraries can not be loaded: the artifacts of PyTorch and
+     *     of OpenBLAS for this platform must be on the class path, in matching versions. The
+     *     message names the missing artifacts
      */
     public static synchronized void load() {
         try {
@@ -46,7 +47,7 @@ public final class TorchLibrary {
         } catch (IOException e) {
             throw new UncheckedIOException("the lock in JavaCPP's folder can not be had: " + e, e);
         } catch (LinkageError | TypeNotPresentException e) {
-            // The second attempt of a process fails in another way than the first one.
+            // The second attempt of a process fails differently from the first one.
             UnsatisfiedLinkError error = new UnsatisfiedLinkError(message(e));
             error.initCause(e);
             throw error;
@@ -82,7 +83,7 @@ public final class TorchLibrary {
                 .anyMatch(folder -> loader.getResource(folder) != null);
     }
 
-    /** As build tools have them, with the classifier; without a version if that is not known. */
+    /** The coordinates of an artifact, with classifier; without a version if it is not known. */
     private static String coordinates(String artifact, String platform) {
         String name = "org.bytedeco:" + artifact + ":jar:" + platform;
         try {

@@ -10,8 +10,8 @@ import org.jccl.Stream;
 import org.jccl.UsageException;
 
 /**
- * Hands PyTorch's current CUDA stream over. Needs the presets of PyTorch for CUDA and the binding
- * for NCCL. Written against the API and compiled; not run on hardware yet.
+ * Passes PyTorch's current CUDA stream to JCCL. Needs the presets of PyTorch for CUDA and the
+ * binding for NCCL. It compiles against the API, but has not run on hardware yet.
  */
 public final class TorchStreams {
 
@@ -31,8 +31,8 @@ public final class TorchStreams {
      *
      * @param device a CUDA device
      * @return PyTorch's stream; closing it is not needed and does nothing to PyTorch's
-     * @throws UsageException when the device is none of CUDA
-     * @throws BackendUnavailableException when no binding drives such devices
+     * @throws UsageException if the device is none of CUDA
+     * @throws BackendUnavailableException if no binding drives such devices
      */
     public static Stream current(Device device) {
         if (device == null || !device.type().equals("cuda")) {

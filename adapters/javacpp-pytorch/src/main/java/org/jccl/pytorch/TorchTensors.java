@@ -36,17 +36,17 @@ public final class TorchTensors {
     private TorchTensors() {}
 
     /**
-     * A tensor over the memory of PyTorch's. What a process group writes there PyTorch sees, and
-     * the other way round; autograd takes no notice of it.
+     * Returns a tensor that shares memory with a PyTorch tensor. Autograd does not track changes by
+     * a process group.
      *
-     * <p>The memory stays as long as the result, or an operation on it, is reachable, also when the
-     * argument is closed or its {@code PointerScope} ends. What resizes its storage, as {@code
-     * resize_} may, frees it all the same; do not do that while the result is used.
+     * <p>The memory exists as long as the result, or an operation on it, is reachable, also after
+     * the argument is closed or its {@code PointerScope} ends. Resizing the storage, as {@code
+     * resize_} may, frees the memory nevertheless; do not do so while the result is in use.
      *
      * @param tensor dense and contiguous, on the CPU or a CUDA device, of a type that JCCL has
      * @return its elements in their order in memory; on CUDA, operations are ordered after the
      *     calling thread's current stream, which {@link TorchStreams} takes from PyTorch
-     * @throws UsageException when the tensor is null, closed or undefined, not dense or not
+     * @throws UsageException if the tensor is null, closed or undefined, not dense or not
      *     contiguous, has a type or a device that JCCL does not know, is conjugated or negated
      *     lazily, or has less memory than elements
      */
@@ -85,7 +85,7 @@ public final class TorchTensors {
         }
         long count = tensor.numel();
         requireMemory(name, tensor, count * type.size());
-        // Another tensor over the same storage, which stays when this one is given another.
+        // A second tensor over the same storage, in case the program gives the first one another.
         return org.jccl.Tensor.of(address(tensor), count, type, device, keep(tensor.detach()));
     }
 

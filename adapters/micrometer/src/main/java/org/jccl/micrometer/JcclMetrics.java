@@ -22,17 +22,17 @@ import org.jccl.OperationInfo;
 import org.jccl.OperationTime;
 
 /**
- * Meters of process groups in a registry of Micrometer. Given to {@code
- * ProcessGroup.builder().listener(new JcclMetrics(registry))}; it may be given to several worlds,
- * whose numbers add up.
+ * Meters of process groups in a registry of Micrometer. Pass it to {@code
+ * ProcessGroup.builder().listener(new JcclMetrics(registry))}. Several worlds may share it; their
+ * numbers add up.
  *
  * <table>
  * <caption>Meters</caption>
  * <tr><th>name</th><th>kind</th><th>tags besides {@code backend} and {@code group}</th></tr>
- * <tr><td>{@code jccl.operation}</td><td>timer of operations that ended, from handing them to the
- *     library until their end was noticed</td><td>{@code operation}; {@code exception}, the
+ * <tr><td>{@code jccl.operation}</td><td>timer of operations that ended, from the call of the
+ *     library until their end was detected</td><td>{@code operation}; {@code exception}, the
  *     class of the failure or {@code none}</td></tr>
- * <tr><td>{@code jccl.operation.device}</td><td>timer of the device's own time, where it is
+ * <tr><td>{@code jccl.operation.device}</td><td>timer of the device's own time, if it is
  *     known</td><td>{@code operation}</td></tr>
  * <tr><td>{@code jccl.operation.bytes}</td><td>summary of the sizes of operations that completed
  *     </td><td>{@code operation}</td></tr>
@@ -44,15 +44,15 @@ import org.jccl.OperationTime;
  * <tr><td>{@code jccl.group.open}</td><td>gauge of groups that are not closed</td><td></td></tr>
  * <tr><td>{@code jccl.group.failed}</td><td>counter of groups that failed</td><td>{@code
  *     exception}</td></tr>
- * <tr><td>{@code jccl.operation.missed}</td><td>counter of operations that are missing above, as
- *     the registry was too slow</td><td>none, nor {@code backend} and {@code group}</td></tr>
+ * <tr><td>{@code jccl.operation.missed}</td><td>counter of operations that are missing above
+ *     because the registry was too slow</td><td>none, not even {@code backend} and {@code group}</td></tr>
  * </table>
  *
- * <p>A program may make groups without end, each with a name of its own, and a registry never
- * forgets a meter. So the tag {@code group} is {@code world} or {@code subgroup} unless a function
- * says something else, and of what that says the first 32 values count: the rest are {@code other}.
- * The rank is no tag: a process is one rank as a rule, and what scrapes it knows which process it
- * is; else give a tag for it to the constructor.
+ * <p>A program may make any number of groups with different names, and a registry never removes a
+ * meter. So the tag {@code group} is {@code world} or {@code subgroup}, unless a function returns
+ * another value. Only its first 32 values are used; further ones become {@code other}. There is no
+ * tag for the rank, because a process usually is one rank and the scraper knows the process.
+ * Otherwise, pass a tag to the constructor.
  *
  * <p>Safe for use by several threads.
  */
@@ -66,7 +66,7 @@ public final class JcclMetrics implements GroupListener {
     private final Function<? super GroupInfo, String> groupTag;
     private final Duration stallThreshold;
 
-    /** By the object, which is the same in all that is told of a group. */
+    /** By the object of a group, which is the same in all of its events. */
     private final Map<GroupInfo, Group> groups =
             Collections.synchronizedMap(new IdentityHashMap<>());
 
@@ -101,8 +101,8 @@ public final class JcclMetrics implements GroupListener {
     /**
      * Meters with the tags {@code world} and {@code subgroup} for groups.
      *
-     * @param registry where they are registered
-     * @throws NullPointerException when it is null
+     * @param registry the registry of the meters
+     * @throws NullPointerException if it is null
      */
     public JcclMetrics(MeterRegistry registry) {
         this(registry, Tags.empty(), JcclMetrics::kindOf, Duration.ofSeconds(10));
@@ -111,12 +111,12 @@ public final class JcclMetrics implements GroupListener {
     /**
      * Meters with other tags.
      *
-     * @param registry where they are registered
+     * @param registry the registry of the meters
      * @param tags added to each meter
-     * @param groupTag the tag {@code group} of a group, for instance its name where a program makes
-     *     few groups; null stands for {@code other}
-     * @param stallThreshold from when on an operation counts as stalled
-     * @throws NullPointerException when an argument is null
+     * @param groupTag the tag {@code group} of a group, for instance its name if a program makes
+     *     few groups; null means {@code other}
+     * @param stallThreshold the time after which an operation counts as stalled
+     * @throws NullPointerException if an argument is null
      */
     public JcclMetrics(
             MeterRegistry registry,
@@ -277,7 +277,7 @@ public final class JcclMetrics implements GroupListener {
     public void groupClosed(GroupInfo info) {
         Group group = groups.remove(info);
         group.shared.open.decrementAndGet();
-        // Of operations that the library never let go of nothing more is told.
+        // There are no further events of operations that never left the library.
         group.shared.outstanding.addAndGet(-group.outstanding);
     }
 }

@@ -11,7 +11,7 @@ import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.StoreException;
 
-/** Which rank of an attempt failed first, and why, as the ranks tell each other by the store. */
+/** The first rank of an attempt that failed, and the reason, which ranks share in the store. */
 final class FirstFailure {
 
     private static final String KEY = "jccl/spark/failure";
@@ -32,12 +32,12 @@ final class FirstFailure {
     }
 
     /**
-     * Tells of a failure of this rank, unless another rank did before.
+     * Reports a failure of this rank, unless another rank has reported one before.
      *
      * @param failure of this rank
-     * @return what the other rank told, or empty when there is none, or no store any more
+     * @return the report of the other rank, or empty if there is none or the store is closed
      */
-    Optional<String> tell(Throwable failure) {
+    Optional<String> report(Throwable failure) {
         String text = rank + " failed first: " + failure;
         byte[] mine = text.substring(0, Math.min(text.length(), LONGEST)).getBytes(UTF_8);
         try {
@@ -50,7 +50,7 @@ final class FirstFailure {
         }
     }
 
-    /** Whether a failure only says that another rank, or the one that serves the store, is gone. */
+    /** Whether a failure only means that another rank, or the store's server, is gone. */
     static boolean isOfAnother(Throwable failure) {
         for (Throwable each = failure; each != null; each = each.getCause()) {
             if (each instanceof PeerLostException

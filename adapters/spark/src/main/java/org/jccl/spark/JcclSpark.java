@@ -21,15 +21,17 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
- * Runs the tasks of a barrier stage as the ranks of one world. Spark starts all of them at once, or
- * none, so there must be as many free slots as ranks; a rank's number is that of its partition.
+ * Runs the tasks of a barrier stage as the ranks of one world. Spark starts either all of them or
+ * none, so there must be as many free slots as ranks. The number of a rank is that of its
+ * partition.
  *
- * <p>When a rank fails, all fail, and Spark starts the stage again as a whole, up to {@code
- * spark.stage.maxConsecutiveAttempts} times: every attempt is a new world with a store of its own.
- * So what a rank does outside, such as writing a file, may be done twice; {@link SparkRank#attempt}
- * tells the attempts apart. A job that is cancelled ends its ranks.
+ * <p>If a rank fails, all ranks fail, and Spark starts the whole stage again, up to {@code
+ * spark.stage.maxConsecutiveAttempts} times. Every attempt is a new world with a store of its own.
+ * So side effects of a rank, such as writing a file, may happen twice; {@link SparkRank#attempt}
+ * distinguishes the attempts. Cancelling a job ends its ranks.
  *
- * <p>There is no state here: safe for use by several threads, and several stages may run at a time.
+ * <p>This class has no state. It is safe for use by several threads, and several stages may run at
+ * a time.
  */
 public final class JcclSpark {
 
@@ -40,10 +42,10 @@ public final class JcclSpark {
      *
      * @param <R> what a rank returns
      * @param spark the session
-     * @param ranks how many, at least 1; the cluster must have as many free slots
+     * @param ranks the number, at least 1; the cluster must have as many free slots
      * @param function what each rank does
      * @return what the ranks returned, in their order
-     * @throws UsageException when an argument is null, or the number less than 1
+     * @throws UsageException if an argument is null, or the number less than 1
      */
     public static <R> List<R> run(SparkSession spark, int ranks, RankFunction<R> function) {
         return run(given(spark, "the session").sparkContext(), ranks, function);
@@ -51,14 +53,14 @@ public final class JcclSpark {
 
     /**
      * Runs a function on a number of ranks. A job that fails throws Spark's {@code SparkException},
-     * although the compiler does not know: its message is that of the rank that failed first.
+     * although it does not declare it. The message is that of the rank that failed first.
      *
      * @param <R> what a rank returns
      * @param spark the context; of a {@code JavaSparkContext} it is {@code sc()}
-     * @param ranks how many, at least 1; the cluster must have as many free slots
+     * @param ranks the number, at least 1; the cluster must have as many free slots
      * @param function what each rank does
      * @return what the ranks returned, in their order
-     * @throws UsageException when an argument is null, or the number less than 1
+     * @throws UsageException if an argument is null, or the number less than 1
      */
     public static <R> List<R> run(SparkContext spark, int ranks, RankFunction<R> function) {
         given(spark, "the context");
@@ -78,12 +80,12 @@ public final class JcclSpark {
      *
      * @param <T> a row
      * @param <R> what a rank returns
-     * @param data in as many partitions as there shall be ranks, as {@code repartition} makes them;
-     *     Spark refuses what it can not compute in the same stage, for instance a union, until it
-     *     is repartitioned
+     * @param data with one partition for each rank, as {@code repartition} makes them. Spark
+     *     rejects data that it can not compute in the same stage, for instance a union; repartition
+     *     it first
      * @param function what each rank does with its partition
      * @return what the ranks returned, in their order
-     * @throws UsageException when an argument is null
+     * @throws UsageException if an argument is null
      */
     public static <T, R> List<R> run(Dataset<T> data, PartitionFunction<T, R> function) {
         return run(given(data, "the data").javaRDD(), function);
@@ -91,16 +93,16 @@ public final class JcclSpark {
 
     /**
      * Runs a function on one rank for each partition of an RDD. A job that fails throws Spark's
-     * {@code SparkException}, although the compiler does not know: its message is that of the rank
-     * that failed first.
+     * {@code SparkException}, although it does not declare it. The message is that of the rank that
+     * failed first.
      *
      * @param <T> an element
      * @param <R> what a rank returns
-     * @param data in as many partitions as there shall be ranks; Spark refuses what it can not
-     *     compute in the same stage, for instance a union, until it is repartitioned
+     * @param data with one partition for each rank. Spark rejects data that it can not compute in
+     *     the same stage, for instance a union; repartition it first
      * @param function what each rank does with its partition
      * @return what the ranks returned, in their order
-     * @throws UsageException when an argument is null
+     * @throws UsageException if an argument is null
      */
     public static <T, R> List<R> run(JavaRDD<T> data, PartitionFunction<T, R> function) {
         given(data, "the data");
@@ -108,7 +110,7 @@ public final class JcclSpark {
         ClassTag<Tuple2<Integer, byte[]>> pairs = ClassTag$.MODULE$.apply(Tuple2.class);
         RDD<Tuple2<Integer, byte[]>> ofRanks =
                 data.rdd().barrier().mapPartitions(new RankTask<>(function), false, pairs);
-        // Spark does not start a barrier stage again whose results the driver takes itself.
+        // Spark does not restart a barrier stage whose results the driver collects directly.
         List<Tuple2<Integer, byte[]>> results =
                 JavaRDD.fromRDD(ofRanks, pairs).repartition(1).collect();
         return inOrder(results);
@@ -127,15 +129,15 @@ public final class JcclSpark {
     }
 
     /**
-     * Makes the calling task of a barrier stage a rank. Every task of the stage calls it, each as
-     * often as the others, in the same order with other calls that wait for all tasks. The rank
-     * ends with the task, there is nothing to close.
+     * Makes the calling task of a barrier stage a rank. Every task of the stage must call it
+     * equally often, and in the same order as other calls that wait for all tasks. The rank ends
+     * with the task; there is nothing to close.
      *
      * @param context of the calling task, from {@code BarrierTaskContext.get()}
      * @return the rank
-     * @throws UsageException when the context is null
-     * @throws org.jccl.StoreException when rank 0 can not be reached from here, or not every task
-     *     comes, within a minute after all have called
+     * @throws UsageException if the context is null
+     * @throws org.jccl.StoreException if rank 0 can not be reached, or not every task arrives
+     *     within a minute
      */
     public static SparkRank join(BarrierTaskContext context) {
         return SparkRank.join(given(context, "the context"));

@@ -4,11 +4,11 @@ import java.io.Serializable;
 import java.util.Iterator;
 
 /**
- * What each rank of a barrier stage does with its partition of the data. Spark serialises it with
- * all that it captures.
+ * The function of each rank of a barrier stage on its partition of the data. Spark serialises it
+ * with everything that it captures.
  *
  * @param <T> an element of the data
- * @param <R> what it returns to the driver, serialisable too
+ * @param <R> the result for the driver, also serialisable
  */
 @FunctionalInterface
 public interface PartitionFunction<T, R> extends Serializable {
@@ -20,7 +20,7 @@ public interface PartitionFunction<T, R> extends Serializable {
      * @param rows the partition that has the rank's number; can be read once, during the call, on
      *     this thread
      * @return the result, or null
-     * @throws Exception when the rank fails, and with it the stage's attempt
+     * @throws Exception if the rank fails, and with it the stage's attempt
      */
     R run(SparkRank rank, Iterator<T> rows) throws Exception;
 }

@@ -3,9 +3,10 @@ package org.jccl.spark;
 import java.io.Serializable;
 
 /**
- * What each rank of a barrier stage does. Spark serialises it with all that it captures.
+ * The function of each rank of a barrier stage. Spark serialises it with everything that it
+ * captures.
  *
- * @param <R> what it returns to the driver, serialisable too
+ * @param <R> the result for the driver, also serialisable
  */
 @FunctionalInterface
 public interface RankFunction<R> extends Serializable {
@@ -15,7 +16,7 @@ public interface RankFunction<R> extends Serializable {
      *
      * @param rank this rank, which ends with the task
      * @return the result, or null
-     * @throws Exception when the rank fails, and with it the stage's attempt
+     * @throws Exception if the rank fails, and with it the stage's attempt
      */
     R run(SparkRank rank) throws Exception;
 }

@@ -11,7 +11,8 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
 /**
- * What Spark calls in each task. Of Scala it uses only what is the same for 2.12 and 2.13.
+ * The function that Spark calls in each task. It only uses the part of Scala that 2.12 and 2.13
+ * share.
  *
  * @param <T> an element of the partition
  * @param <R> what the rank returns

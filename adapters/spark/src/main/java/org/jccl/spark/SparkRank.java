@@ -26,10 +26,10 @@ import org.jccl.spi.BackendProvider.Broadcast;
 import org.jccl.spi.BackendProvider.World;
 
 /**
- * A task of a barrier stage as a rank. It ends with the task: its groups are closed, or aborted
- * where the task fails or is killed. So a cancelled job, or another rank's failure, ends what waits
- * in an operation here, within a second; a task that computes for itself goes on until its next
- * operation, which throws.
+ * A task of a barrier stage as a rank. It ends with the task: its groups are closed, or aborted if
+ * the task fails or is killed. A cancelled job, or the failure of another rank, ends operations
+ * that wait here within a second. A task that computes continues until its next operation, which
+ * throws.
  *
  * <p>Safe for use by several threads.
  */
@@ -42,10 +42,11 @@ public final class SparkRank {
 
     private static final Duration KILL_POLL = Duration.ofMillis(100);
 
+    /** How long the store stays open for a killed task, which may ask why. */
     private static final Duration KILL_GRACE = Duration.ofSeconds(1);
 
-    /** How long Spark may take to notice that an executor is gone, and to kill the other tasks. */
-    private static final Duration KILL_PATIENCE = Duration.ofSeconds(10);
+    /** How long Spark may take to notice a lost executor and to kill the other tasks. */
+    private static final Duration KILL_NOTICE_TIMEOUT = Duration.ofSeconds(10);
 
     private final BarrierTaskContext context;
     private final Rendezvous rendezvous;
@@ -88,13 +89,13 @@ public final class SparkRank {
         return rank;
     }
 
-    /** Where the store is, and its secret, reach the other tasks through Spark's driver. */
+    /** Sends the address and the secret of the store to the other tasks through Spark's driver. */
     private static Broadcast broadcast(BarrierTaskContext context) {
         return (bytes, timeout) -> {
             boolean first = context.partitionId() == 0;
             String mine = first ? Base64.getEncoder().encodeToString(bytes) : "";
-            byte[] told = Base64.getDecoder().decode(context.allGather(mine)[0]);
-            System.arraycopy(told, 0, bytes, 0, bytes.length);
+            byte[] received = Base64.getDecoder().decode(context.allGather(mine)[0]);
+            System.arraycopy(received, 0, bytes, 0, bytes.length);
         };
     }
 
@@ -135,8 +136,8 @@ public final class SparkRank {
     }
 
     /**
-     * The attempt's own store, which rank 0's executor serves to whoever knows a random secret that
-     * Spark has brought to the tasks.
+     * The store of this attempt. The executor of rank 0 serves it to clients with a random secret,
+     * which Spark has sent to the tasks.
      *
      * @return the store, which ends with the task; its calls wait up to a minute
      */
@@ -150,8 +151,8 @@ public final class SparkRank {
      * {@code npu}.
      *
      * @param type of the device, for instance {@code cuda}
-     * @return the device, or empty when the task has no such resource
-     * @throws UsageException when the type is null or no such text as {@link Device} takes, or the
+     * @return the device, or empty if the task has no such resource
+     * @throws UsageException if the type is null or no such text as {@link Device} takes, or the
      *     resource's address is not a device's number
      */
     public Optional<Device> device(String type) {
@@ -159,16 +160,16 @@ public final class SparkRank {
     }
 
     /**
-     * Makes the world of all tasks' ranks. Every rank calls it, each as often as the others. It is
-     * closed with the task where the program does not close it before.
+     * Makes the world of all tasks' ranks. Every rank must call it equally often. The world is
+     * closed with the task if the program does not close it before.
      *
      * @param backend for instance {@code gloo}, or {@code cpu:gloo,cuda:nccl}; in any case. The
      *     rank uses the device that Spark has assigned, where the backend takes such
      * @return this rank's group of all ranks
-     * @throws UsageException when the text is null or has another form, or the task has ended
-     * @throws GroupAbortedException when Spark has killed the task
-     * @throws org.jccl.BackendUnavailableException when the backend can not be used here
-     * @throws org.jccl.JcclException when the other ranks do not come in time
+     * @throws UsageException if the text is null or has another form, or the task has ended
+     * @throws GroupAbortedException if Spark has killed the task
+     * @throws org.jccl.BackendUnavailableException if the backend can not be used here
+     * @throws org.jccl.JcclException if the other ranks do not come in time
      */
     public ProcessGroup init(String backend) {
         return init(backend, options -> {});
@@ -180,10 +181,10 @@ public final class SparkRank {
      * @param backend as in {@link #init(String)}
      * @param options sets what shall not be as it is by default, for instance the timeout
      * @return this rank's group of all ranks
-     * @throws UsageException when an argument is null or not valid, or the task has ended
-     * @throws GroupAbortedException when Spark has killed the task
-     * @throws org.jccl.BackendUnavailableException when the backend can not be used here
-     * @throws org.jccl.JcclException when the other ranks do not come in time
+     * @throws UsageException if an argument is null or not valid, or the task has ended
+     * @throws GroupAbortedException if Spark has killed the task
+     * @throws org.jccl.BackendUnavailableException if the backend can not be used here
+     * @throws org.jccl.JcclException if the other ranks do not come in time
      */
     public ProcessGroup init(String backend, Consumer<ProcessGroupBuilder> options) {
         if (backend == null || options == null) {
@@ -224,13 +225,13 @@ public final class SparkRank {
         }
     }
 
-    /** Ends what waits here when Spark kills the task, and lets go of the store after the end. */
+    /** Aborts the groups when Spark kills the task, and closes the store after the end. */
     private void watch() {
         try {
             while (!ended.await(KILL_POLL.toMillis(), TimeUnit.MILLISECONDS)) {
                 if (context.isInterrupted()) {
                     abort("Spark has killed the task");
-                    // The task may still ask the store why; what waits there has to end as well.
+                    // The task may still read the reason from the store before it is closed.
                     ended.await(KILL_GRACE.toMillis(), TimeUnit.MILLISECONDS);
                     break;
                 }
@@ -249,14 +250,14 @@ public final class SparkRank {
     }
 
     /**
-     * What a failure of this rank is to be reported as.
+     * The failure to report for a failure of this rank.
      *
      * @param failure of the rank's function
-     * @return one that names the rank that failed first, where that is another
+     * @return a failure that names the rank that failed first, if it is another one
      */
     Throwable explained(Throwable failure) {
         return firstFailure
-                .tell(failure)
+                .report(failure)
                 .<Throwable>map(
                         first ->
                                 new GroupAbortedException(
@@ -265,11 +266,11 @@ public final class SparkRank {
     }
 
     /**
-     * Tells the other ranks, and ends their operations. Where another rank failed first, Spark is
-     * left to learn of that one before: its message is then the job's.
+     * Reports the failure to the other ranks, and ends their operations. If another rank failed
+     * first, this rank waits, so that Spark reports the failure of that rank as that of the job.
      */
     private void fail(Throwable failure) {
-        Optional<String> first = firstFailure.tell(failure);
+        Optional<String> first = firstFailure.report(failure);
         abort("the task has failed: " + failure);
         first.ifPresent(text -> LOG.log(Level.WARNING, "{0} fails because {1}", this, text));
         ended.countDown();
@@ -279,13 +280,13 @@ public final class SparkRank {
     }
 
     private void awaitKill() {
-        long end = System.nanoTime() + KILL_PATIENCE.toNanos();
+        long end = System.nanoTime() + KILL_NOTICE_TIMEOUT.toNanos();
         while (!context.isInterrupted() && System.nanoTime() < end) {
             LockSupport.parkNanos(KILL_POLL.toNanos());
         }
     }
 
-    /** The task is over, whichever way. */
+    /** Closes the groups after the task has ended. */
     private void end() {
         Deque<ProcessGroup> open;
         synchronized (groups) {

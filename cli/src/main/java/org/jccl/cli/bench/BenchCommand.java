@@ -185,7 +185,7 @@ public final class BenchCommand implements Callable<Integer> {
         CommandSpec jccl = spec.root();
         List<String> arguments =
                 new ArrayList<>(jccl.commandLine().getParseResult().originalArgs());
-        // It is said here, where standard error is the user's.
+        // Progress is printed here, where standard error belongs to the user.
         if (!noProgress) {
             arguments.add(NO_PROGRESS);
         }
@@ -204,7 +204,7 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
-    /** Rank 0's table is this command's own output; what other ranks say is marked. */
+    /** Prints rank 0's table as this command's own output, and other lines with their rank. */
     private synchronized void show(int rank, boolean error, String line) {
         progress.clear();
         if (rank == 0 && !error) {
@@ -297,7 +297,7 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
-    /** Found before ranks are started, of which only one would write the file. */
+    /** Checks a file before ranks are started, of which only one writes it. */
     private void requireWritable(String option, Path file) {
         String fault = OutputFile.fault(file);
         require(fault == null, option + " " + fault);

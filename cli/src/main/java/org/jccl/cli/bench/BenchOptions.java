@@ -11,7 +11,7 @@ import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 
 /**
- * What to measure, and where to write it.
+ * The operations to measure, and where to write the results.
  *
  * @param collectives operations, in this order
  * @param backend name of the backend
@@ -47,7 +47,7 @@ record BenchOptions(
     /**
      * The operations that a group of this size can do.
      *
-     * @throws UsageException when that is none of those asked for
+     * @throws UsageException if it can do none of the given operations
      */
     List<Collective> collectives(int ranks) {
         List<Collective> possible =

@@ -22,7 +22,7 @@ import org.jccl.cli.bench.Collective.Placement;
 import org.jccl.cli.info.Bindings;
 import org.jccl.cli.info.Host;
 
-/** Measures and checks operations on one group; runs on all its ranks, reports on rank 0. */
+/** Measures and checks operations on one group. It runs on all ranks and reports on rank 0. */
 final class Benchmark {
 
     private static final int DESCRIPTION_BYTES = 256;
@@ -45,8 +45,8 @@ final class Benchmark {
      * Measures everything.
      *
      * @return wrong elements on all ranks, the same number on each
-     * @throws IOException when a file of results can not be opened
-     * @throws ReportException when results can not be written
+     * @throws IOException if a file of results can not be opened
+     * @throws ReportException if results can not be written
      */
     long run() throws IOException {
         List<String> devices = describeRanks();

@@ -15,7 +15,7 @@ public final class ByteSize implements ITypeConverter<Long> {
      *
      * @param text for instance {@code 0.5M}
      * @return bytes
-     * @throws TypeConversionException when it is no size
+     * @throws TypeConversionException if it is no size
      */
     @Override
     public Long convert(String text) {

@@ -72,7 +72,7 @@ enum Collective {
         return Arrays.stream(values()).map(Collective::toString).collect(Collectors.joining(" "));
     }
 
-    /** The forms that the API has; the first one is what a CSV line tells about. */
+    /** The forms that the API has. A line of CSV has the first one. */
     List<Placement> placements() {
         return placements;
     }

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** One line a row, of the form that the API has, out of place where it has both. */
+/** Writes one line for each row: the out-of-place form if the operation has both. */
 final class CsvReport implements Report {
 
     static final String HEADER =

@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * One line of a plot.
  *
- * @param name what tells it from the others
+ * @param name the name that distinguishes it from the others
  * @param points by size
  */
 record Curve(String name, List<Point> points) {

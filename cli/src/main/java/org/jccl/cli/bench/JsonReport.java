@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.jccl.cli.bench.Collective.Placement;
 
-/** All forms of all rows, beside the versions and the machine they were measured with. */
+/** Writes all forms of all rows, and the versions and the machine of the measurement. */
 final class JsonReport implements Report {
 
     private final Path file;

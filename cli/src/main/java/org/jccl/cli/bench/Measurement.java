@@ -26,7 +26,7 @@ record Measurement(
         double busBandwidth,
         long wrong) {
 
-    /** What a row was measured as; of two forms the one that a CSV line tells about. */
+    /** The measurement of a row; of two forms, the one of a CSV line. */
     static Measurement of(Row row, String backend) {
         Row.Result result = row.results().get(row.collective().placements().get(0));
         return new Measurement(

@@ -10,7 +10,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What is to be drawn: what all measurements have in common is the title, and the rest tells the
+ * A plot. The common properties of all measurements are the title, and the others distinguish the
  * curves apart.
  *
  * @param title above the plot
@@ -18,13 +18,13 @@ import java.util.stream.Collectors;
  */
 record Plot(String title, List<Curve> curves) {
 
-    /** More can not be told apart, and {@code bench all} has nine with a size. */
+    /** Readers can not distinguish more; {@code bench all} has nine with a size. */
     static final int MOST_CURVES = 12;
 
     private static final List<Function<Key, String>> FACTS =
             List.of(Key::operation, Key::backend, Key::type, Key::ranks);
 
-    /** What the measurements of one curve have in common. */
+    /** The common properties of the measurements of one curve. */
     private record Key(
             String operation,
             String backend,
@@ -45,9 +45,9 @@ record Plot(String title, List<Curve> curves) {
     }
 
     /**
-     * Plans a plot. Measurements without data, such as a barrier's, have no place in it.
+     * Plans a plot. Measurements without a size, such as those of a barrier, are left out.
      *
-     * @throws IllegalArgumentException when nothing is left, or more than can be told apart
+     * @throws IllegalArgumentException if nothing is left, or more curves than can be distinguished
      */
     static Plot of(List<Measurement> measurements) {
         Map<Key, List<Measurement>> groups =
@@ -63,7 +63,7 @@ record Plot(String title, List<Curve> curves) {
         if (groups.size() > MOST_CURVES) {
             throw new IllegalArgumentException(
                     groups.size()
-                            + " curves can not be told apart; plot at most "
+                            + " curves can not be distinguished; plot at most "
                             + MOST_CURVES
                             + ", for instance one operation at a time");
         }
@@ -80,15 +80,15 @@ record Plot(String title, List<Curve> curves) {
     }
 
     /**
-     * Finds out whether this machine can draw; here, where nothing of what that needs is named.
+     * Checks that this Java can draw.
      *
-     * @throws IOException when it can not
+     * @throws IOException if it can not
      */
     static void requireDrawing() throws IOException {
         try {
             SvgPlot.tryOut();
         } catch (RuntimeException | Error e) {
-            // How the JDK says it depends on its version and on what is missing.
+            // The JDK reports this in different ways, depending on its version.
             throw new IOException(
                     "this Java can not draw ("
                             + e

@@ -19,7 +19,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Draws what earlier runs of {@code jccl bench} measured. */
+/** Draws the results of earlier runs of {@code jccl bench}. */
 @Command(
         name = "plot",
         description = {
@@ -43,8 +43,8 @@ public final class PlotCommand implements Callable<Integer> {
             arity = "1..*",
             paramLabel = "[NAME=]FILE",
             description =
-                    "What --json or --csv of jccl bench wrote. Curves are named after what tells"
-                            + " them apart, or as you say.")
+                    "What --json or --csv of jccl bench wrote. Curves are named after their"
+                            + " differences, or NAME.")
     private List<String> files;
 
     @Option(

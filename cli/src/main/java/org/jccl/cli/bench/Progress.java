@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Says on standard error how far a measurement is. On a terminal that is one line which is written
- * over; elsewhere, where lines stay, one every ten seconds.
+ * Prints the progress of a measurement to standard error. On a terminal, one line is overwritten.
+ * Elsewhere it prints a line every ten seconds.
  */
 final class Progress {
 
@@ -26,11 +26,11 @@ final class Progress {
     private boolean drawn;
 
     /**
-     * Begins.
+     * Starts to count.
      *
      * @param err standard error
-     * @param terminal whether that is a terminal
-     * @param sizes that will be measured; 0 to say nothing
+     * @param terminal whether standard error is a terminal
+     * @param sizes the number of sizes; 0 for no output
      * @param clock nanoseconds
      */
     Progress(PrintWriter err, boolean terminal, int sizes, LongSupplier clock) {
@@ -46,7 +46,7 @@ final class Progress {
         return new Progress(null, false, 0, () -> 0);
     }
 
-    /** Whether standard error is a terminal, as far as this system tells. */
+    /** Whether standard error is a terminal; false if the system does not report it. */
     static boolean isTerminal() {
         try {
             String target = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
@@ -56,7 +56,7 @@ final class Progress {
         }
     }
 
-    /** Notes that a size was measured and its row printed. */
+    /** Counts a size that was measured and printed. */
     void sizeDone() {
         done++;
         if (done >= sizes) {
@@ -70,7 +70,7 @@ final class Progress {
         }
     }
 
-    /** Makes room for something else to be printed. */
+    /** Erases the line before other output. */
     void clear() {
         if (drawn) {
             err.print(ERASED);
@@ -79,7 +79,7 @@ final class Progress {
         }
     }
 
-    /** Shows the line again that had to be cleared. */
+    /** Shows the line again after {@link #clear}. */
     void restore() {
         if (terminal && done > 0 && done < sizes) {
             draw();

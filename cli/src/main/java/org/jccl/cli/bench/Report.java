@@ -1,6 +1,6 @@
 package org.jccl.cli.bench;
 
-/** Where rows go, on rank 0. */
+/** An output for rows, on rank 0. */
 interface Report extends AutoCloseable {
 
     /** Called before the rows of an operation. */

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Reads what {@code jccl bench} wrote with {@code --json} or {@code --csv}. */
+/** Reads a file that {@code jccl bench} wrote with {@code --json} or {@code --csv}. */
 final class ReportFile {
 
     private final Path file;
@@ -32,10 +32,10 @@ final class ReportFile {
     /**
      * Reads a file.
      *
-     * @param file of either kind; its first character tells which
-     * @param source what its curves are called
+     * @param file a file of either kind; its first character decides which
+     * @param source the name of its curves
      * @param named whether the user gave that name
-     * @throws IOException when it can not be read, or is neither
+     * @throws IOException if it can not be read, or is of neither kind
      */
     static List<Measurement> read(Path file, String source, boolean named) throws IOException {
         String text;
@@ -98,7 +98,7 @@ final class ReportFile {
         if (backend == null) {
             throw wrong("it names no backend");
         }
-        // Where an operation has two forms the first is the one that CSV has.
+        // If an operation has two forms, the first one is also that of CSV.
         Set<List<String>> seen = new HashSet<>();
         List<Measurement> measurements = new ArrayList<>();
         for (Map<String, String> result : results) {
@@ -153,7 +153,7 @@ final class ReportFile {
                 return number;
             }
         } catch (NumberFormatException e) {
-            // Reported below, as a number that can not be is.
+            // Reported below, as a number out of range is.
         }
         throw wrong(name + " is '" + text + "'");
     }

@@ -7,7 +7,7 @@ import org.jccl.cli.bench.Collective.Placement;
 import org.jccl.cli.bench.Stopwatch.Timing;
 
 /**
- * What was measured for one operation at one size.
+ * The measurement of one operation at one size.
  *
  * @param collective the operation
  * @param type element type; empty without data
@@ -40,7 +40,7 @@ record Row(
         return bytes / (result.timing().medianMicros() * 1e3);
     }
 
-    /** What each link carries, in GB/s. */
+    /** The bandwidth of each link, in GB/s. */
     double busBandwidth(Result result) {
         return algorithmBandwidth(result) * collective.busFactor(ranks);
     }

@@ -5,13 +5,13 @@ import org.jccl.Availability;
 import org.jccl.cli.info.Host;
 
 /**
- * What a measurement was made with, for reports.
+ * The environment of a measurement, for reports.
  *
  * @param host this machine and Java
  * @param backend name of the backend
  * @param library version and path of its library
  * @param devices one line a rank
- * @param options what was asked for
+ * @param options the options of the command
  */
 record Setting(
         Host host,

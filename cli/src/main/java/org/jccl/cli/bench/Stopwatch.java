@@ -14,16 +14,16 @@ import org.jccl.Stream;
 import org.jccl.Tensor;
 
 /**
- * Times calls that all ranks make together. On the CPU the wall time of each call is taken on its
- * own, on the calling thread. On a device some calls are enqueued, then waited for, and what they
- * took is shared between them. All ranks make the same number of calls.
+ * Times calls that all ranks make together. On the CPU, the wall time of each call is taken on the
+ * calling thread. On a device, several calls are enqueued and awaited together, and each gets an
+ * equal part of their time. All ranks make the same number of calls.
  */
 final class Stopwatch implements AutoCloseable {
 
-    /** The fewest calls from which a percentile is taken when the time decides. */
+    /** The fewest calls for a percentile if the time budget decides. */
     static final int FEWEST = 7;
 
-    /** The most calls: their times are kept until the end, and a median needs no more. */
+    /** The most calls: their times are retained until the end, and a median needs no more. */
     static final int MOST = 1_000_000;
 
     private static final int FIRST_CALLS = 5;

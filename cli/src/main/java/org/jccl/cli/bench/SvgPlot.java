@@ -30,8 +30,8 @@ import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 
 /**
- * Draws a plot: latency and bus bandwidth against size, beside each other, all axes logarithmic.
- * The same plot is the same bytes on the same machine; where the fonts differ, so may places.
+ * Draws a plot: latency and bus bandwidth against size, side by side, with logarithmic axes. On one
+ * machine, the same plot has the same bytes. Other fonts may change positions.
  */
 final class SvgPlot {
 
@@ -47,7 +47,7 @@ final class SvgPlot {
     private static final Color TEXT = new Color(0x24292f);
     private static final Color GRID = new Color(0xe4e7eb);
 
-    /** Okabe and Ito's, which the colour-blind can tell apart; without their yellow. */
+    /** The colours of Okabe and Ito, which the colour-blind can distinguish, without yellow. */
     private static final Color[] COLORS = {
         new Color(0x0072b2), new Color(0xd55e00), new Color(0x009e73),
         new Color(0xcc79a7), new Color(0x56b4e9), new Color(0xe69f00)
@@ -59,7 +59,7 @@ final class SvgPlot {
 
     private SvgPlot() {}
 
-    /** Draws a plot for nobody. */
+    /** Draws a small plot to check that this Java can draw. */
     static void tryOut() throws IOException {
         Curve curve = new Curve("nothing", List.of(new Curve.Point(1, 1, 1)));
         write(new Plot("", List.of(curve)), Writer.nullWriter());
@@ -68,7 +68,7 @@ final class SvgPlot {
     /**
      * Writes a plot to a file.
      *
-     * @throws IOException when it can not be written
+     * @throws IOException if it can not be written
      */
     static void write(Plot plot, Path file) throws IOException {
         try (Writer out = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
@@ -80,7 +80,7 @@ final class SvgPlot {
         System.setProperty("java.awt.headless", "true");
         SVGGraphics2D svg = draw(plot);
         Element root = svg.getRoot();
-        // Letters are drawn as shapes, so what reads aloud or searches gets it here.
+        // Letters are drawn as shapes, so screen readers and searches get the text here.
         add(root, "desc", description(plot));
         add(root, "title", plot.title());
         svg.stream(root, out, false, false);
@@ -121,7 +121,7 @@ final class SvgPlot {
         int width = panels * PANEL_WIDTH + (beside ? LEGEND_WIDTH : 0);
         SVGGraphics2D svg = new SVGGraphics2D(context(), false);
         svg.setSVGCanvasSize(new Dimension(width, TITLE_HEIGHT + HEIGHT));
-        svg.setColor(Color.WHITE); // its own, so that it can be read in dark pages too
+        svg.setColor(Color.WHITE); // a background, so that it is readable on dark pages
         svg.fillRect(0, 0, width, TITLE_HEIGHT + HEIGHT);
         svg.setColor(TEXT);
         svg.setFont(new Font(FONT, Font.BOLD, 15));
@@ -178,7 +178,7 @@ final class SvgPlot {
         boolean beside = plot.curves().size() > MOST_NAMES_INSIDE;
         styler.setLegendPosition(beside ? LegendPosition.OutsideE : LegendPosition.InsideNW);
         styler.setMarkerSize(7);
-        // Sizes are powers of two, which a decimal axis would label with odd numbers.
+        // Sizes are powers of two. A decimal axis would label them with odd numbers.
         double least = exponents(plot).min().orElse(0);
         double most = exponents(plot).max().orElse(0);
         styler.setXAxisMin(least == most ? least - 1 : least);
@@ -206,7 +206,7 @@ final class SvgPlot {
         double most = 0;
         for (int i = 0; i < plot.curves().size(); i++) {
             Curve curve = plot.curves().get(i);
-            // A logarithm has no place for what is not there, such as the bandwidth of one rank.
+            // A value of 0 has no logarithm, such as the bandwidth of one rank.
             List<Curve.Point> points =
                     curve.points().stream().filter(each -> value.applyAsDouble(each) > 0).toList();
             if (points.isEmpty()) {

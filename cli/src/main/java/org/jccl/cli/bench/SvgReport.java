@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Draws all rows when they are there. */
+/** Collects all rows and draws them at the end. */
 final class SvgReport implements Report {
 
     private final Path file;
@@ -15,7 +15,7 @@ final class SvgReport implements Report {
     /**
      * Opens a report.
      *
-     * @throws IOException when this machine can not draw, before anything is measured for nothing
+     * @throws IOException if this Java can not draw, before anything is measured
      */
     SvgReport(Path file, String backend) throws IOException {
         this.file = file;

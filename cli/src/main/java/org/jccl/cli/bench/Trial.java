@@ -13,7 +13,7 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.cli.bench.Collective.Placement;
 
-/** One operation with its tensors: the call to be timed, and the check of what it gives. */
+/** One operation with its tensors: the call to be timed, and the check of its result. */
 final class Trial implements AutoCloseable {
 
     static final int ROOT = 0;
@@ -163,7 +163,7 @@ final class Trial implements AutoCloseable {
         };
     }
 
-    /** Writes this rank's input, and to the rest of the output what the call must overwrite. */
+    /** Writes this rank's input, and fills the rest of the output with values to be overwritten. */
     void fill() {
         pattern.fill(output, index -> Pattern.POISON);
         pattern.fill(input, index -> pattern.input(rank, index));

@@ -16,7 +16,7 @@ import java.util.Map;
 public record Host(String version, String java, String vm, String os, String arch, int processors) {
 
     /**
-     * Looks around.
+     * Describes this process.
      *
      * @return the facts of this process
      */

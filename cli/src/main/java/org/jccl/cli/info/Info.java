@@ -14,11 +14,11 @@ import org.jccl.bootstrap.ClusterEnvironment;
 import org.jccl.spi.NativeLibraries;
 
 /**
- * What {@code jccl info} tells.
+ * The output of {@code jccl info}.
  *
  * @param host this machine and Java
- * @param cache where native libraries are extracted to, unless that fails; or why nowhere
- * @param launcher the launcher that started this process, and the place it gave it
+ * @param cache the directory for extracted native libraries, or why there is none
+ * @param launcher the launcher that started this process, with rank and world size
  * @param bindings all backends
  */
 record Info(Host host, String cache, Launcher launcher, List<Bindings.Binding> bindings) {
@@ -29,7 +29,7 @@ record Info(Host host, String cache, Launcher launcher, List<Bindings.Binding> b
     private static final String LINE = "%-10s %s%n";
 
     /**
-     * What the environment says about a job.
+     * The launcher from the environment.
      *
      * @param name name of the launcher, or {@code none}
      * @param place rank and world size, or why they are not known
@@ -72,7 +72,7 @@ record Info(Host host, String cache, Launcher launcher, List<Bindings.Binding> b
                 Bindings.all());
     }
 
-    /** What can be used, and of what can not the one reason: a line each. */
+    /** Prints the usable backends, and for each other backend a line with the reason. */
     void writeText(PrintWriter out) {
         out.println(host.line() + launcherPart());
         List<String> usable = new ArrayList<>();
@@ -103,7 +103,7 @@ record Info(Host host, String cache, Launcher launcher, List<Bindings.Binding> b
         return version.split(",", 2)[0];
     }
 
-    /** What is missing and what to install; how to name a file in an odd place is told in full. */
+    /** What is missing and what to install. The details also say how to name a file. */
     private static String nextStep(String reason) {
         return reason.replaceFirst(", or name the file .*", "");
     }

@@ -8,7 +8,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Tells what is here: Java, machine, launcher, and each backend or why it is not available. */
+/** Prints Java, machine, launcher, and each backend or the reason why it is not available. */
 @Command(
         name = "info",
         description = "Tells which backends are available here, with version and path, or why not.",

@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Tells all that is wrong with a table. */
+/** Prints everything that is wrong with a table. */
 @Command(
         name = "check",
         description = "Checks a rank table. Lists every fault, and ends with 1 if there is one.",

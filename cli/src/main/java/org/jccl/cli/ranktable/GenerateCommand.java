@@ -56,7 +56,7 @@ final class GenerateCommand implements Callable<Integer> {
     @ArgGroup(exclusive = true, multiplicity = "1")
     private Source source;
 
-    /** What the devices are taken from. */
+    /** The source of the devices. */
     private static final class Source {
 
         @Option(
@@ -186,7 +186,7 @@ final class GenerateCommand implements Callable<Integer> {
         return found;
     }
 
-    /** The tool takes any text as true; whoever writes False has to know. */
+    /** The tool counts any text as true, so "False" gets a warning. */
     private boolean emulator() {
         if (emulator.equalsIgnoreCase("false") || emulator.equals("0")) {
             PrintWriter err = spec.commandLine().getErr();

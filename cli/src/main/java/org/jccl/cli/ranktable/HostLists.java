@@ -29,7 +29,7 @@ final class HostLists {
      *
      * @param devices such as {@code 0-3,6}; one part for all hosts or one for each
      * @param hosts names of the hosts, or null where they have none
-     * @throws IllegalArgumentException when there are not as many parts as hosts
+     * @throws IllegalArgumentException if there are not as many parts as hosts
      */
     HostLists(String devices, List<String> hosts) {
         List<List<String>> parts = new ArrayList<>();
@@ -86,7 +86,7 @@ final class HostLists {
      * @param superPods a super pod for each host or one for all, or null
      * @param superDevices a number in its super pod for each device, or null
      * @param layers texts of --layer, or null
-     * @throws IllegalArgumentException when a list does not fit
+     * @throws IllegalArgumentException if a list does not fit
      */
     RankTable table(
             RankTableFormat format,

@@ -32,7 +32,7 @@ final class NestedList {
     /**
      * Reads a list.
      *
-     * @throws IllegalArgumentException when it is none; the message says where
+     * @throws IllegalArgumentException if it is none; the message says where
      */
     static List<List<Item>> parse(String text) {
         NestedList list = new NestedList(text);

@@ -22,7 +22,7 @@ final class ScclTool {
      *
      * @param deviceId a list for each node, with the device of each local rank
      * @param deviceIp a list for each node, or null for one node on loopback
-     * @throws IllegalArgumentException when an argument is not what the tool takes
+     * @throws IllegalArgumentException if an argument is not what the tool takes
      */
     static RankTable table(String deviceId, String deviceIp, boolean emulator) {
         List<List<NestedList.Item>> devices = parse("--device_id", deviceId);

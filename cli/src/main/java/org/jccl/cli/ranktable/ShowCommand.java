@@ -11,7 +11,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows a table to people, or in one form to programs. */
+/** Shows a table as text, or as JSON in one form for all formats. */
 @Command(
         name = "show",
         description = "Shows node, device, rank and address of each rank of a rank table.",

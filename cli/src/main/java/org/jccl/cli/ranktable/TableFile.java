@@ -11,7 +11,7 @@ import org.jccl.spi.PathSetting;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
-/** Which file a command is about. */
+/** Finds the file of a command. */
 final class TableFile {
 
     private static final Set<RankTableFormat> HCCL =
@@ -23,14 +23,14 @@ final class TableFile {
 
     private TableFile() {}
 
-    /** The file that is named by the environment. */
+    /** The file that the environment names. */
     static Optional<Path> ofEnvironment(Map<String, String> environment) {
         return Optional.ofNullable(environment.get(RankTable.VARIABLE))
                 .filter(name -> !name.isBlank())
                 .map(name -> PathSetting.of("environment variable " + RankTable.VARIABLE, name));
     }
 
-    /** The given file, or else the one that is named by the environment. */
+    /** The given file, or else the one that the environment names. */
     static Path given(Path file, CommandSpec spec) {
         return Optional.ofNullable(file)
                 .or(() -> ofEnvironment(System.getenv()))
@@ -41,7 +41,7 @@ final class TableFile {
                                         "Name a FILE, or set " + RankTable.VARIABLE));
     }
 
-    /** What HCCL may dislike about a file whose content is in order. */
+    /** A warning if newer versions of HCCL reject the name of a valid file. */
     static Optional<String> warning(Path file, RankTable table) {
         return HCCL.contains(table.format()) && !file.toString().endsWith(".json")
                 ? Optional.of(file + " does not end in .json: newer versions of HCCL refuse it")

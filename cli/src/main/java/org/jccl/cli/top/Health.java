@@ -9,17 +9,17 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
 
-/** How a rank is, as far as its file and, on the same host, its process tell. */
+/** The state of a rank, from its file and, on the same host, from its process. */
 enum Health {
     /** It writes its file. */
     ALIVE("ok"),
     /** It has closed its world. */
     ENDED("ended"),
-    /** It is there and does not write: stopped by a signal. */
+    /** Its process exists and does not write: it was stopped by a signal. */
     STOPPED("stopped"),
-    /** It does not write, and its process is there, or on another host. */
+    /** It does not write, and its process exists or is on another host. */
     FROZEN("frozen"),
-    /** Its process is gone, and it has not closed its world. */
+    /** Its process has ended, and it has not closed its world. */
     DEAD("dead"),
     /** It has not written anything yet. */
     MISSING("missing");
@@ -32,7 +32,7 @@ enum Health {
         this.text = text;
     }
 
-    /** Whether others wait for it in vain. */
+    /** Whether other ranks would wait for it without end. */
     boolean isGone() {
         return this == STOPPED || this == FROZEN || this == DEAD;
     }
@@ -43,9 +43,9 @@ enum Health {
     }
 
     /**
-     * Looks at a rank.
+     * Finds the state of a rank.
      *
-     * @param rank what it said last
+     * @param rank its last file
      * @param nowMillis since 1970
      */
     static Health of(RankFile rank, long nowMillis) {
@@ -65,7 +65,7 @@ enum Health {
         return isStopped(rank.pid()) ? STOPPED : FROZEN;
     }
 
-    /** Numbers of processes are used again. */
+    /** Compares start times too, because the system reuses process ids. */
     private static boolean is(ProcessHandle process, RankFile rank) {
         Optional<Instant> started = process.info().startInstant();
         return process.isAlive()

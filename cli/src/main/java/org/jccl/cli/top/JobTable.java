@@ -50,7 +50,8 @@ final class JobTable {
         int room = Math.max(1, height - 1 - (shownFindings > 0 ? shownFindings + 2 : 0));
         List<JobView.Row> rows = view.rows();
         if (rows.size() > room) {
-            // Those that matter; as many as there is room for, with a line that says so.
+            // The ranks with problems first, as many as fit, and a line with the number of the
+            // others.
             rows =
                     rows.stream()
                             .sorted(

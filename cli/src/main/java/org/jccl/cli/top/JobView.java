@@ -10,20 +10,20 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** A job at one moment: where each rank is, and who waits for whom. */
+/** A job at one moment: the state of each rank, and which ranks wait for which others. */
 final class JobView {
 
     private static final int RANKS_NAMED = 8;
-    private static final long WORTH_TELLING_MILLIS = 1000;
+    private static final long REPORTED_MILLIS = 1000;
 
     /**
      * One rank.
      *
      * @param rank in the world
-     * @param health how it is
-     * @param file what it said last; empty when it has said nothing
-     * @param silentMillis for how long it has said nothing
-     * @param group the one that the row is about, the one that holds it up longest
+     * @param health its state
+     * @param file its last file; empty if it has written none
+     * @param silentMillis the time since it last wrote
+     * @param group the group of the row, which is the one that delays the rank longest
      * @param behind by how many collectives it is behind another rank of that group
      */
     record Row(
@@ -34,7 +34,7 @@ final class JobView {
             Optional<RankFile.Group> group,
             long behind) {
 
-        /** How long the operation it is in has run, or -1. */
+        /** How long its current operation has run, or -1. */
         long runningMillis() {
             return group.filter(each -> !each.running().isEmpty())
                     .map(each -> each.runningMillis() + (health.isGone() ? silentMillis : 0))
@@ -48,7 +48,7 @@ final class JobView {
     /**
      * Compares ranks.
      *
-     * @param files what they said last, in any order
+     * @param files the last file of each rank, in any order
      * @param nowMillis since 1970
      */
     JobView(List<RankFile> files, long nowMillis) {
@@ -97,7 +97,7 @@ final class JobView {
         return furthest.get(group.name()) - group.started();
     }
 
-    /** For each group in which ranks wait: for whom. */
+    /** Finds, for each group in which ranks wait, the ranks for which they wait. */
     private void explain(Map<String, Long> furthest) {
         for (Row row : rows) {
             if (row.health.isGone()) {
@@ -137,14 +137,14 @@ final class JobView {
         }
     }
 
-    /** A rank waits when it is in the furthest collective, and others are not, or are gone. */
+    /** A rank waits if it is in the furthest collective and others are not, or are gone. */
     private void explain(String name, long furthest) {
         List<Integer> waiting = new ArrayList<>();
         List<Integer> awaited = new ArrayList<>();
         String operation = "";
         long position = furthest;
         long longest = -1;
-        // Of an operation that a gone rank has half done, some ranks may already be in the next.
+        // If a rank ended during an operation, some ranks may already be in the next one.
         boolean someGone =
                 rows.stream()
                         .filter(row -> row.health.isGone())
@@ -175,8 +175,8 @@ final class JobView {
                 }
             }
         }
-        // For moments ranks wait all the time.
-        if (!waiting.isEmpty() && !awaited.isEmpty() && longest >= WORTH_TELLING_MILLIS) {
+        // Short waits are normal.
+        if (!waiting.isEmpty() && !awaited.isEmpty() && longest >= REPORTED_MILLIS) {
             findings.add(
                     String.format(
                             Locale.ROOT,
@@ -207,7 +207,7 @@ final class JobView {
         return rows;
     }
 
-    /** What is wrong, in words; empty when everybody goes on. */
+    /** The problems, as text; empty if all ranks make progress. */
     List<String> findings() {
         return findings;
     }

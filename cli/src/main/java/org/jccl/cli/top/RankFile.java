@@ -11,18 +11,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a rank said of itself last.
+ * The last file of a rank.
  *
  * @param rank in the world
  * @param size of the world
  * @param host its name
- * @param pid of its process there
- * @param processStartedMillis when that began, since 1970, or 0
- * @param writtenMillis when it said so, since 1970
- * @param intervalMillis how often it says so
+ * @param pid the id of its process there
+ * @param processStartedMillis when the process started, since 1970, or 0
+ * @param writtenMillis when the file was written, since 1970
+ * @param intervalMillis the time between two files
  * @param ended whether it has closed its world
- * @param operationsPerSecond lately
- * @param bytesPerSecond lately
+ * @param operationsPerSecond the recent rate
+ * @param bytesPerSecond the recent rate
  * @param groups its open groups
  */
 record RankFile(
@@ -45,7 +45,7 @@ record RankFile(
      * @param started sequence of the newest collective that started, or -1
      * @param running the oldest operation that runs, or an empty string
      * @param runningSequence its position if it is a collective, or -1
-     * @param runningMillis for how long it had run when that was written
+     * @param runningMillis how long it had run when the file was written
      * @param failure why the group failed, or an empty string
      */
     record Group(
@@ -61,9 +61,9 @@ record RankFile(
     /**
      * Reads a file.
      *
-     * @param file as {@code JCCL_MONITOR_DIR} has them
-     * @return what it says
-     * @throws IOException when it can not be read, or is no such file
+     * @param file a file of {@code JCCL_MONITOR_DIR}
+     * @return its content
+     * @throws IOException if it can not be read, or is no such file
      */
     static RankFile read(Path file) throws IOException {
         Map<String, String> top = new HashMap<>();
@@ -138,7 +138,7 @@ record RankFile(
         return Long.parseLong(text);
     }
 
-    /** The simple fields of the object that the parser is in. */
+    /** The scalar fields of the object at the parser. */
     private static Map<String, String> scalars(JsonParser json) throws IOException {
         Map<String, String> fields = new HashMap<>();
         while (json.nextToken() == JsonToken.FIELD_NAME) {

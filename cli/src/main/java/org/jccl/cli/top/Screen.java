@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where the table is shown: a terminal, on which it is drawn over itself, or anything else, which
- * gets one table after the other.
+ * Shows the table. On a terminal, each table overwrites the previous one. Other outputs get one
+ * table after the other.
  */
 final class Screen implements AutoCloseable {
 
@@ -43,7 +43,7 @@ final class Screen implements AutoCloseable {
         return new Screen(out, false);
     }
 
-    /** What standard output of this process is. */
+    /** The standard output of this process, which may be a terminal. */
     static Screen ofThisProcess(PrintWriter out) {
         return new Screen(out, isTerminal());
     }
@@ -63,7 +63,7 @@ final class Screen implements AutoCloseable {
         }
     }
 
-    /** Lines and columns now, as stty tells; else what terminals have at least. */
+    /** The current lines and columns from stty, or else the least that terminals have. */
     private static int[] size() {
         try {
             Process stty =
@@ -89,9 +89,9 @@ final class Screen implements AutoCloseable {
     }
 
     /**
-     * Shows a job in place of what was shown before, as large as there is room for.
+     * Shows a job, as large as fits.
      *
-     * @return whether somebody still reads
+     * @return false if nothing reads the output any more
      */
     boolean show(JobView view) {
         if (terminal) {
@@ -109,7 +109,7 @@ final class Screen implements AutoCloseable {
     private void draw(List<String> lines, int height) {
         StringBuilder text = new StringBuilder();
         if (!drawn) {
-            // What stands there moves up, to where it can be scrolled back to.
+            // Earlier output scrolls up, where the user can still read it.
             text.append("\n".repeat(height));
             drawn = true;
         }
@@ -118,7 +118,7 @@ final class Screen implements AutoCloseable {
         out.print(text.append(CLEAR_REST));
     }
 
-    /** The terminal has printed ^C; the shell's prompt shall not stand behind it. */
+    /** Ends the line in which the terminal has printed ^C, before the prompt of the shell. */
     private void leaveLine() {
         out.println();
         out.flush();

@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
 /** Shows where the ranks of a running job are. */
 @Command(
         name = "top",
-        description = "Show where the ranks of a running job are, and who waits for whom.",
+        description = "Show where the ranks of a running job are, and which ranks wait for others.",
         mixinStandardHelpOptions = true,
         showDefaultValues = true,
         sortOptions = false,
@@ -85,7 +85,7 @@ public final class TopCommand implements Callable<Integer> {
     }
 
     private int watch(Screen screen) throws IOException, InterruptedException {
-        boolean told = false;
+        boolean reported = false;
         while (true) {
             JobView view = new JobView(read(), System.currentTimeMillis());
             if (view.rows().isEmpty()) {
@@ -93,11 +93,11 @@ public final class TopCommand implements Callable<Integer> {
                     throw new IOException(
                             "no rank has written here; start them with JCCL_MONITOR_DIR=" + folder);
                 }
-                if (!told) {
+                if (!reported) {
                     PrintWriter err = spec.commandLine().getErr();
                     err.println("jccl top: no rank has written to " + folder + " yet; waiting");
                     err.flush();
-                    told = true;
+                    reported = true;
                 }
             }
             boolean read = view.rows().isEmpty() || screen.show(view);
@@ -130,7 +130,7 @@ public final class TopCommand implements Callable<Integer> {
             try {
                 ranks.add(RankFile.read(file));
             } catch (NoSuchFileException | java.io.FileNotFoundException e) {
-                // Somebody clears the folder.
+                // Another process deletes files here.
                 continue;
             } catch (IOException e) {
                 throw new IOException(name(file) + ": " + e.getMessage(), e);

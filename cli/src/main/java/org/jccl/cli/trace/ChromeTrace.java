@@ -6,7 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Writes recordings as one trace, a process for each rank and a thread for each group. */
+/** Writes recordings as one trace, with a process for each rank and a thread for each group. */
 final class ChromeTrace implements AutoCloseable {
 
     private static final double NANOS_PER_MICRO = 1000;
@@ -15,7 +15,7 @@ final class ChromeTrace implements AutoCloseable {
     private final long originNanos;
     private int threads;
 
-    /** Times in the trace count from the origin: since 1970 they would lose their last digits. */
+    /** Times in the trace count from the origin, because times since 1970 would lose digits. */
     ChromeTrace(Path file, long originNanos) throws IOException {
         this.originNanos = originNanos;
         json = new JsonFactory().createGenerator(file.toFile(), JsonEncoding.UTF8);
@@ -29,19 +29,19 @@ final class ChromeTrace implements AutoCloseable {
         Tracks tracks = new Tracks();
         for (Recording.Span span : recording.spans()) {
             int known = tracks.count();
-            int lane = tracks.place(span);
-            if (lane == known) {
-                String beside = lane == 0 ? "" : " +" + lane;
-                name("thread_name", recording.rank(), threads + lane, recording.group() + beside);
+            int track = tracks.place(span);
+            if (track == known) {
+                String beside = track == 0 ? "" : " +" + track;
+                name("thread_name", recording.rank(), threads + track, recording.group() + beside);
             }
-            write(span, recording.rank(), threads + lane);
+            write(span, recording.rank(), threads + track);
         }
         if (!recording.failure().isEmpty()) {
             json.writeStartObject();
             json.writeStringField("ph", "i");
             json.writeStringField("s", "p");
             json.writeStringField("name", "failed");
-            place(recording.rank(), threads, recording.writtenNanos());
+            writePosition(recording.rank(), threads, recording.writtenNanos());
             json.writeObjectFieldStart("args");
             json.writeStringField("failure", recording.failure());
             json.writeEndObject();
@@ -55,7 +55,7 @@ final class ChromeTrace implements AutoCloseable {
         json.writeStringField("ph", "X");
         json.writeStringField(
                 "name", span.completed() ? span.name() : span.name() + " not completed");
-        place(rank, thread, span.startNanos());
+        writePosition(rank, thread, span.startNanos());
         json.writeNumberField("dur", (span.endNanos() - span.startNanos()) / NANOS_PER_MICRO);
         json.writeObjectFieldStart("args");
         json.writeNumberField("sequence", span.sequence());
@@ -65,7 +65,7 @@ final class ChromeTrace implements AutoCloseable {
         json.writeEndObject();
     }
 
-    private void place(int rank, int thread, long nanos) throws IOException {
+    private void writePosition(int rank, int thread, long nanos) throws IOException {
         json.writeNumberField("pid", rank);
         json.writeNumberField("tid", thread);
         json.writeNumberField("ts", (nanos - originNanos) / NANOS_PER_MICRO);

@@ -8,24 +8,25 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * How far ranks' clocks are from that of the first rank, as far as the recordings prove it.
+ * The differences between the clocks of the ranks and that of the first rank, as far as the
+ * recordings prove them.
  *
- * <p>Where all wait for all, nobody ends before the last has come. A recording that says otherwise
- * was made with clocks that differ, by at least as much. The same from the other rank's side is an
- * upper bound, and the middle of both is what times are moved by. Clocks that differ by less than
- * operations take can not be told from ranks that come late.
+ * <p>If all ranks wait for all, no rank ends a collective before the last one has arrived. If the
+ * recordings show the opposite, the clocks differ by at least that time. The view of the other rank
+ * gives an upper bound. Times are moved by the middle of both bounds. A difference that is shorter
+ * than the operations can not be distinguished from a late rank.
  */
 final class Clocks {
 
-    /** What reading two clocks one after the other may be off, on one host too. */
+    /** The error of reading two clocks one after the other, also on one host. */
     private static final long NOISE_NANOS = 20_000;
 
-    /** What is known about how far the clock of one rank is ahead of another's. */
+    /** The bounds of how far the clock of one rank is ahead of another's. */
     private static final class Bounds {
         private long least = Long.MIN_VALUE;
         private long most = Long.MAX_VALUE;
 
-        private boolean known() {
+        private boolean areComplete() {
             return least != Long.MIN_VALUE && most != Long.MAX_VALUE;
         }
 
@@ -39,19 +40,19 @@ final class Clocks {
     private final Map<Integer, Map<Integer, Bounds>> bounds = new TreeMap<>();
 
     private Clocks(List<Recording> recordings) {
-        for (Collective collective : Collective.of(recordings)) {
+        for (TracedCollective collective : TracedCollective.of(recordings)) {
             if (collective.endsAfterLast()) {
                 note(collective.arrivals());
             }
         }
     }
 
-    /** By how much each rank's clock is proven to be ahead of the first rank's, if at all. */
+    /** How far each rank's clock is proven to be ahead of the first rank's; only those that are. */
     static Map<Integer, Long> ahead(List<Recording> recordings) {
         return new Clocks(recordings).solve(recordings);
     }
 
-    /** The same recordings by the clock of the first rank. */
+    /** The recordings with all times by the clock of the first rank. */
     static List<Recording> corrected(List<Recording> recordings, Map<Integer, Long> ahead) {
         List<Recording> corrected = new ArrayList<>();
         for (Recording each : recordings) {
@@ -61,9 +62,9 @@ final class Clocks {
         return corrected;
     }
 
-    private void note(List<Collective.Arrival> arrivals) {
-        for (Collective.Arrival one : arrivals) {
-            for (Collective.Arrival other : arrivals) {
+    private void note(List<TracedCollective.Arrival> arrivals) {
+        for (TracedCollective.Arrival one : arrivals) {
+            for (TracedCollective.Arrival other : arrivals) {
                 if (one.rank() != other.rank() && one.completed() && other.completed()) {
                     Bounds otherAhead =
                             bounds.computeIfAbsent(one.rank(), rank -> new TreeMap<>())
@@ -77,7 +78,9 @@ final class Clocks {
         }
     }
 
-    /** From rank to rank, so that also those are compared that share no group with the first. */
+    /**
+     * Goes from rank to rank, so that ranks that share no group with the first are compared too.
+     */
     private Map<Integer, Long> solve(List<Recording> recordings) {
         Map<Integer, Long> ahead = new TreeMap<>();
         TreeSet<Integer> ranks = new TreeSet<>();
@@ -92,7 +95,7 @@ final class Clocks {
                 bounds.getOrDefault(rank, Map.of())
                         .forEach(
                                 (other, known) -> {
-                                    if (known.known() && !ahead.containsKey(other)) {
+                                    if (known.areComplete() && !ahead.containsKey(other)) {
                                         ahead.put(other, ahead.get(rank) + known.ahead());
                                         queue.add(other);
                                     }

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The ranks that the others waited for longest. Ranks whose times are within a tenth of the longest
- * share it: such a difference is chance, and blames nobody.
+ * The ranks for which the others waited longest. Ranks within a tenth of the longest time count as
+ * equal, because such a difference is chance.
  *
- * @param ranks in ascending order; none where nobody was waited for
+ * @param ranks in ascending order; empty if no rank was waited for
  * @param nanos the longest time
  */
 record Longest(List<Integer> ranks, long nanos) {

@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * What one rank spent its time with. Of collectives, and of messages only what blocked.
+ * How one rank spent its time. Only messages that blocked are included.
  *
  * @param rank in the world
- * @param operations that it has recorded
- * @param busyNanos with at least one operation under way
- * @param blockedNanos of that, with a thread of the program blocked for one
- * @param blockedKnown whether its recordings tell what was blocked
- * @param waitedNanos in collectives, until the last rank had come
- * @param last in how many collectives it was the last to come, and others had to wait for it
- * @param waitedForNanos how long the first to come waited in those
+ * @param operations the number that it has recorded
+ * @param busyNanos the time with at least one operation in flight
+ * @param blockedNanos the part of that time in which an operation blocked a thread of the program
+ * @param blockedKnown whether its recordings have blocked threads
+ * @param waitedNanos the time in collectives until the last rank had arrived
+ * @param last the number of collectives in which it arrived last and others waited for it
+ * @param waitedForNanos how long the first rank waited in those
  */
 record RankSummary(
         int rank,
@@ -29,7 +29,7 @@ record RankSummary(
 
     private record Interval(long start, long end) {}
 
-    static List<RankSummary> of(List<Recording> recordings, List<Collective> collectives) {
+    static List<RankSummary> of(List<Recording> recordings, List<TracedCollective> collectives) {
         TreeSet<Integer> ranks = new TreeSet<>();
         recordings.forEach(each -> ranks.add(each.rank()));
         List<RankSummary> all = new ArrayList<>();
@@ -43,7 +43,8 @@ record RankSummary(
         return all;
     }
 
-    private static RankSummary of(int rank, List<Recording> own, List<Collective> collectives) {
+    private static RankSummary of(
+            int rank, List<Recording> own, List<TracedCollective> collectives) {
         List<Interval> busy = new ArrayList<>();
         List<Interval> blocked = new ArrayList<>();
         for (Recording recording : own) {
@@ -54,11 +55,11 @@ record RankSummary(
         long waited = 0;
         int last = 0;
         long waitedFor = 0;
-        for (Collective collective : collectives) {
+        for (TracedCollective collective : collectives) {
             if (!collective.allWaitForLast()) {
                 continue;
             }
-            for (Collective.Arrival arrival : collective.arrivals()) {
+            for (TracedCollective.Arrival arrival : collective.arrivals()) {
                 if (arrival.rank() == rank) {
                     waited += collective.lastNanos() - arrival.startNanos();
                 }

@@ -12,16 +12,17 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * What one rank recorded of one group.
+ * The recording of one rank and one group.
  *
  * @param rank in the world
  * @param group its name and backend
- * @param members the group's ranks in the world; empty if the file does not tell
+ * @param members the group's ranks in the world; empty if the file does not have them
  * @param writtenNanos when the file was written, since 1970
  * @param failure why the group failed, or an empty string
  * @param spans the operations, in the order they were issued
- * @param waits when threads of the program were blocked for them; empty if that was not recorded
- * @param onDevice whether operations run on a device's stream, where their beginning is not seen
+ * @param waits the times in which operations blocked threads of the program; empty if not recorded
+ * @param onDevice whether operations run on a device's stream, where their beginning is not
+ *     recorded
  */
 record Recording(
         int rank,
@@ -45,7 +46,7 @@ record Recording(
      * @param sequence position among the group's collectives or messages
      * @param bytes size
      * @param startNanos when it was issued, since 1970
-     * @param endNanos when its end was noticed, or when the file was written
+     * @param endNanos when its end was detected, or when the file was written
      */
     record Span(
             String name,
@@ -82,7 +83,7 @@ record Recording(
         }
     }
 
-    /** The same with all times moved, for a rank whose clock goes wrong. */
+    /** A copy with all times moved, for a rank whose clock is wrong. */
     Recording shifted(long nanos) {
         return new Recording(
                 rank,

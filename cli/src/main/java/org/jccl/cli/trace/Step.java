@@ -23,10 +23,10 @@ record Step(long startNanos, long endNanos, int collectives, int slowest, long w
      * @param collectives in the order of their time
      * @param beginning part of that text; empty to find it
      */
-    static List<Step> of(List<Collective> collectives, String beginning) {
+    static List<Step> of(List<TracedCollective> collectives, String beginning) {
         String first = beginning.isEmpty() ? beginning(collectives) : beginning;
-        List<List<Collective>> rounds = new ArrayList<>();
-        for (Collective each : collectives) {
+        List<List<TracedCollective>> rounds = new ArrayList<>();
+        for (TracedCollective each : collectives) {
             if (!first.isEmpty() && each.name().contains(first)) {
                 rounds.add(new ArrayList<>());
             }
@@ -50,7 +50,7 @@ record Step(long startNanos, long endNanos, int collectives, int slowest, long w
      *
      * @return an empty text where nothing is repeated
      */
-    static String beginning(List<Collective> collectives) {
+    static String beginning(List<TracedCollective> collectives) {
         Map<String, Integer> counts = new LinkedHashMap<>();
         collectives.forEach(each -> counts.merge(each.name(), 1, Integer::sum));
         int most = counts.values().stream().mapToInt(Integer::intValue).max().orElse(0);
@@ -67,17 +67,17 @@ record Step(long startNanos, long endNanos, int collectives, int slowest, long w
         return found;
     }
 
-    private static long end(List<Collective> round) {
+    private static long end(List<TracedCollective> round) {
         return round.stream()
                 .flatMap(each -> each.arrivals().stream())
-                .mapToLong(Collective.Arrival::endNanos)
+                .mapToLong(TracedCollective.Arrival::endNanos)
                 .max()
                 .orElseThrow();
     }
 
-    private static Step of(List<Collective> round, long end) {
+    private static Step of(List<TracedCollective> round, long end) {
         Map<Integer, Long> waited = new TreeMap<>();
-        for (Collective each : round) {
+        for (TracedCollective each : round) {
             if (each.allWaitForLast()) {
                 waited.merge(each.lastRank(), each.waitedNanos(), Long::sum);
             }

@@ -15,7 +15,7 @@ import java.util.Map;
 record Timeline(
         List<Recording> recordings,
         Map<Integer, Long> ahead,
-        List<Collective> collectives,
+        List<TracedCollective> collectives,
         List<Step> steps,
         List<RankSummary> ranks) {
 
@@ -29,7 +29,7 @@ record Timeline(
     static Timeline of(List<Recording> read, String stepBeginning) {
         Map<Integer, Long> ahead = Clocks.ahead(read);
         List<Recording> recordings = Clocks.corrected(read, ahead);
-        List<Collective> collectives = Collective.of(recordings);
+        List<TracedCollective> collectives = TracedCollective.of(recordings);
         return new Timeline(
                 recordings,
                 ahead,

@@ -20,9 +20,8 @@ import java.util.Map;
 import java.util.stream.LongStream;
 
 /**
- * A timeline as one HTML file that needs nothing else, and that a browser lets load nothing else:
- * its policy allows the one script whose hash it has. What was recorded is data in it, never
- * markup.
+ * A timeline as one HTML file that loads no other file. Its content security policy only allows the
+ * script whose hash the page contains. Recorded text is data in the page, never markup.
  */
 final class TimelinePage {
 
@@ -39,7 +38,7 @@ final class TimelinePage {
         this.timeline = timeline;
         this.origin = timeline.originNanos();
         for (int i = 0; i < timeline.collectives().size(); i++) {
-            Collective each = timeline.collectives().get(i);
+            TracedCollective each = timeline.collectives().get(i);
             collectives
                     .computeIfAbsent(each.group(), group -> new HashMap<>())
                     .put(each.sequence(), i);
@@ -49,7 +48,7 @@ final class TimelinePage {
     /**
      * Writes the page.
      *
-     * @throws IOException when that fails
+     * @throws IOException if that fails
      */
     static void write(Timeline timeline, Path file) throws IOException {
         String script = script();
@@ -57,20 +56,20 @@ final class TimelinePage {
                 resource("timeline.html")
                         .replace("SCRIPT-HASH", "sha256-" + hash(script))
                         .replace("/*STYLE*/", resource("timeline.css"));
-        // In this order: what was recorded could contain the name of a place in the page.
-        int scriptPlace = page.indexOf("/*SCRIPT*/");
-        int dataPlace = page.indexOf("/*DATA*/");
+        // Positions are found before data is inserted, because recorded text may contain a marker.
+        int scriptAt = page.indexOf("/*SCRIPT*/");
+        int dataAt = page.indexOf("/*DATA*/");
         String data = new TimelinePage(timeline).data();
         Files.writeString(
                 file,
-                page.substring(0, dataPlace)
+                page.substring(0, dataAt)
                         + data
-                        + page.substring(dataPlace + "/*DATA*/".length(), scriptPlace)
+                        + page.substring(dataAt + "/*DATA*/".length(), scriptAt)
                         + script
-                        + page.substring(scriptPlace + "/*SCRIPT*/".length()));
+                        + page.substring(scriptAt + "/*SCRIPT*/".length()));
     }
 
-    /** In a block, so that no name of it is one of the browser's. */
+    /** The script in a block, so that its names do not collide with those of the browser. */
     private static String script() {
         return "\"use strict\";\n{\n"
                 + resource("timeline-data.js")
@@ -99,13 +98,13 @@ final class TimelinePage {
         }
     }
 
-    /** In JSON a less-than sign is only found in strings, where it may be escaped. */
+    /** The data as JSON. A less-than sign only occurs in strings, where it is escaped. */
     private String data() throws IOException {
         StringWriter text = new StringWriter();
         try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
             json.writeStartObject();
             json.writeNumberField("originMillis", origin / NANOS_PER_MILLI);
-            writeLanes(json);
+            writeTracks(json);
             writeCollectives(json);
             writeSteps(json);
             writeRanks(json);
@@ -142,8 +141,8 @@ final class TimelinePage {
                 : -1;
     }
 
-    private void writeLanes(JsonGenerator json) throws IOException {
-        json.writeArrayFieldStart("lanes");
+    private void writeTracks(JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart("tracks");
         for (RankSummary rank : timeline.ranks()) {
             List<Recording> own =
                     timeline.recordings().stream()
@@ -157,7 +156,7 @@ final class TimelinePage {
         json.writeEndArray();
     }
 
-    /** A lane for each thread that was blocked; when it was not, it ran what the program does. */
+    /** Writes a track for each thread that was blocked. Between the waits, the program ran. */
     private void writeProgram(JsonGenerator json, int rank, List<Recording> own)
             throws IOException {
         Map<String, List<Recording.Wait>> threads = new LinkedHashMap<>();
@@ -196,21 +195,21 @@ final class TimelinePage {
         Tracks tracks = new Tracks();
         List<List<Recording.Span>> spans = new ArrayList<>();
         for (Recording.Span span : recording.spans()) {
-            int lane = tracks.place(span);
-            if (lane == spans.size()) {
+            int track = tracks.place(span);
+            if (track == spans.size()) {
                 spans.add(new ArrayList<>());
             }
-            spans.get(lane).add(span);
+            spans.get(track).add(span);
         }
-        for (int lane = 0; lane < spans.size(); lane++) {
+        for (int track = 0; track < spans.size(); track++) {
             json.writeStartObject();
             json.writeNumberField("rank", recording.rank());
-            json.writeStringField("label", recording.group() + (lane == 0 ? "" : " +" + lane));
+            json.writeStringField("label", recording.group() + (track == 0 ? "" : " +" + track));
             json.writeBooleanField("program", false);
             json.writeBooleanField("device", recording.onDevice());
             json.writeNumberField("group", index(groups, recording.group()));
             json.writeArrayFieldStart("spans");
-            for (Recording.Span span : spans.get(lane)) {
+            for (Recording.Span span : spans.get(track)) {
                 long start = time(span.startNanos());
                 writeNumbers(
                         json,
@@ -229,7 +228,7 @@ final class TimelinePage {
 
     private void writeCollectives(JsonGenerator json) throws IOException {
         json.writeArrayFieldStart("collectives");
-        for (Collective each : timeline.collectives()) {
+        for (TracedCollective each : timeline.collectives()) {
             LongStream facts =
                     LongStream.of(
                             index(groups, each.group()),

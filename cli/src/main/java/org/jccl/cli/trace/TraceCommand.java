@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Joins what ranks recorded under {@code JCCL_TRACE_DIR} into one trace. */
+/** Joins the recordings of ranks under {@code JCCL_TRACE_DIR} into one trace. */
 @Command(
         name = "trace",
         description =
@@ -56,7 +56,7 @@ public final class TraceCommand implements Callable<Integer> {
             names = "--html",
             paramLabel = "FILE",
             description =
-                    "Also write a page with the timeline: who waits for whom, what overlaps, and the"
+                    "Also write a page with the timeline: which ranks wait, what overlaps, and the"
                             + " slowest rank of each step. It needs a browser and nothing else.")
     private Optional<Path> html = Optional.empty();
 
@@ -103,8 +103,8 @@ public final class TraceCommand implements Callable<Integer> {
                 TimelinePage.write(timeline, html.get());
                 out.println(html.get() + ": open it in a browser");
             }
-            tellWhatFailed(timeline, out);
-            tellWhoWasWaitedFor(timeline, out);
+            printFailures(timeline, out);
+            printLateRanks(timeline, out);
             out.flush();
             return 0;
         } catch (IOException e) {
@@ -120,7 +120,7 @@ public final class TraceCommand implements Callable<Integer> {
         }
     }
 
-    private static void tellWhoWasWaitedFor(Timeline timeline, PrintWriter out) {
+    private static void printLateRanks(Timeline timeline, PrintWriter out) {
         if (!timeline.ahead().isEmpty()) {
             out.printf(
                     Locale.ROOT,
@@ -169,8 +169,8 @@ public final class TraceCommand implements Callable<Integer> {
         }
     }
 
-    /** The first failure is the one that others follow from. */
-    private static void tellWhatFailed(Timeline timeline, PrintWriter out) {
+    /** Prints the first failure, which causes the others. */
+    private static void printFailures(Timeline timeline, PrintWriter out) {
         List<Recording> failed =
                 timeline.recordings().stream()
                         .filter(each -> !each.failure().isEmpty())

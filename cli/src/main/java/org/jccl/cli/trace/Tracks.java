@@ -3,22 +3,26 @@ package org.jccl.cli.trace;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts operations that overlap beside each other, since viewers draw them wrongly in one lane. */
+/**
+ * Assigns operations that overlap to different tracks, because viewers draw them wrongly in one.
+ */
 final class Tracks {
 
     private final List<Long> busyUntil = new ArrayList<>();
 
-    /** The first lane that is free from a span's start on; given in the order of their starts. */
+    /**
+     * The first track that is free at the start of a span. Spans must come in the order of starts.
+     */
     int place(Recording.Span span) {
-        int lane = 0;
-        while (lane < busyUntil.size() && busyUntil.get(lane) > span.startNanos()) {
-            lane++;
+        int track = 0;
+        while (track < busyUntil.size() && busyUntil.get(track) > span.startNanos()) {
+            track++;
         }
-        if (lane == busyUntil.size()) {
+        if (track == busyUntil.size()) {
             busyUntil.add(0L);
         }
-        busyUntil.set(lane, span.endNanos());
-        return lane;
+        busyUntil.set(track, span.endNanos());
+        return track;
     }
 
     int count() {

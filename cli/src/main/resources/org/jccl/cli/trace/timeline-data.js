@@ -50,11 +50,11 @@ function layOut() {
   rows = [];
   let y = AXIS + STRIP + GAP;
   let rank = null;
-  for (const lane of data.lanes) {
-    if (rank !== null && lane.rank !== rank) y += GAP;
-    const size = lane.program ? PROGRAM_ROW : ROW;
-    rows.push({ lane, y, size, first: lane.rank !== rank });
-    rank = lane.rank;
+  for (const track of data.tracks) {
+    if (rank !== null && track.rank !== rank) y += GAP;
+    const size = track.program ? PROGRAM_ROW : ROW;
+    rows.push({ track, y, size, first: track.rank !== rank });
+    rank = track.rank;
     y += size + 2;
   }
   height = y + GAP;
@@ -63,7 +63,7 @@ function layOut() {
 const x = (nanos) => gutter + (nanos - view.from) / (view.to - view.from) * (width - gutter);
 const at = (pixel) => view.from + (pixel - gutter) / (width - gutter) * (view.to - view.from);
 
-/** The first span that ends after a time; those of one lane do not overlap. */
+/** The first span that ends after a time; those of one track do not overlap. */
 function firstAfter(spans, nanos) {
   let low = 0, high = spans.length;
   while (low < high) {

@@ -25,7 +25,7 @@ function draw() {
   g.clip();
   drawSteps(g, color);
   let drawn = 0;
-  for (const row of rows) drawn += row.lane.program ? drawProgram(g, color, row) : drawLane(g, color, row);
+  for (const row of rows) drawn += row.track.program ? drawProgram(g, color, row) : drawTrack(g, color, row);
   drawFailures(g, color);
   drawSelection(g, color);
   g.restore();
@@ -87,8 +87,8 @@ function drawSteps(g, color) {
 }
 
 function drawProgram(g, color, row) {
-  const spans = row.lane.spans;
-  const first = spans[0][START], last = row.lane.end;
+  const spans = row.track.spans;
+  const first = spans[0][START], last = row.track.end;
   g.globalAlpha = matches ? .4 : 1;
   g.fillStyle = color("program");
   g.fillRect(x(first), row.y, Math.max(1, x(last) - x(first)), row.size);
@@ -105,8 +105,8 @@ function drawProgram(g, color, row) {
   return drawn;
 }
 
-function drawLane(g, color, row) {
-  const spans = row.lane.spans;
+function drawTrack(g, color, row) {
+  const spans = row.track.spans;
   let drawn = 0, until = -1;
   for (let i = firstAfter(spans, view.from); i < spans.length && spans[i][START] <= view.to; i++) {
     const span = spans[i];
@@ -158,7 +158,7 @@ function drawLane(g, color, row) {
 function drawFailures(g, color) {
   for (const failure of data.failures) {
     for (const row of rows) {
-      if (row.lane.rank !== failure.rank || row.lane.program) continue;
+      if (row.track.rank !== failure.rank || row.track.program) continue;
       g.fillStyle = color("bad");
       g.fillRect(x(failure.at) - 1, row.y - 2, 3, row.size + 4);
     }
@@ -172,8 +172,8 @@ function drawSelection(g, color) {
   g.strokeStyle = color("mark");
   g.lineWidth = 2;
   for (const row of rows) {
-    if (row.lane.program) continue;
-    for (const span of row.lane.spans) {
+    if (row.track.program) continue;
+    for (const span of row.track.spans) {
       if (span[COLLECTIVE] !== shown) continue;
       const left = x(span[START]), right = x(span[START] + span[LENGTH]);
       g.strokeRect(left, row.y, Math.max(2, right - left), row.size);
@@ -209,7 +209,7 @@ function drawLabels(g, color) {
     if (row.first) {
       g.fillStyle = color("text");
       g.font = "600 12px system-ui, 'DejaVu Sans', sans-serif";
-      g.fillText(narrow ? "r" + row.lane.rank : "rank " + row.lane.rank, 8, row.y + row.size / 2);
+      g.fillText(narrow ? "r" + row.track.rank : "rank " + row.track.rank, 8, row.y + row.size / 2);
       g.font = "11px system-ui, 'DejaVu Sans', sans-serif";
     }
     g.fillStyle = color("dim");
@@ -218,7 +218,7 @@ function drawLabels(g, color) {
     g.beginPath();
     g.rect(left, row.y - 2, gutter - left - 4, row.size + 4);
     g.clip();
-    g.fillText(row.lane.label, left, row.y + row.size / 2);
+    g.fillText(row.track.label, left, row.y + row.size / 2);
     g.restore();
   }
 }

@@ -9,10 +9,10 @@ function under(pixelX, pixelY) {
   }
   const row = rows.find((each) => pixelY >= each.y && pixelY < each.y + each.size + 2);
   if (!row) return null;
-  const spans = row.lane.spans;
+  const spans = row.track.spans;
   const i = firstAfter(spans, nanos - slack);
   const hit = i < spans.length && spans[i][START] <= nanos + slack ? spans[i] : null;
-  if (row.lane.program) {
+  if (row.track.program) {
     return { row, wait: hit, collective: hit ? hit[WAIT_COLLECTIVE] : -1 };
   }
   return hit ? { row, span: hit, collective: hit[COLLECTIVE] } : null;
@@ -31,15 +31,15 @@ function describe(thing) {
     return ["step " + (thing.step + 1) + ", " + time(step[S_END] - step[S_START]) + ", " + step[S_COUNT] + " collectives",
       step[S_SLOWEST] < 0 ? "no rank was waited for" : "rank " + step[S_SLOWEST] + " was waited for, " + time(step[S_WAITED])];
   }
-  const lane = thing.row.lane;
-  if (lane.program) {
-    if (!thing.wait) return ["rank " + lane.rank + ", thread " + lane.label, "not blocked: the program runs"];
+  const track = thing.row.track;
+  if (track.program) {
+    if (!thing.wait) return ["rank " + track.rank + ", thread " + track.label, "not blocked: the program runs"];
     const name = thing.collective < 0 ? "a message" : data.names[data.collectives[thing.collective][C_NAME]];
-    return ["rank " + lane.rank + ", thread " + lane.label, "blocked for " + name + ", " + data.groups[thing.wait[WAIT_GROUP]]
+    return ["rank " + track.rank + ", thread " + track.label, "blocked for " + name + ", " + data.groups[thing.wait[WAIT_GROUP]]
       + " #" + thing.wait[3], time(thing.wait[LENGTH]) + ", from " + moment(thing.wait[START])];
   }
   const span = thing.span;
-  const lines = [data.names[span[NAME]], "rank " + lane.rank + ", " + data.groups[lane.group] + " #" + span[SEQUENCE] + ", " + bytes(span[BYTES]),
+  const lines = [data.names[span[NAME]], "rank " + track.rank + ", " + data.groups[track.group] + " #" + span[SEQUENCE] + ", " + bytes(span[BYTES]),
     time(span[LENGTH]) + (span[COMPLETED] ? "" : ", not completed") + ", from " + moment(span[START])];
   const collective = span[COLLECTIVE] < 0 ? null : data.collectives[span[COLLECTIVE]];
   if (collective && collective[C_WAITS]) {
@@ -78,15 +78,15 @@ function select(collective) {
     const body = make("tbody", null, table);
     const parts = [];
     for (const row of rows) {
-      if (row.lane.program) continue;
-      for (const span of row.lane.spans) if (span[COLLECTIVE] === collective) parts.push([row.lane, span]);
+      if (row.track.program) continue;
+      for (const span of row.track.spans) if (span[COLLECTIVE] === collective) parts.push([row.track, span]);
     }
     parts.sort((a, b) => a[1][START] - b[1][START]);
-    for (const [lane, span] of parts) {
+    for (const [track, span] of parts) {
       const row = make("tr", null, body);
-      if (c[C_WAITS] && lane.rank === c[C_LAST_RANK]) row.className = "most";
+      if (c[C_WAITS] && track.rank === c[C_LAST_RANK]) row.className = "most";
       const end = span[START] + span[LENGTH];
-      cells(row, [lane.rank, moment(span[START]), time(span[START] - c[C_FIRST]),
+      cells(row, [track.rank, moment(span[START]), time(span[START] - c[C_FIRST]),
         c[C_WAITS] ? time(c[C_LAST] - span[START]) : "", span[COMPLETED] ? moment(end) : "not completed",
         span[COMPLETED] ? time(span[LENGTH]) : ""]);
     }
@@ -100,10 +100,10 @@ function find(text) {
   match = -1;
   if (wanted) {
     matches = new Set();
-    for (const lane of data.lanes) {
-      if (lane.program) continue;
-      const where = " rank " + lane.rank + " " + lane.label.toLowerCase() + " ";
-      for (const span of lane.spans) {
+    for (const track of data.tracks) {
+      if (track.program) continue;
+      const where = " rank " + track.rank + " " + track.label.toLowerCase() + " ";
+      for (const span of track.spans) {
         const all = data.names[span[NAME]].toLowerCase() + where + "#" + span[SEQUENCE] + " " + (span[COMPLETED] ? "" : "not completed ");
         // A number is to be found whole.
         if (all.includes(/\d$/.test(wanted) ? wanted + " " : wanted) || (/\d$/.test(wanted) && !/(#|rank )\d+$/.test(wanted) && all.includes(wanted))) matches.add(span);

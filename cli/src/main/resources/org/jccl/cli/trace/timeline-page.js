@@ -68,18 +68,18 @@ function fillWords() {
     const kind = KINDS[kinds[0]][1];
     entry("linear-gradient(" + kind + "55 70%, " + kind + " 70%)", "waiting for the last rank");
   }
-  if (data.lanes.some((each) => each.program)) {
+  if (data.tracks.some((each) => each.program)) {
     entry("var(--program)", "program runs");
     entry("var(--blocked)", "program is blocked");
   }
-  if (data.lanes.some((each) => each.spans.some((span) => !each.program && !span[COMPLETED]))) entry("var(--bad)", "not completed");
+  if (data.tracks.some((each) => each.spans.some((span) => !each.program && !span[COMPLETED]))) entry("var(--bad)", "not completed");
   if (STRIP) entry("var(--mark)", "step: the darker, the more of it was spent waiting");
   const notes = element("notes");
   make("h2", "What these times are", notes);
   make("p", "A bar begins when a rank calls the library and ends when the operation is over. Where all ranks need all others"
     + " (allReduce, allGather, reduceScatter, allToAll, barrier) its light part is the time until the last rank had called, and that rank is the one"
     + " that was waited for. In other operations who waits for whom depends on the root, and is not shown.", notes);
-  if (data.lanes.some((each) => each.device)) {
+  if (data.tracks.some((each) => each.device)) {
     make("p", "On devices a bar begins with the call on the host and ends when the end was noticed, up to 0.1 s late."
       + " What happens on the device in between is not seen, so there is no waiting for others here.", notes);
   }
@@ -95,8 +95,8 @@ function fillWords() {
 
 // ---- beginning
 
-for (const lane of data.lanes) {
-  if (lane.program) lane.end = Math.max(...data.lanes.filter((each) => each.rank === lane.rank)
+for (const track of data.tracks) {
+  if (track.program) track.end = Math.max(...data.tracks.filter((each) => each.rank === track.rank)
     .map((each) => each.spans.reduce((last, span) => Math.max(last, span[START] + span[LENGTH]), 0)));
 }
 layOut();

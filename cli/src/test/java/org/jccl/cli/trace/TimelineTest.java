@@ -28,7 +28,7 @@ final class TimelineTest {
                         recording(0, 3, span(ALL_REDUCE, 0, 100, 340)),
                         recording(1, 3, span(ALL_REDUCE, 0, 300, 350)),
                         recording(2, 3, span(ALL_REDUCE, 0, 250, 345)));
-        Collective only = timeline.collectives().get(0);
+        TracedCollective only = timeline.collectives().get(0);
         assertThat(only.allWaitForLast()).isTrue();
         assertThat(only.lastRank()).isEqualTo(1);
         assertThat(only.waitedNanos()).isEqualTo(200_000);
@@ -94,7 +94,7 @@ final class TimelineTest {
                         recording(1, 4, span(ALL_REDUCE, 4, 2, 9)),
                         // Its first operations are no longer kept.
                         recording(2, 4, stuck("barrier()", 6, 11, 500)));
-        Collective barrier = timeline.collectives().get(1);
+        TracedCollective barrier = timeline.collectives().get(1);
         assertThat(barrier.sequence()).isEqualTo(5);
         // Rank 3 has recorded nothing.
         assertThat(barrier.missing()).containsExactly(1, 3);

@@ -16,8 +16,9 @@ import org.jccl.PeerLostException;
 import org.jccl.spi.Communicator;
 
 /**
- * Where the ranks of one group meet: what a network is for others. What does not fit together stays
- * and waits, so that JCCL finds the ranks stuck, compares their calls and says what differs.
+ * The meeting point of the ranks of one group, which takes the place of a network. Calls that do
+ * not match wait, so that JCCL finds the ranks stuck, compares their calls and reports the
+ * difference.
  */
 final class Hub {
 
@@ -86,7 +87,7 @@ final class Hub {
             return elements;
         }
 
-        /** Who sent what a receive got; nobody for a send. */
+        /** The sender of a received message; none for a send. */
         int sender() {
             return sender;
         }
@@ -117,7 +118,7 @@ final class Hub {
         this.gone = new boolean[size];
     }
 
-    /** A rank joins; tells whether it was the last one. */
+    /** Adds a rank, and returns whether it was the last one. */
     boolean join(int rank) {
         lock.lock();
         try {
@@ -137,10 +138,10 @@ final class Hub {
      * Takes part in a collective, and waits for the others.
      *
      * @param number of the collective, the same on all ranks
-     * @param rank who
-     * @param call what must be the same on all ranks
+     * @param rank of the caller
+     * @param call a description that must be the same on all ranks
      * @param given bytes for each rank
-     * @param expected how many bytes from each rank
+     * @param expected the number of bytes from each rank
      * @return bytes from each rank
      */
     byte[][] exchange(long number, int rank, String call, byte[][] given, int[] expected) {
@@ -169,7 +170,8 @@ final class Hub {
     }
 
     /**
-     * Starts a message; those with one tag between two ranks meet in the order in which they come.
+     * Starts a message. Messages with one tag between two ranks match in the order of their
+     * arrival.
      */
     void post(int rank, Message message) {
         lock.lock();
@@ -249,7 +251,7 @@ final class Hub {
         }
     }
 
-    /** A rank aborts or closes: whoever is inside for it, or needs it, wakes up. */
+    /** Ends a rank that aborts or closes, and wakes the threads that wait for it. */
     void leave(int rank) {
         lock.lock();
         try {

@@ -14,12 +14,12 @@ import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * A communicator that enqueues on streams and returns. What runs there are the operations of a
- * {@link ThreadsCommunicator}; for a real library they are kernels.
+ * A communicator that enqueues on streams and returns. The operations of a {@link
+ * ThreadsCommunicator} run there. In a real library, they are kernels.
  *
- * <p>An operation that has failed stays on its stream until {@link #abort}, so that no event behind
- * it is complete before the group knows of the failure. The engine asks {@link #asynchronousError}
- * and then aborts.
+ * <p>A failed operation stays on its stream until {@link #abort}, so that no event after it
+ * completes before the group knows of the failure. The engine asks {@link #asynchronousError} and
+ * then aborts.
  */
 final class QueuesCommunicator implements StreamCommunicator {
 

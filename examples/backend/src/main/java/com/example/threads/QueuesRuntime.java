@@ -12,8 +12,8 @@ import org.jccl.Tensor;
 import org.jccl.spi.DeviceRuntime;
 
 /**
- * Devices that are made of threads: a stream is a chain of tasks, an event is a future, and the
- * memory is the host's. Safe for use by any thread.
+ * Devices that consist of threads: a stream is a chain of tasks, an event is a future, and the
+ * memory is that of the host. Safe for use by any thread.
  */
 final class QueuesRuntime implements DeviceRuntime {
 

@@ -40,7 +40,7 @@ public final class ThreadsProvider implements BackendProvider {
         return new Availability.Available("1", "this process");
     }
 
-    /** Nobody wants it unless it is named. */
+    /** {@inheritDoc} A program must name this backend. */
     @Override
     public int preference() {
         return -1;

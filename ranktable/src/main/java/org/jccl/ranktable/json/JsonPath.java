@@ -5,8 +5,8 @@ import java.util.Deque;
 import java.util.regex.Pattern;
 
 /**
- * Where a value stands in a document. Becomes text only when somebody asks, since most values are
- * in order.
+ * The position of a value in a document. The text is only built on request, because most values
+ * have no fault.
  */
 public final class JsonPath {
 

@@ -42,9 +42,9 @@ public final class JsonReader {
      * Reads a document.
      *
      * @param text the document
-     * @param faults takes what is wrong; reading goes on after a name that appears twice, where the
-     *     first value is kept, and ends at anything else
-     * @return the document, or empty when the text is no JSON
+     * @param faults receives every fault. Reading continues after a name that appears twice, whose
+     *     first value counts, and ends at any other fault
+     * @return the document, or empty if the text is no JSON
      */
     public static Optional<Json> read(String text, Consumer<JsonFault> faults) {
         JsonReader reader = new JsonReader(text, faults);

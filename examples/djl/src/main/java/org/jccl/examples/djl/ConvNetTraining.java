@@ -35,10 +35,10 @@ import org.jccl.examples.Weights;
 import org.jccl.training.DistributedSampler;
 
 /**
- * Trains a small convolutional network on handwritten digits with DJL, on several ranks. What is
- * different from training on one is the trainer and the sampler; DJL's own loop runs unchanged. At
- * the end the program proves that all ranks have the same weights, to the bit, and that these are
- * those of a run on one rank, up to rounding.
+ * Trains a small convolutional network on handwritten digits with DJL, on several ranks. Compared
+ * with one rank, only the trainer and the sampler differ; DJL's own loop runs unchanged. At the end
+ * the program proves that all ranks have the same weights, bit by bit, and that these equal those
+ * of a run on one rank, up to rounding.
  */
 public final class ConvNetTraining {
 
@@ -48,9 +48,9 @@ public final class ConvNetTraining {
     private static final int BATCH = 64;
 
     /**
-     * What rounding may do: ranks add up the samples of a batch in another order than one rank
-     * does. Measured with 2 and 4 ranks and 5 epochs: 1e-6 at most. Leaving out one rank's
-     * gradients in one step makes it more than 1e-3.
+     * The effect of rounding: ranks add up the samples of a batch in another order than one rank.
+     * Measured with 2 and 4 ranks and 5 epochs: 1e-6 at most. Leaving out one rank's gradients in
+     * one step makes it more than 1e-3.
      */
     private static final double TOLERANCE = 1e-5;
 
@@ -66,10 +66,10 @@ public final class ConvNetTraining {
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 1 when the proof fails.
+     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 1 if the proof fails.
      *
      * @param args the number of epochs, 10 by default
-     * @throws Exception when training fails
+     * @throws Exception if training fails
      */
     public static void main(String[] args) throws Exception {
         int epochs = args.length > 0 ? Integer.parseInt(args[0]) : 10;
@@ -139,21 +139,21 @@ public final class ConvNetTraining {
         return model;
     }
 
-    private DefaultTrainingConfig config(boolean tells) {
-        TrainingListener teller =
+    private DefaultTrainingConfig config(boolean prints) {
+        TrainingListener printer =
                 new TrainingListenerAdapter() {
                     private int epoch;
 
                     @Override
                     public void onEpoch(Trainer trainer) {
-                        if (tells) {
+                        if (prints) {
                             print("epoch %d of %d", ++epoch, epochs);
                         }
                     }
                 };
         return new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optDevices(new Device[] {Device.cpu()})
-                .addTrainingListeners(teller)
+                .addTrainingListeners(printer)
                 .optOptimizer(Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.2f)).build());
     }
 

@@ -23,8 +23,8 @@ import org.jccl.ProcessGroup;
 import org.jccl.djl.DistributedTrainer;
 
 /**
- * How long a training step of DJL takes, with or without the other ranks; {@code script/bench/djl}
- * compares the two.
+ * Measures a training step of DJL, alone or with other ranks; {@code script/bench/djl} compares the
+ * two.
  */
 public final class StepTime {
 

@@ -12,8 +12,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Averages the gradients over the ranks of a group, after the backward pass and before the updater.
- * DL4J keeps all gradients of a network in one array, so one all_reduce in its memory is all there
- * is to do.
+ * DL4J has all gradients of a network in one array, so one all_reduce in its memory is enough.
  */
 public final class AveragingListener extends BaseTrainingListener {
 
@@ -23,7 +22,7 @@ public final class AveragingListener extends BaseTrainingListener {
      * Gives all ranks the parameters of rank 0.
      *
      * @param group whose ranks train together
-     * @param network initialized, and the same on all ranks but for the values
+     * @param network initialized, and the same on all ranks except for the values
      */
     public AveragingListener(ProcessGroup group, MultiLayerNetwork network) {
         this.group = group;

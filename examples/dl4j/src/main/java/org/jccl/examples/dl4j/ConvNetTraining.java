@@ -21,10 +21,10 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Trains a small convolutional network on handwritten digits with DL4J, on several ranks. What is
- * different from training on one is a listener, and that each rank takes its own samples. At the
- * end the program proves that all ranks have the same weights, to the bit, and that these are those
- * of a run on one rank, up to rounding.
+ * Trains a small convolutional network on handwritten digits with DL4J, on several ranks. Compared
+ * with one rank, there is a listener, and each rank takes its own samples. At the end the program
+ * proves that all ranks have the same weights, bit by bit, and that these equal those of a run on
+ * one rank, up to rounding.
  */
 public final class ConvNetTraining {
 
@@ -34,9 +34,9 @@ public final class ConvNetTraining {
     private static final int BATCH = 64;
 
     /**
-     * What rounding may do: ranks add up the samples of a batch in another order than one rank
-     * does. Measured with 2 and 4 ranks and 1 to 10 epochs: 9e-8 to 3e-7. The network has nothing
-     * that rounding decides: with a rectifier it is 2e-4.
+     * The effect of rounding: ranks add up the samples of a batch in another order than one rank.
+     * Measured with 2 and 4 ranks and 1 to 10 epochs: 9e-8 to 3e-7. The network has no function in
+     * which rounding decides. With a rectifier, the difference is 2e-4.
      */
     private static final double TOLERANCE = 1e-5;
 
@@ -52,7 +52,7 @@ public final class ConvNetTraining {
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 1 when the proof fails.
+     * Runs one rank; start it with {@code jccl run} or torchrun. Exits with 1 if the proof fails.
      *
      * @param args the number of epochs, 10 by default
      */

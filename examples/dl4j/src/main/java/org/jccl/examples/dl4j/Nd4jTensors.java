@@ -12,14 +12,13 @@ public final class Nd4jTensors {
     private Nd4jTensors() {}
 
     /**
-     * The array's own memory; nothing is copied. Its elements come in the order in which they lie
-     * there, which is that of {@code array.ordering()}.
+     * Wraps the memory of an array without a copy. The elements have the order of {@code
+     * array.ordering()}.
      *
-     * @param array on the CPU, whose elements lie in one piece; it must not be closed while the
-     *     tensor is in use
+     * @param array a contiguous array on the CPU; it must not be closed while the tensor is in use
      * @return a tensor that keeps the array reachable
-     * @throws IllegalArgumentException when its elements do not lie in one piece, or are of a type
-     *     that groups do not take
+     * @throws IllegalArgumentException if the array is not contiguous, or has a type that groups do
+     *     not support
      */
     public static Tensor of(INDArray array) {
         DataType type =

@@ -13,8 +13,9 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Two convolutions and a layer. All of it is smooth: a maximum would choose another pixel for the
- * last bit of rounding, and ranks could no longer be compared with one process.
+ * Two convolutions and a layer. All functions are smooth: a maximum would choose another pixel
+ * after a rounding difference, and the weights of ranks could not be compared with those of one
+ * process.
  */
 final class ConvNet extends Module {
 

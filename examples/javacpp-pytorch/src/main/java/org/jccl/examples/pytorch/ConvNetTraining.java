@@ -23,8 +23,8 @@ import org.jccl.training.DistributedSampler;
 
 /**
  * Data-parallel training of a small convolutional network on handwritten digits, by PyTorch's
- * autograd. At the end the program proves what happened: all ranks have the same weights, bit by
- * bit, and they are those of a run in one process, up to rounding.
+ * autograd. At the end the program proves that all ranks have the same weights, bit by bit, and
+ * that these equal those of a run in one process, up to rounding.
  */
 public final class ConvNetTraining {
 
@@ -51,7 +51,7 @@ public final class ConvNetTraining {
 
     /**
      * Runs one rank; start it with {@code jccl run} or torchrun, with a number of ranks that
-     * divides 64. Exits with 1 when the proof fails.
+     * divides 64. Exits with 1 if the proof fails.
      *
      * @param args the number of epochs; 6 when empty
      */
@@ -69,7 +69,7 @@ public final class ConvNetTraining {
     }
 
     private boolean run() {
-        manual_seed(SEED + world.rank()); // ranks begin with rank 0's network all the same
+        manual_seed(SEED + world.rank()); // ranks still begin with rank 0's network
         ConvNet net = new ConvNet();
         try (DistributedDataParallel ddp = DistributedDataParallel.of(world, net)) {
             print("%d images, %d ranks, batches of %d, %s", train.size(), world.size(), BATCH, ddp);

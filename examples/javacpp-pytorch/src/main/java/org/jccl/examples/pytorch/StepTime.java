@@ -28,7 +28,7 @@ import org.jccl.pytorch.TorchLibrary;
 
 /**
  * Measures a step of training of a multilayer perceptron: forward, backward with averaging, and
- * optimizer. {@code script/bench/ddp} compares it with the same in Python.
+ * optimizer. {@code script/bench/ddp} compares it with the same program in Python.
  */
 public final class StepTime {
 
@@ -39,7 +39,7 @@ public final class StepTime {
         /** Not averaged, to see what averaging costs. */
         ALONE,
         /**
-         * As DDP, with a barrier of another group where a backward pass ended, which shows in a
+         * As DDP, with a barrier of another group after each backward pass, which is visible in a
          * trace.
          */
         MARKED
@@ -68,10 +68,10 @@ public final class StepTime {
      * Runs one rank. Rank 0 prints the median step of each block in milliseconds.
      *
      * @param args {@code ddp}, {@code alone} or {@code marked}; a file with the number of blocks
-     *     that programs have run, which take turns; this program's number among them, and how many
-     *     there are; the number of blocks, and of steps in each; the batch of each rank; the sizes
-     *     of the layers
-     * @throws IOException when the file can not be read or written
+     *     that all programs have run, which run alternately; this program's number among them, and
+     *     how many there are; the number of blocks, and of steps in each; the batch of each rank;
+     *     the sizes of the layers
+     * @throws IOException if the file can not be read or written
      * @throws InterruptedException never
      */
     public static void main(String[] args) throws IOException, InterruptedException {
@@ -82,14 +82,14 @@ public final class StepTime {
         int[] numbers = Arrays.stream(args).skip(2).mapToInt(Integer::parseInt).toArray();
         int[] sizes = Arrays.copyOfRange(numbers, 5, numbers.length);
         try (ProcessGroup world = ProcessGroup.init("gloo");
-                ProcessGroup marks =
+                ProcessGroup tracing =
                         world.newGroup(IntStream.range(0, world.size()).boxed().toList())
                                 .orElseThrow()) {
             manual_seed(world.rank());
             Perceptron net = new Perceptron(sizes);
             try (DistributedDataParallel ddp =
                     mode == Mode.ALONE ? null : DistributedDataParallel.of(world, net)) {
-                StepTime job = new StepTime(net, ddp, mode == Mode.MARKED ? marks : null);
+                StepTime job = new StepTime(net, ddp, mode == Mode.MARKED ? tracing : null);
                 for (int block = 0; block < numbers[2]; block++) {
                     if (world.rank() == 0) {
                         awaitTurn(turns, block * numbers[1] + numbers[0]);
@@ -114,13 +114,13 @@ public final class StepTime {
 
     private final Perceptron net;
     private final DistributedDataParallel ddp;
-    private final ProcessGroup marks;
+    private final ProcessGroup tracing;
     private final SGD optimizer;
 
-    private StepTime(Perceptron net, DistributedDataParallel ddp, ProcessGroup marks) {
+    private StepTime(Perceptron net, DistributedDataParallel ddp, ProcessGroup tracing) {
         this.net = net;
         this.ddp = ddp;
-        this.marks = marks;
+        this.tracing = tracing;
         this.optimizer = new SGD(net.parameters(), new SGDOptions(0.01));
     }
 
@@ -142,9 +142,9 @@ public final class StepTime {
     }
 
     private void backward(Tensor loss) {
-        if (marks != null) {
+        if (tracing != null) {
             loss.backward();
-            marks.barrier();
+            tracing.barrier();
             ddp.finish();
         } else if (ddp != null) {
             ddp.backward(loss);

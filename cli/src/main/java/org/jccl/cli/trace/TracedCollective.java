@@ -8,17 +8,17 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * One collective as its ranks went through it.
+ * One collective with the times of its ranks.
  *
  * @param group name and backend
  * @param sequence position in the group
  * @param name the operation's text
- * @param onDevice whether it runs on devices, where only the call is seen and not its beginning
- * @param arrivals of the ranks that have recorded it, the first to come first
- * @param missing ranks that have not come to it, or have not recorded anything, where it did not
- *     end
+ * @param onDevice whether it runs on devices, where the recording has the call but not the
+ *     beginning
+ * @param arrivals the ranks that have recorded it, in the order of their arrival
+ * @param missing if it did not end, the ranks that did not arrive or recorded nothing
  */
-record Collective(
+record TracedCollective(
         String group,
         long sequence,
         String name,
@@ -26,13 +26,13 @@ record Collective(
         List<Arrival> arrivals,
         List<Integer> missing) {
 
-    /** These end on no rank before all have come, unless there is nothing to send. */
+    /** Collectives that end on no rank before all have arrived, unless there is nothing to send. */
     private static final Pattern ALL_NEED_ALL =
             Pattern.compile(
                     "barrier\\(\\)|(allReduce|allGather|reduceScatter|allToAll)\\((?!.*( x 0\\b|\\[)).*");
 
     /**
-     * When a rank called the library with it, and when it was over.
+     * When a rank called the library, and when the collective ended there.
      *
      * @param rank in the world
      * @param startNanos its arrival
@@ -41,18 +41,18 @@ record Collective(
      */
     record Arrival(int rank, long startNanos, long endNanos, boolean completed) {}
 
-    /** All collectives of the recordings, by the time of the first arrival. */
-    static List<Collective> of(List<Recording> recordings) {
-        Map<String, Map<Long, Collective>> found = new TreeMap<>();
+    /** All collectives of the recordings, in the order of their first arrivals. */
+    static List<TracedCollective> of(List<Recording> recordings) {
+        Map<String, Map<Long, TracedCollective>> found = new TreeMap<>();
         for (Recording recording : recordings) {
-            Map<Long, Collective> ofGroup =
+            Map<Long, TracedCollective> ofGroup =
                     found.computeIfAbsent(recording.group(), group -> new TreeMap<>());
             for (Recording.Span span : recording.spans()) {
                 if (span.collective()) {
                     ofGroup.computeIfAbsent(
                                     span.sequence(),
                                     sequence ->
-                                            new Collective(
+                                            new TracedCollective(
                                                     recording.group(),
                                                     sequence,
                                                     span.name(),
@@ -69,20 +69,20 @@ record Collective(
                 }
             }
         }
-        List<Collective> all = new ArrayList<>();
-        for (Map.Entry<String, Map<Long, Collective>> group : found.entrySet()) {
+        List<TracedCollective> all = new ArrayList<>();
+        for (Map.Entry<String, Map<Long, TracedCollective>> group : found.entrySet()) {
             Map<Integer, Long> firsts = firstOfMembers(group.getKey(), recordings);
-            for (Collective each : group.getValue().values()) {
+            for (TracedCollective each : group.getValue().values()) {
                 each.arrivals.sort(Comparator.comparingLong(Arrival::startNanos));
                 each.noteMissing(firsts);
                 all.add(each);
             }
         }
-        all.sort(Comparator.comparingLong(Collective::firstNanos));
+        all.sort(Comparator.comparingLong(TracedCollective::firstNanos));
         return all;
     }
 
-    /** The first collective that each member still has; earlier ones are no longer kept. */
+    /** The first collective that each member has recorded; earlier ones were overwritten. */
     private static Map<Integer, Long> firstOfMembers(String group, List<Recording> recordings) {
         Map<Integer, Long> firsts = new TreeMap<>();
         for (Recording recording : recordings) {
@@ -119,22 +119,22 @@ record Collective(
         return arrivals.get(arrivals.size() - 1).startNanos();
     }
 
-    /** The rank that came last. */
+    /** The rank that arrived last. */
     int lastRank() {
         return arrivals.get(arrivals.size() - 1).rank();
     }
 
-    /** Whether it can end on no rank before all have come. */
+    /** Whether it can end on no rank before all have arrived. */
     boolean endsAfterLast() {
         return arrivals.size() > 1 && ALL_NEED_ALL.matcher(name).matches();
     }
 
-    /** Whether those that came earlier are seen to wait for the last. */
+    /** Whether the recording shows that the other ranks waited for the last one. */
     boolean allWaitForLast() {
         return endsAfterLast() && !onDevice && missing.isEmpty();
     }
 
-    /** How long the first to come had to wait for the last. */
+    /** How long the first rank waited for the last one. */
     long waitedNanos() {
         return allWaitForLast() ? lastNanos() - firstNanos() : 0;
     }

@@ -6,30 +6,30 @@ import java.util.List;
 /**
  * One of the ranks that a node starts. The ranks of a role follow each other, over all nodes.
  *
- * @param role what it runs
+ * @param role the role of the rank
  * @param rank rank in the world
  * @param localRank rank on this node
- * @param roleRank rank among all of its role
+ * @param roleRank rank among all ranks of its role
  * @param roleWorldSize number of ranks of its role
  */
-record LaunchPlace(LaunchRole role, int rank, int localRank, int roleRank, int roleWorldSize) {
+record RankPlacement(LaunchRole role, int rank, int localRank, int roleRank, int roleWorldSize) {
 
-    static List<LaunchPlace> of(List<LaunchRole> roles, int nodes, int nodeRank) {
-        List<LaunchPlace> places = new ArrayList<>();
+    static List<RankPlacement> of(List<LaunchRole> roles, int nodes, int nodeRank) {
+        List<RankPlacement> placements = new ArrayList<>();
         int firstOfRole = 0;
         for (LaunchRole role : roles) {
             for (int i = 0; i < role.ranks(); i++) {
                 int roleRank = nodeRank * role.ranks() + i;
-                places.add(
-                        new LaunchPlace(
+                placements.add(
+                        new RankPlacement(
                                 role,
                                 firstOfRole + roleRank,
-                                places.size(),
+                                placements.size(),
                                 roleRank,
                                 nodes * role.ranks()));
             }
             firstOfRole += nodes * role.ranks();
         }
-        return places;
+        return placements;
     }
 }

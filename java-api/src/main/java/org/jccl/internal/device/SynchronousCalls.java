@@ -158,7 +158,7 @@ final class SynchronousCalls implements AutoCloseable {
                 TimeUnit.SECONDS,
                 new SynchronousQueue<>(),
                 task -> {
-                    Thread made = new Thread(task, "jccl-recordings");
+                    Thread made = new Thread(task, "jccl-sentinels");
                     made.setDaemon(true);
                     return made;
                 });

@@ -6,255 +6,260 @@ import java.util.Optional;
 
 /**
  * A group of ranks that communicate. Every method that returns a {@link Work} only issues an
- * operation; {@link #sync()} has the same list for callers that want it done on return.
+ * operation. {@link #sync()} has the same operations for callers that need the result on return.
  *
- * <p>All ranks of a group issue the same collectives in the same order with matching arguments.
- * When they do not, ranks that wait for each other get a {@link MismatchException}; a backend whose
- * library compares nothing may give wrong data where no rank waits, as its page in the
- * documentation says. Roots and peers are ranks of this group. Tensors may be read and written
- * again when the work is complete. Lists and arrays of splits are read once, before a method
- * returns, and are the caller's again then.
+ * <p>All ranks of a group must issue the same collectives in the same order with matching
+ * arguments. Ranks that disagree and wait for each other get a {@link MismatchException}. If no
+ * rank waits, a backend whose library compares nothing may return wrong data; the page of the
+ * backend says so, and {@link ProcessGroupBuilder#checkCalls} finds it. Roots and peers are ranks
+ * of this group. Tensors may be read and written again when the work is complete. Lists and arrays
+ * of splits are copied before a method returns.
  *
- * <p>Safe for use by several threads of a rank, though their order is then the program's business.
- * Several groups, also of several ranks, can live in one process where the backend allows it.
+ * <p>Thread-safe. If several threads of a rank issue operations, the program must ensure their
+ * order. Several groups, also of several ranks, can exist in one process if the backend supports
+ * it.
  *
- * <p>Any failure of an operation but a {@link UsageException} ends the group: what runs and what is
- * called later fails with the first cause. Making groups and the monitored barrier go over the
- * store; when they fail, this group stays as it was. Every operation has the group's timeout as
- * deadline.
+ * <p>Any failure of an operation except a {@link UsageException} ends the group: operations in
+ * flight and later calls fail with the first cause. The methods that make groups, and the monitored
+ * barrier, use the store. If they fail, this group stays usable. The timeout of the group is the
+ * deadline of every operation.
  *
- * <p>All methods throw a {@link UsageException} for arguments that are null, of the wrong type,
- * size, rank or device, closed, or overlapping, and a {@link GroupAbortedException} on a failed
- * group.
+ * <p>All methods throw a {@link UsageException} if an argument is null, closed, overlapping, or of
+ * the wrong type, size, rank or device, and a {@link GroupAbortedException} if the group has
+ * failed.
  *
- * <p>Programs do not implement this interface: later versions may add methods.
+ * <p>Programs must not implement this interface: later versions may add methods.
  */
 public interface ProcessGroup extends AutoCloseable {
 
     /**
-     * Joins the world as the launcher's environment says ({@code env://}), with default options.
+     * Joins the world that the environment of the launcher describes ({@code env://}), with default
+     * options.
      *
-     * @param backend for instance {@code gloo}, or {@code cpu:gloo,cuda:nccl}; in any case
-     * @return this process's group of all ranks
-     * @throws BootstrapException when the environment does not say who and where the ranks are
-     * @throws BackendUnavailableException when the backend can not be used here
-     * @throws JcclException when the other ranks do not arrive in time
+     * @param backend for instance {@code gloo}, or {@code cpu:gloo,cuda:nccl}; case is ignored
+     * @return the group of all ranks
+     * @throws BootstrapException if the environment does not define the ranks
+     * @throws BackendUnavailableException if the backend cannot be used here
+     * @throws JcclException if the other ranks do not arrive in time
      */
     static ProcessGroup init(String backend) {
         return builder().backend(backend).build();
     }
 
     /**
-     * Joins the world with options.
+     * Joins a world with options.
      *
-     * @return a builder with all defaults
+     * @return a builder with default values
      */
     static ProcessGroupBuilder builder() {
         return Implementation.get().processGroupBuilder();
     }
 
     /**
-     * This process's rank.
+     * Returns the rank of this process.
      *
      * @return from 0
      */
     int rank();
 
     /**
-     * World size of this group.
+     * Returns the number of ranks.
      *
-     * @return number of ranks
+     * @return at least 1
      */
     int size();
 
     /**
-     * Name of the group, the same on all its ranks and unique in the job.
+     * Returns the name of the group, the same on all its ranks and unique in the job.
      *
      * @return the name
      */
     String name();
 
     /**
-     * Ranks of this group's members in the world, by rank in this group.
+     * Returns the ranks of the members in the world, by rank in this group.
      *
      * @return as many ranks as this group has
      */
     List<Integer> worldRanks();
 
     /**
-     * Backend of a device type.
+     * Returns the backend of a device type.
      *
      * @param deviceType for instance {@code cpu}
-     * @return its name, or empty when the group takes no such tensors
+     * @return its name, or empty if the group takes no such tensors
      */
     Optional<String> backend(String deviceType);
 
     /**
-     * The devices whose tensors this rank may give to the group's operations, one of each type.
+     * Returns the devices whose tensors this rank may pass to the operations, one of each type.
      *
      * @return at least one; barriers use the first
      */
     List<Device> devices();
 
     /**
-     * The same operations in the caller's own order: on host backends each returns when it is done.
+     * Returns the same operations for synchronous use: on host backends, each returns when it is
+     * done.
      *
      * @return a view of this group
      */
     SyncCollectives sync();
 
     /**
-     * Copies root's elements to all ranks.
+     * Copies the elements of the root to all ranks.
      *
-     * @param tensor in on the root, out elsewhere; the same count and type on all ranks
-     * @param root rank that sends
+     * @param tensor input on the root, output elsewhere; the same count and type on all ranks
+     * @param root the rank that sends
      * @return the work
      */
     Work broadcast(Tensor tensor, int root);
 
     /**
-     * Copies root's elements of several tensors to all ranks, as PyTorch's coalesced form: one
-     * message of them all on host backends, one group of calls on devices.
+     * Copies the elements of several tensors of the root to all ranks, as the coalesced form of
+     * PyTorch. Host backends send one message for all tensors; device backends use one group of
+     * calls.
      *
-     * @param tensors in on the root, out elsewhere; at least one, of one type on one device, and
-     *     the same counts in the same order on all ranks, which is not compared beyond their sum
-     * @param root rank that sends
-     * @return the work of all of them
+     * @param tensors input on the root, output elsewhere; at least one, of one type on one device.
+     *     All ranks must pass the same counts in the same order. Only the sum of the counts is
+     *     checked
+     * @param root the rank that sends
+     * @return the work of all tensors
      */
     Work broadcast(List<Tensor> tensors, int root);
 
     /**
-     * Reduces in place; all ranks get the same bits.
+     * Reduces in place. All ranks get the same bits.
      *
-     * @param tensor in and out; the same count and type on all ranks
-     * @param op how to combine
+     * @param tensor input and output; the same count and type on all ranks
+     * @param op how to combine the elements
      * @return the work
      */
     Work allReduce(Tensor tensor, ReduceOp op);
 
     /**
-     * Reduces several tensors in place, each by itself, as PyTorch's {@code all_reduce_coalesced}:
-     * one message of them all on host backends, through memory of the group that is as large as
-     * they are together; one group of calls on devices. Tensors that are slices of one tensor, one
-     * after the other, save the copies.
+     * Reduces several tensors in place, each separately, as PyTorch's {@code all_reduce_coalesced}.
+     * Host backends send one message for all tensors, through memory of the group that is as large
+     * as all of them; device backends use one group of calls. Adjacent slices of one tensor need no
+     * copy.
      *
-     * @param tensors in and out; at least one, of one type on one device, none overlapping another,
-     *     and the same counts in the same order on all ranks, which is not compared beyond their
-     *     sum
-     * @param op how to combine
-     * @return the work of all of them
+     * @param tensors input and output; at least one, of one type on one device, without overlap.
+     *     All ranks must pass the same counts in the same order. Only the sum of the counts is
+     *     checked
+     * @param op how to combine the elements
+     * @return the work of all tensors
      */
     Work allReduce(List<Tensor> tensors, ReduceOp op);
 
     /**
-     * Reduces to the root, in place there. Other ranks' tensors are not changed.
+     * Reduces to the root, in place there. The tensors of other ranks are not changed.
      *
-     * @param tensor in, and out on the root
-     * @param root rank that gets the result
-     * @param op how to combine
+     * @param tensor input; output on the root
+     * @param root the rank that gets the result
+     * @param op how to combine the elements
      * @return the work
      */
     Work reduce(Tensor tensor, int root, ReduceOp op);
 
     /**
-     * Collects every rank's tensor on all ranks. Ranks' tensors may differ in size.
+     * Collects the tensors of all ranks on all ranks. They may differ in size.
      *
-     * @param outputs one tensor a rank, as large as that rank's input; slices of one tensor in rank
-     *     order save a copy
-     * @param input this rank's elements; may be {@code outputs.get(rank())}
+     * @param outputs one tensor for each rank, as large as the input of that rank; adjacent slices
+     *     of one tensor, in rank order, save a copy
+     * @param input the elements of this rank; may be {@code outputs.get(rank())}
      * @return the work
      */
     Work allGather(List<Tensor> outputs, Tensor input);
 
     /**
-     * Collects every rank's tensor into one on all ranks.
+     * Collects the tensors of all ranks in one tensor on all ranks.
      *
-     * @param output world size times the input's count
-     * @param input this rank's elements; may be its own part of {@code output}
+     * @param output world size times the count of the input
+     * @param input the elements of this rank; may be its own part of {@code output}
      * @return the work
      */
     Work allGatherSingle(Tensor output, Tensor input);
 
     /**
-     * As {@link #allGatherSingle(Tensor, Tensor)} of several tensors, each by itself, as PyTorch's
-     * {@code all_gather_into_tensor_coalesced}; how they go is said at {@link #allReduce(List,
-     * ReduceOp)}.
+     * Gathers several tensors, each as {@link #allGatherSingle(Tensor, Tensor)} does, as PyTorch's
+     * {@code all_gather_into_tensor_coalesced}. See {@link #allReduce(List, ReduceOp)} for how they
+     * are sent.
      *
      * @param outputs for each input world size times its count
-     * @param inputs this rank's elements; at least one, of one type on one device, and the same
-     *     counts in the same order on all ranks, which is not compared beyond their sum; each may
-     *     be its own part of its output
-     * @return the work of all of them
+     * @param inputs the elements of this rank; at least one, of one type on one device. All ranks
+     *     must pass the same counts in the same order. Only the sum of the counts is checked. Each
+     *     may be its own part of its output
+     * @return the work of all tensors
      */
     Work allGatherSingle(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
-     * Collects every rank's tensor on the root.
+     * Collects the tensors of all ranks on the root.
      *
-     * @param outputs on the root one tensor a rank, each as large as the input; an empty list
-     *     elsewhere
-     * @param input this rank's elements
-     * @param root rank that gets them
+     * @param outputs on the root one tensor for each rank, each as large as the input; an empty
+     *     list elsewhere
+     * @param input the elements of this rank
+     * @param root the rank that gets them
      * @return the work
      */
     Work gather(List<Tensor> outputs, Tensor input, int root);
 
     /**
-     * Deals the root's tensors out, one a rank.
+     * Distributes the tensors of the root, one to each rank.
      *
-     * @param output this rank's elements
-     * @param inputs on the root one tensor a rank, each as large as the output; an empty list
-     *     elsewhere
-     * @param root rank that sends
+     * @param output the elements of this rank
+     * @param inputs on the root one tensor for each rank, each as large as the output; an empty
+     *     list elsewhere
+     * @param root the rank that sends
      * @return the work
      */
     Work scatter(Tensor output, List<Tensor> inputs, int root);
 
     /**
-     * Reduces the ranks' lists tensor by tensor and leaves result i to rank i. Tensors of one list
+     * Reduces the lists of all ranks tensor by tensor. Rank i gets result i. The tensors of a list
      * may differ in size.
      *
-     * @param output this rank's result, as large as {@code inputs.get(rank())}
-     * @param inputs one tensor a rank; not changed
-     * @param op how to combine
+     * @param output the result of this rank, as large as {@code inputs.get(rank())}
+     * @param inputs one tensor for each rank; not changed
+     * @param op how to combine the elements
      * @return the work
      */
     Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
-     * Reduces, and leaves part i of the result to rank i.
+     * Reduces. Rank i gets part i of the result.
      *
-     * @param output this rank's part
-     * @param input world size times the output's count; not changed
-     * @param op how to combine
+     * @param output the part of this rank
+     * @param input world size times the count of the output; not changed
+     * @param op how to combine the elements
      * @return the work
      */
     Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
-     * As {@link #reduceScatterSingle(Tensor, Tensor, ReduceOp)} of several tensors, each by itself,
-     * as PyTorch's {@code reduce_scatter_tensor_coalesced}; how they go is said at {@link
-     * #allReduce(List, ReduceOp)}.
+     * Reduces several tensors, each as {@link #reduceScatterSingle(Tensor, Tensor, ReduceOp)} does,
+     * as PyTorch's {@code reduce_scatter_tensor_coalesced}. See {@link #allReduce(List, ReduceOp)}
+     * for how they are sent.
      *
-     * @param outputs this rank's part of each; at least one, of one type on one device, and the
-     *     same counts in the same order on all ranks, which is not compared beyond their sum
+     * @param outputs the part of this rank of each; at least one, of one type on one device. All
+     *     ranks must pass the same counts in the same order. Only the sum of the counts is checked
      * @param inputs for each output world size times its count; not changed
-     * @param op how to combine
-     * @return the work of all of them
+     * @param op how to combine the elements
+     * @return the work of all tensors
      */
     Work reduceScatterSingle(List<Tensor> outputs, List<Tensor> inputs, ReduceOp op);
 
     /**
-     * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.
+     * Sends input i to rank i, where it becomes output {@code rank()}. All sizes may differ.
      *
-     * @param outputs one tensor a rank
-     * @param inputs one tensor a rank; not changed
+     * @param outputs one tensor for each rank
+     * @param inputs one tensor for each rank; not changed
      * @return the work
      */
     Work allToAll(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
-     * Sends part i of the input to rank i, all parts being equal.
+     * Sends part i of the input to rank i. All parts are equal.
      *
      * @param output as large as the input, not the same memory
      * @param input a multiple of the world size; not changed
@@ -263,11 +268,12 @@ public interface ProcessGroup extends AutoCloseable {
     Work allToAllSingle(Tensor output, Tensor input);
 
     /**
-     * Sends part i of the input to rank i, parts as the splits say.
+     * Sends part i of the input to rank i. The splits give the sizes of the parts.
      *
-     * @param output sum of {@code outputSplits} elements, not the input's memory
-     * @param input sum of {@code inputSplits} elements; not changed
-     * @param outputSplits elements from each rank: what that rank sends to this one
+     * @param output as many elements as the sum of {@code outputSplits}, not the memory of the
+     *     input
+     * @param input as many elements as the sum of {@code inputSplits}; not changed
+     * @param outputSplits elements from each rank; must equal what that rank sends to this one
      * @param inputSplits elements for each rank
      * @return the work
      */
@@ -276,18 +282,21 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Sends to a peer, with tag 0.
      *
-     * @param tensor elements to send
+     * @param tensor the elements to send
      * @param peer another rank
      * @return the work; dropping it does not stop the message
      */
-    Work send(Tensor tensor, int peer);
+    default Work send(Tensor tensor, int peer) {
+        return send(tensor, peer, 0);
+    }
 
     /**
-     * Sends to a peer. Messages between two ranks with one tag arrive in the order they were sent.
+     * Sends to a peer. Messages between two ranks with one tag arrive in the order in which they
+     * were sent.
      *
-     * @param tensor elements to send
+     * @param tensor the elements to send
      * @param peer another rank
-     * @param tag not negative; must match the receiver's
+     * @param tag not negative; must match the tag of the receiver
      * @return the work; dropping it does not stop the message
      */
     Work send(Tensor tensor, int peer, int tag);
@@ -295,147 +304,153 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Receives from a peer, with tag 0.
      *
-     * @param tensor where to; count and type must be the sender's
+     * @param tensor where to store the elements; count and type must match the sender
      * @param peer another rank
      * @return the work
      */
-    Work recv(Tensor tensor, int peer);
+    default Work recv(Tensor tensor, int peer) {
+        return recv(tensor, peer, 0);
+    }
 
     /**
      * Receives from a peer.
      *
-     * @param tensor where to; count and type must be the sender's
+     * @param tensor where to store the elements; count and type must match the sender
      * @param peer another rank
-     * @param tag not negative; must match the sender's
+     * @param tag not negative; must match the tag of the sender
      * @return the work
      */
     Work recv(Tensor tensor, int peer, int tag);
 
     /**
-     * Receives from whoever sends first with tag 0; {@link Work#sourceRank()} tells who it was.
+     * Receives from the rank that sends first with tag 0. {@link Work#sourceRank()} returns the
+     * sender.
      *
-     * @param tensor where to; count and type must be the sender's
+     * @param tensor where to store the elements; count and type must match the sender
      * @return the work
      */
-    Work recvAnySource(Tensor tensor);
+    default Work recvAnySource(Tensor tensor) {
+        return recvAnySource(tensor, 0);
+    }
 
     /**
-     * Receives from whoever sends first; {@link Work#sourceRank()} tells who it was.
+     * Receives from the rank that sends first. {@link Work#sourceRank()} returns the sender.
      *
-     * @param tensor where to; count and type must be the sender's
-     * @param tag not negative; must match the sender's
+     * @param tensor where to store the elements; count and type must match the sender
+     * @param tag not negative; must match the tag of the sender
      * @return the work
      */
     Work recvAnySource(Tensor tensor, int tag);
 
     /**
-     * Completes when all ranks have reached it and the collectives this rank issued before are
-     * done. It is of the first of {@link #devices()}: where a group has several, it does not wait
-     * for collectives on the others, nor tell of their failures.
+     * Completes when all ranks have called it and the earlier collectives of this rank are done. It
+     * applies to the first of {@link #devices()}: if a group has several, it neither waits for
+     * collectives on the others nor reports their failures.
      *
      * @return the work
      */
     Work barrier();
 
     /**
-     * A barrier over the store that tells which ranks are missing. Blocks. Slower than {@link
-     * #barrier}; for set-up and debugging.
+     * Waits at a barrier over the store, which reports missing ranks. Blocks. It is slower than
+     * {@link #barrier}; for set-up and debugging.
      *
-     * @param timeout how long rank 0 waits for the others; they wait up to twice as long, since
-     *     rank 0 may come last. A store that does not answer is found ten seconds after the timeout
+     * @param timeout how long rank 0 waits for the others. They wait up to twice as long, because
+     *     rank 0 may come last. A store that does not answer is detected ten seconds after the
+     *     timeout
      * @param waitAllRanks true to name all missing ranks, false to fail at the first
-     * @throws OperationTimeoutException on every rank that called it when ranks are missing, and
-     *     names them; the group stays as it was
-     * @throws UsageException when the timeout is null, negative or more than a day, or the group
-     *     has no store
+     * @throws OperationTimeoutException on every rank that called it if ranks are missing; names
+     *     them. The group stays usable
+     * @throws UsageException if the timeout is null, negative or more than a day, or the group has
+     *     no store
      */
     void monitoredBarrier(Duration timeout, boolean waitAllRanks);
 
     /**
-     * Collects operations to issue together.
+     * Creates a batch of operations that are issued together.
      *
      * @return an empty batch
      */
     Batch batch();
 
     /**
-     * Makes a group of some of this group's ranks. Members call it, in the same order among
-     * themselves; on other ranks it returns at once with nothing. The order of {@code ranks} is the
-     * order in the new group.
+     * Makes a group of some ranks of this group. Members must call it, and make groups in the same
+     * order among themselves. On other ranks it returns empty at once. The order of {@code ranks}
+     * is the order in the new group.
      *
-     * <p>In a world of {@link Interop#TORCH} it is called for the world, by every rank of it, and
-     * the ranks are in ascending order.
+     * <p>In a world of {@link Interop#TORCH}, every rank of the world must call it on the world,
+     * with ranks in ascending order.
      *
      * @param ranks ranks of this group, each at most once
-     * @return the new group, to be closed by the caller; empty when this rank is not in it
-     * @throws UsageException when a rank is out of range or given twice, the list is empty, or
+     * @return the new group, which the caller closes; empty if this rank is not a member
+     * @throws UsageException if a rank is out of range or given twice, the list is empty, or
      *     PyTorch could not make this group
-     * @throws JcclException when members do not arrive in time
+     * @throws JcclException if members do not arrive in time
      */
     Optional<ProcessGroup> newGroup(List<Integer> ranks);
 
     /**
-     * Divides this group: ranks that give the same color form a new group, ordered by key and,
-     * where keys are equal, by rank. All ranks of this group call it.
+     * Divides this group: ranks with the same color form a new group, ordered by key and then by
+     * rank. All ranks of this group must call it.
      *
-     * @param color not negative to take part; negative to be in no new group
-     * @param key place in the new group
-     * @return the new group, to be closed by the caller; empty for a negative color
-     * @throws UsageException when the group has no store
-     * @throws JcclException when ranks do not arrive in time
+     * @param color not negative; or negative to be in no new group
+     * @param key determines the order in the new group
+     * @return the new group, which the caller closes; empty for a negative color
+     * @throws UsageException if the group has no store
+     * @throws JcclException if ranks do not arrive in time
      */
     Optional<ProcessGroup> split(int color, int key);
 
     /**
-     * Goes on with the ranks that are left, in the same processes, after others were lost: the
-     * ranks that call it agree over the store on who they are, and form a new group, in the order
-     * that they have here. What {@code shrink_group} is to PyTorch, but nobody has to know who is
-     * missing. Blocks.
+     * Continues with the remaining ranks, in the same processes, after others were lost. The ranks
+     * that call it agree over the store on the members, and form a new group in the same order.
+     * This is PyTorch's {@code shrink_group}, except that no rank must know who is missing. Blocks.
      *
-     * <p>This group is aborted where it has not failed yet, and its operations fail; it stays to be
-     * closed, after the new group. A rank that is lost while the new group is being formed is left
-     * out too. What the ranks hold in memory is theirs to put right: a collective that failed may
-     * have changed its tensors on some ranks only. Of a device's streams, the calling thread's
-     * current one may be used as if nothing had been; others throw the failure once.
+     * <p>If this group has not failed yet, it is aborted. The caller closes it after the new group.
+     * A rank that is lost while the new group forms is left out as well. A failed collective may
+     * have changed its tensors on some ranks only; the program must restore their contents. On a
+     * device, the current stream of the calling thread stays usable; other streams throw the
+     * failure once.
      *
-     * <p>It needs a store that outlives the lost ranks: that of a launcher, or of rank 0 as long as
-     * rank 0 is left. Gloo, NCCL and HCCL form a communicator anew, as for the world; NCCL's {@code
-     * ncclCommShrink} would need the old one, which the failure has aborted. MPI and SCCL can not
-     * go on without a lost rank.
+     * <p>The store must outlive the lost ranks: it must be served by a launcher, or by rank 0 if
+     * rank 0 remains. Gloo, NCCL and HCCL form a new communicator, as for the world; NCCL's {@code
+     * ncclCommShrink} would need the old one, which the failure has aborted. MPI and SCCL cannot
+     * continue without a lost rank.
      *
-     * @param patience how long to wait for ranks that do not call it, more than zero and at most a
-     *     day. Longer than ranks need to notice a failure, or some are left out. Those that are
-     *     left may take twice as long to form the group, and at least 10 seconds
-     * @return the new group, to be closed by the caller; it may have as many ranks as this one, or
-     *     this rank alone
-     * @throws UsageException when the backend can not, the patience is out of range, the group is
-     *     closed, or has no store or ranks of PyTorch
-     * @throws GroupAbortedException when the others went on without this rank, which came too late
-     * @throws StoreException when the store is gone
-     * @throws OperationTimeoutException when no group came about in the group's timeout
+     * @param gracePeriod how long to wait for ranks that do not call it, more than zero and at most
+     *     a day. It must be longer than ranks need to notice a failure; otherwise some are left
+     *     out. The remaining ranks may take twice as long to form the group, and at least 10
+     *     seconds
+     * @return the new group, which the caller closes; it may have as many ranks as this one, or
+     *     only this rank
+     * @throws UsageException if the backend does not support it, the grace period is out of range,
+     *     the group is closed or has no store, or the world has ranks of PyTorch
+     * @throws GroupAbortedException if the others continued without this rank, which came too late
+     * @throws StoreException if the store was lost
+     * @throws OperationTimeoutException if no group was formed within the timeout of the group
      */
-    ProcessGroup shrink(Duration patience);
+    ProcessGroup shrink(Duration gracePeriod);
 
     /**
-     * Stops everything that runs on this group, now, and makes later calls fail. Other ranks'
-     * operations that depend on this rank fail too. Safe from any thread; returns at once. Close
-     * the group afterwards.
+     * Stops everything that runs on this group, and makes later calls fail. Operations of other
+     * ranks that depend on this rank also fail. May be called from any thread; returns at once. The
+     * caller must still close the group.
      */
     void abort();
 
     /**
-     * Waits for what was issued, then leaves the group. Collectives are waited for up to the
-     * group's timeout, and so are a device's messages that were awaited or synchronous, since they
-     * may still be on their way. Other messages, which may have no partner, are waited for until
-     * none has ended for a second. What is left is aborted. Idempotent, and safe while other
-     * threads are inside: they return or fail first. Close sub-groups before their parent. Not a
-     * barrier, but the rank that serves the world's store (rank 0, unless a launcher does) waits up
-     * to three seconds for the others to close, so that they can still read what it wrote.
+     * Waits for issued operations, then leaves the group. Waits up to the timeout of the group for
+     * collectives, and for messages of a device that were awaited or synchronous, because they may
+     * still be in transit. Other messages may have no partner; waits for them until none has
+     * completed for a second. The rest is aborted. Idempotent. Calls of other threads return or
+     * fail first. Sub-groups must be closed before their parent. This is not a barrier, but the
+     * rank that serves the store of the world (rank 0, unless a launcher does) waits up to three
+     * seconds for the others to close, so that they can read what it wrote.
      */
     @Override
     void close();
 
-    /** For instance {@code group 'world', rank 1 of 4}. */
+    /** Returns for instance {@code group 'world', rank 1 of 4}. */
     @Override
     String toString();
 }

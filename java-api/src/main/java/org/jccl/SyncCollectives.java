@@ -3,114 +3,114 @@ package org.jccl;
 import java.util.List;
 
 /**
- * A group's operations in the caller's own order, as PyTorch's {@code async_op=False}. On host
- * backends each call runs on the calling thread and returns when it is done; on device backends it
- * is enqueued in the order of the caller's current stream. What was issued asynchronously before
- * runs before it.
+ * The synchronous operations of a group, as PyTorch's {@code async_op=False}. On host backends,
+ * each call runs on the calling thread and returns when it is done. On device backends, it is
+ * enqueued on the current stream of the caller. Operations that were issued asynchronously before
+ * run first.
  *
- * <p>On device backends the elements of the tensors must stay as they are until the stream has
- * passed the call, as with a kernel of the caller's own. A tensor may be closed before: its memory
- * is freed when the stream has, and somewhat later (a tenth of a second or two). A call that the
- * stream does not pass in the group's timeout fails the group: later calls throw. The barrier
- * blocks the host and throws itself.
+ * <p>On device backends, the caller must not change the elements of the tensors until the stream
+ * has passed the call, as with a kernel of its own. A tensor may be closed earlier: its memory is
+ * freed after the stream has passed the call, with a delay of up to two tenths of a second. If the
+ * stream does not pass a call within the timeout of the group, the group fails and later calls
+ * throw. The barrier blocks the host and throws itself.
  *
- * <p>No {@link Work}, no queue, and as a rule no garbage. The operations, their arguments and
- * exceptions are those of {@link ProcessGroup}; besides, each throws what {@link Work#await()}
- * would. Programs do not implement this interface: later versions may add methods.
+ * <p>A call creates no {@link Work}, uses no queue, and usually allocates nothing. Operations,
+ * arguments and exceptions are those of {@link ProcessGroup}; each method also throws what {@link
+ * Work#await()} throws. Programs must not implement this interface: later versions may add methods.
  */
 public interface SyncCollectives {
 
     /**
-     * Copies root's elements to all ranks.
+     * Copies the elements of the root to all ranks.
      *
-     * @param tensor in on the root, out elsewhere; the same count and type on all ranks
-     * @param root rank that sends
+     * @param tensor input on the root, output elsewhere; the same count and type on all ranks
+     * @param root the rank that sends
      */
     void broadcast(Tensor tensor, int root);
 
     /**
-     * Reduces in place; all ranks get the same bits.
+     * Reduces in place. All ranks get the same bits.
      *
-     * @param tensor in and out; the same count and type on all ranks
-     * @param op how to combine
+     * @param tensor input and output; the same count and type on all ranks
+     * @param op how to combine the elements
      */
     void allReduce(Tensor tensor, ReduceOp op);
 
     /**
-     * Reduces to the root, in place there. Other ranks' tensors are not changed.
+     * Reduces to the root, in place there. The tensors of other ranks are not changed.
      *
-     * @param tensor in, and out on the root
-     * @param root rank that gets the result
-     * @param op how to combine
+     * @param tensor input; output on the root
+     * @param root the rank that gets the result
+     * @param op how to combine the elements
      */
     void reduce(Tensor tensor, int root, ReduceOp op);
 
     /**
-     * Collects every rank's tensor on all ranks. Ranks' tensors may differ in size.
+     * Collects the tensors of all ranks on all ranks. They may differ in size.
      *
-     * @param outputs one tensor a rank, as large as that rank's input; slices of one tensor in rank
-     *     order save a copy
-     * @param input this rank's elements; may be {@code outputs.get(rank())}
+     * @param outputs one tensor for each rank, as large as the input of that rank; adjacent slices
+     *     of one tensor, in rank order, save a copy
+     * @param input the elements of this rank; may be {@code outputs.get(rank())}
      */
     void allGather(List<Tensor> outputs, Tensor input);
 
     /**
-     * Collects every rank's tensor into one on all ranks.
+     * Collects the tensors of all ranks in one tensor on all ranks.
      *
-     * @param output world size times the input's count
-     * @param input this rank's elements; may be its own part of {@code output}
+     * @param output world size times the count of the input
+     * @param input the elements of this rank; may be its own part of {@code output}
      */
     void allGatherSingle(Tensor output, Tensor input);
 
     /**
-     * Collects every rank's tensor on the root.
+     * Collects the tensors of all ranks on the root.
      *
-     * @param outputs on the root one tensor a rank, each as large as the input; an empty list
-     *     elsewhere
-     * @param input this rank's elements
-     * @param root rank that gets them
+     * @param outputs on the root one tensor for each rank, each as large as the input; an empty
+     *     list elsewhere
+     * @param input the elements of this rank
+     * @param root the rank that gets them
      */
     void gather(List<Tensor> outputs, Tensor input, int root);
 
     /**
-     * Deals the root's tensors out, one a rank.
+     * Distributes the tensors of the root, one to each rank.
      *
-     * @param output this rank's elements
-     * @param inputs on the root one tensor a rank, each as large as the output; an empty list
-     *     elsewhere
-     * @param root rank that sends
+     * @param output the elements of this rank
+     * @param inputs on the root one tensor for each rank, each as large as the output; an empty
+     *     list elsewhere
+     * @param root the rank that sends
      */
     void scatter(Tensor output, List<Tensor> inputs, int root);
 
     /**
-     * Reduces the ranks' lists tensor by tensor and leaves result i to rank i. Tensors of one list
+     * Reduces the lists of all ranks tensor by tensor. Rank i gets result i. The tensors of a list
      * may differ in size.
      *
-     * @param output this rank's result, as large as {@code inputs.get(rank())}
-     * @param inputs one tensor a rank; not changed
-     * @param op how to combine
+     * @param output the result of this rank, as large as {@code inputs.get(rank())}
+     * @param inputs one tensor for each rank; not changed
+     * @param op how to combine the elements
      */
     void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op);
 
     /**
-     * Reduces, and leaves part i of the result to rank i.
+     * Reduces. Rank i gets part i of the result.
      *
-     * @param output this rank's part
-     * @param input world size times the output's count; not changed
-     * @param op how to combine
+     * @param output the part of this rank
+     * @param input world size times the count of the output; not changed
+     * @param op how to combine the elements
      */
     void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
-     * Sends input i to rank i, where it becomes output number {@code rank()}. Sizes may all differ.
+     * Sends input i to rank i, where it becomes output {@code rank()}. All sizes may differ.
      *
-     * @param outputs one tensor a rank
-     * @param inputs one tensor a rank; not changed
+     * @param outputs one tensor for each rank
+     * @param inputs one tensor for each rank; not changed
      */
     void allToAll(List<Tensor> outputs, List<Tensor> inputs);
 
     /**
-     * Sends part i of the input to rank i, all parts being equal.
+     * Sends part i of the input to rank i. All parts are equal.
      *
      * @param output as large as the input, not the same memory
      * @param input a multiple of the world size; not changed
@@ -118,11 +118,12 @@ public interface SyncCollectives {
     void allToAllSingle(Tensor output, Tensor input);
 
     /**
-     * Sends part i of the input to rank i, parts as the splits say.
+     * Sends part i of the input to rank i. The splits give the sizes of the parts.
      *
-     * @param output sum of {@code outputSplits} elements, not the input's memory
-     * @param input sum of {@code inputSplits} elements; not changed
-     * @param outputSplits elements from each rank: what that rank sends to this one
+     * @param output as many elements as the sum of {@code outputSplits}, not the memory of the
+     *     input
+     * @param input as many elements as the sum of {@code inputSplits}; not changed
+     * @param outputSplits elements from each rank; must equal what that rank sends to this one
      * @param inputSplits elements for each rank
      */
     void allToAllSingle(Tensor output, Tensor input, long[] outputSplits, long[] inputSplits);
@@ -130,57 +131,63 @@ public interface SyncCollectives {
     /**
      * Sends to a peer, with tag 0.
      *
-     * @param tensor elements to send
+     * @param tensor the elements to send
      * @param peer another rank
      */
-    void send(Tensor tensor, int peer);
+    default void send(Tensor tensor, int peer) {
+        send(tensor, peer, 0);
+    }
 
     /**
-     * Sends to a peer. Messages between two ranks with one tag arrive in the order they were sent.
+     * Sends to a peer. Messages between two ranks with one tag arrive in the order in which they
+     * were sent.
      *
-     * @param tensor elements to send
+     * @param tensor the elements to send
      * @param peer another rank
-     * @param tag not negative; must match the receiver's
+     * @param tag not negative; must match the tag of the receiver
      */
     void send(Tensor tensor, int peer, int tag);
 
     /**
      * Receives from a peer, with tag 0.
      *
-     * @param tensor where to; count and type must be the sender's
+     * @param tensor where to store the elements; count and type must match the sender
      * @param peer another rank
      */
-    void recv(Tensor tensor, int peer);
+    default void recv(Tensor tensor, int peer) {
+        recv(tensor, peer, 0);
+    }
 
     /**
      * Receives from a peer.
      *
-     * @param tensor where to; count and type must be the sender's
+     * @param tensor where to store the elements; count and type must match the sender
      * @param peer another rank
-     * @param tag not negative; must match the sender's
+     * @param tag not negative; must match the tag of the sender
      */
     void recv(Tensor tensor, int peer, int tag);
 
     /**
-     * Receives from whoever sends first with tag 0.
+     * Receives from the rank that sends first with tag 0.
      *
-     * @param tensor where to; count and type must be the sender's
-     * @return rank of the sender
+     * @param tensor where to store the elements; count and type must match the sender
+     * @return the rank of the sender
      */
-    int recvAnySource(Tensor tensor);
+    default int recvAnySource(Tensor tensor) {
+        return recvAnySource(tensor, 0);
+    }
 
     /**
-     * Receives from whoever sends first.
+     * Receives from the rank that sends first.
      *
-     * @param tensor where to; count and type must be the sender's
-     * @param tag not negative; must match the sender's
-     * @return rank of the sender
+     * @param tensor where to store the elements; count and type must match the sender
+     * @param tag not negative; must match the tag of the sender
+     * @return the rank of the sender
      */
     int recvAnySource(Tensor tensor, int tag);
 
     /**
-     * Completes when all ranks have reached it and the collectives this rank issued before are
-     * done.
+     * Completes when all ranks have called it and the earlier collectives of this rank are done.
      */
     void barrier();
 }

@@ -1,6 +1,6 @@
 package org.jccl;
 
-/** A call or its arguments are wrong. Nothing was sent; the group is as it was. */
+/** A call or its arguments are wrong. Nothing was sent, and the group stays usable. */
 public final class UsageException extends JcclException {
 
     private static final long serialVersionUID = 1L;
@@ -24,5 +24,13 @@ public final class UsageException extends JcclException {
      */
     public UsageException(FailureContext context, String message, Throwable cause) {
         super(Category.USAGE, context, message, cause);
+    }
+
+    /** Returns an argument that must not be null. */
+    static <T> T nonNull(T value, String name) {
+        if (value == null) {
+            throw new UsageException(FailureContext.NONE, name + " is null");
+        }
+        return value;
     }
 }

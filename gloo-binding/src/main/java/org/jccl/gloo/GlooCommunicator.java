@@ -6,6 +6,7 @@ import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.RefusedOperationException;
@@ -15,7 +16,7 @@ final class GlooCommunicator implements HostCommunicator {
 
     private static final Capabilities WITH_TORCH =
             Capabilities.ALL
-                    .withListsReducedApart()
+                    .with(Feature.SEPARATE_LIST_REDUCTION)
                     .without(
                             "PyTorch's ranks gather only equal parts: pad them to the largest",
                             OperationKind.ALL_GATHER_V);

@@ -5,6 +5,7 @@ import java.util.regex.Pattern;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.OperationKind;
 
 /**
@@ -143,7 +144,7 @@ enum Chip {
 
     /** The capabilities of a group, which are the same on every rank. */
     Capabilities capabilities(int size, boolean messages, boolean scatter) {
-        Capabilities all = Capabilities.ALL.withLargestTag(0).withoutAnySource();
+        Capabilities all = Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE);
         if (!messages) {
             all =
                     all.without(

@@ -60,7 +60,7 @@ final class HcclHandle extends CommunicatorHandle {
 
     /** Admits the calling thread, alone, until {@link #leave}. */
     void enter() {
-        takeTurn();
+        acquire();
     }
 
     /** The native communicator, from which others are made. */
@@ -136,7 +136,7 @@ final class HcclHandle extends CommunicatorHandle {
      */
     @Override
     protected void endNow() {
-        boolean alone = tryTurn(grace);
+        boolean alone = tryAcquire(grace);
         try {
             destroyNow();
         } finally {

@@ -10,7 +10,7 @@ import org.jccl.FailureContext;
 /**
  * Reads one launcher's environment variables. There is one class a launcher; {@link #detect(Map)
  * detect} and {@link #read} look at nothing but the map they are given, and the rank table that it
- * may name, so all of this is safe for use by several threads.
+ * may name, so all of this is thread-safe.
  */
 public sealed interface ClusterEnvironment
         permits JcclRunEnvironment,
@@ -60,8 +60,8 @@ public sealed interface ClusterEnvironment
      *
      * @param environment the process's variables
      * @return this process's place
-     * @throws BootstrapException when variables are missing, malformed or contradict each other;
-     *     the message names them, their values and what to set
+     * @throws BootstrapException if variables are missing, malformed or contradict each other; the
+     *     message names them, their values and what to set
      */
     Membership read(Map<String, String> environment);
 
@@ -71,9 +71,9 @@ public sealed interface ClusterEnvironment
      *
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return this process's place
-     * @throws BootstrapException when no launcher is recognised, or when the recognised one's
+     * @throws BootstrapException if no launcher is recognised, or when the recognised one's
      *     variables are missing, malformed or contradict each other
-     * @throws org.jccl.UsageException when the environment is null
+     * @throws org.jccl.UsageException if the environment is null
      */
     static Membership readFirst(Map<String, String> environment) {
         for (ClusterEnvironment launcher : KNOWN) {

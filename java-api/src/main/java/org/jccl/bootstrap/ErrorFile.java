@@ -28,7 +28,7 @@ import org.jccl.spi.PathSetting;
  * its failures and ends with {@link System#exit}, or that joins from another thread, calls {@link
  * #record}.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class ErrorFile {
 
@@ -43,8 +43,8 @@ public final class ErrorFile {
      *
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return the file, or empty if {@code TORCHELASTIC_ERROR_FILE} is not set or empty. Also empty
-     *     if this process can not represent the path, which is logged
-     * @throws UsageException when the argument is null
+     *     if this process cannot represent the path, which is logged
+     * @throws UsageException if the argument is null
      */
     public static Optional<ErrorFile> in(Map<String, String> environment) {
         if (environment == null) {
@@ -70,10 +70,10 @@ public final class ErrorFile {
 
     /**
      * Writes a failure with its stack trace and the time. The first failure is kept, as those that
-     * follow are often its consequences. That the file can not be written is logged, not thrown.
+     * follow are often its consequences. That the file cannot be written is logged, not thrown.
      *
      * @param failure why the process is going to end
-     * @throws UsageException when the argument is null
+     * @throws UsageException if the argument is null
      */
     public void record(Throwable failure) {
         if (failure == null) {
@@ -118,7 +118,7 @@ public final class ErrorFile {
      * later replaces this.
      *
      * @param thread usually that of {@code main}
-     * @throws UsageException when the argument is null
+     * @throws UsageException if the argument is null
      */
     public void recordUncaught(Thread thread) {
         if (thread == null) {

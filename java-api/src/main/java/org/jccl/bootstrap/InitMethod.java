@@ -47,7 +47,7 @@ record InitMethod(
     /**
      * Takes a URL apart.
      *
-     * @throws BootstrapException when it is none of the three forms
+     * @throws BootstrapException if it is none of the three forms
      */
     static InitMethod parse(String text) {
         Matcher url = URL.matcher(text);

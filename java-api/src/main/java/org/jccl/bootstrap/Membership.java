@@ -44,7 +44,7 @@ public record Membership(
      * @param masterPort port of the store
      * @param storeIsHosted whether the launcher serves the store
      * @param restarts how often the ranks were started again
-     * @throws UsageException when the rank does not exist, or the world has more than {@link
+     * @throws UsageException if the rank does not exist, or the world has more than {@link
      *     #MOST_RANKS}
      */
     public Membership {

@@ -10,7 +10,7 @@ import java.util.List;
  * the implementation, which is in the artifact {@code jccl-ranktable}. Users call {@link
  * Rendezvous} or {@link ClusterEnvironment}.
  *
- * <p>An implementation must be safe for use by several threads.
+ * <p>An implementation must be thread-safe.
  */
 public interface RankTableSource {
 

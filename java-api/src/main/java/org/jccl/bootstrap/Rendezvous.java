@@ -12,7 +12,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.UsageException;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RankVariables;
 import org.jccl.internal.rendezvous.RunId;
@@ -31,7 +31,7 @@ import org.jccl.store.FileStore;
  * reach. The counterpart of PyTorch's {@code rendezvous}. There is no static state: several ranks
  * of one process may each join.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class Rendezvous implements AutoCloseable {
 
@@ -73,12 +73,12 @@ public final class Rendezvous implements AutoCloseable {
      *     blocking calls wait later
      * @param environment the process's variables, usually {@link System#getenv()}
      * @return the rendezvous; the caller closes it
-     * @throws BootstrapException when rank, world size or the store's address are missing,
-     *     malformed or contradict each other, when the host is unknown, the port can not be had, or
-     *     the store is that of another run ({@code TORCHELASTIC_RUN_ID})
-     * @throws org.jccl.StoreException when the store can not be reached, or not every rank comes,
-     *     in time
-     * @throws UsageException when an argument is null
+     * @throws BootstrapException if rank, world size or the store's address are missing, malformed
+     *     or contradict each other, when the host is unknown, the port cannot be had, or the store
+     *     is that of another run ({@code TORCHELASTIC_RUN_ID})
+     * @throws org.jccl.StoreException if the store cannot be reached, or not every rank comes, in
+     *     time
+     * @throws UsageException if an argument is null
      */
     public static Rendezvous join(
             String initMethod,
@@ -95,8 +95,8 @@ public final class Rendezvous implements AutoCloseable {
                                     Durations.text(timeout),
                                     environment == null ? " and null" : " and a map"));
         }
-        Given.notNull(rank, "the rank (empty where it is not known)");
-        Given.notNull(worldSize, "the world size (empty where it is not known)");
+        Require.nonNull(rank, "the rank (empty where it is not known)");
+        Require.nonNull(worldSize, "the world size (empty where it is not known)");
         InitMethod method = InitMethod.parse(initMethod);
         OptionalInt theRank = same("rank", rank, method.rank(), method.text());
         OptionalInt theSize = same("world size", worldSize, method.worldSize(), method.text());
@@ -116,13 +116,13 @@ public final class Rendezvous implements AutoCloseable {
      * @param rank this process's rank
      * @param worldSize number of ranks
      * @return the rendezvous
-     * @throws BootstrapException when the rank or world size are missing
-     * @throws UsageException when an argument is null or the rank does not exist
+     * @throws BootstrapException if the rank or world size are missing
+     * @throws UsageException if an argument is null or the rank does not exist
      */
     public static Rendezvous over(Store store, OptionalInt rank, OptionalInt worldSize) {
-        Given.notNull(store, "the store");
-        Given.notNull(rank, "the rank (empty where it is not known)");
-        Given.notNull(worldSize, "the world size (empty where it is not known)");
+        Require.nonNull(store, "the store");
+        Require.nonNull(rank, "the rank (empty where it is not known)");
+        Require.nonNull(worldSize, "the world size (empty where it is not known)");
         String source = "a store given by the program";
         Membership place =
                 place(source, rank, worldSize, Optional.empty(), Optional.empty(), false);
@@ -140,8 +140,8 @@ public final class Rendezvous implements AutoCloseable {
      * @param timeout how long to wait for the store and the other ranks, and how long the store's
      *     blocking calls wait later
      * @return the rendezvous; the caller closes it
-     * @throws org.jccl.StoreException when the store can not be reached, or not every rank comes,
-     *     in time
+     * @throws org.jccl.StoreException if the store cannot be reached, or not every rank comes, in
+     *     time
      */
     public static Rendezvous in(String source, World world, Broadcast broadcast, Duration timeout) {
         boolean serve = world.rank() == 0;

@@ -1,184 +1,127 @@
 package org.jccl.spi;
 
+import java.util.Collections;
 import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * What a communicator can do, known when it is made. Begin with {@link #ALL} and take away.
+ * What a communicator can do. It is known when the communicator is formed. Start from {@link #ALL}
+ * and remove what the library lacks.
  *
- * @param nonBlockingCollectives whether a {@link HostCommunicator} starts collectives in {@link
- *     HostCommunicator.Mode#NONBLOCKING}; means nothing for a {@link StreamCommunicator}
- * @param largestTag the largest tag of messages, since a receive takes only messages with its tag;
- *     larger ones are refused before the library is called. 0 where messages carry no tags
- * @param anySource whether a receive can take from whoever sends first
- * @param reducesListsApart whether a {@code reduceScatter} of a list of parts is another operation,
- *     to the ranks on the other side, than one of a tensor that holds them all. Then lists always
- *     come to {@code reduceScatterV}
- * @param gathersListsApart the same of an {@code allGather} into a list, which then always comes to
- *     {@code allGatherV}
- * @param splits whether {@link Communicator#split} makes communicators out of this one. Where it
- *     does not, a group that comes from a split is made as any other
- * @param shrinks whether ranks that are left after others were lost can form a communicator, in the
- *     same processes. Where they can not, {@code ProcessGroup.shrink} is refused
- * @param missing operations that the library does not have here, each with a sentence that says so,
- *     why, and what to use instead. They are refused before they are numbered, so the group goes on
+ * @param features the features of the library
+ * @param largestTag the largest tag of a message. The engine rejects larger tags before it calls
+ *     the library. 0 if messages have no tags
+ * @param missing the operations that the library lacks, each with a sentence for the user: what is
+ *     missing, why, and what to use instead. The engine rejects them before they are numbered, so
+ *     the group stays usable
  */
 public record Capabilities(
-        boolean nonBlockingCollectives,
-        int largestTag,
-        boolean anySource,
-        boolean reducesListsApart,
-        boolean gathersListsApart,
-        boolean splits,
-        boolean shrinks,
-        Map<OperationKind, String> missing) {
+        Set<Feature> features, int largestTag, Map<OperationKind, String> missing) {
 
-    /** Everything that is in the interfaces, and nothing special. */
+    /** A feature that a library may have. */
+    public enum Feature {
+        /**
+         * A {@link HostCommunicator} starts collectives in {@link
+         * HostCommunicator.Mode#NONBLOCKING}. Has no meaning for a {@link StreamCommunicator}.
+         */
+        NONBLOCKING_COLLECTIVES,
+
+        /** A receive can take a message from any peer. */
+        ANY_SOURCE,
+
+        /**
+         * A {@code reduceScatter} of a list of parts is another operation for the peers than one of
+         * a single tensor. Lists then always become {@code reduceScatterV}.
+         */
+        SEPARATE_LIST_REDUCTION,
+
+        /** The same for an {@code allGather} into a list, which then becomes {@code allGatherV}. */
+        SEPARATE_LIST_GATHERING,
+
+        /** {@link Communicator#split} forms communicators from this one. */
+        SPLIT,
+
+        /**
+         * The remaining ranks can form a communicator in the same processes after others were lost.
+         * Without it, {@code ProcessGroup.shrink} is rejected.
+         */
+        SHRINK
+    }
+
+    /** Any tag, any source, all operations, and shrinking; no other feature. */
     public static final Capabilities ALL =
-            new Capabilities(false, Integer.MAX_VALUE, true, false, false, false, true, Map.of());
+            new Capabilities(
+                    EnumSet.of(Feature.ANY_SOURCE, Feature.SHRINK), Integer.MAX_VALUE, Map.of());
 
     /**
-     * Checks the tag and copies the map.
+     * Checks the tag and copies the collections.
      *
-     * @param nonBlockingCollectives whether collectives can be started
+     * @param features the features of the library
      * @param largestTag at least 0
-     * @param anySource whether a receive may leave the sender open
-     * @param reducesListsApart whether lists come to {@code reduceScatterV}
-     * @param gathersListsApart whether lists come to {@code allGatherV}
-     * @param splits whether it can be split
-     * @param shrinks whether those that are left can form another
-     * @param missing sentences by operation
-     * @throws IllegalArgumentException when the tag is negative
+     * @param missing a sentence for each missing operation
+     * @throws IllegalArgumentException if the tag is negative
      */
     public Capabilities {
         if (largestTag < 0) {
             throw new IllegalArgumentException("largestTag is " + largestTag);
         }
+        EnumSet<Feature> copy = EnumSet.noneOf(Feature.class);
+        copy.addAll(features);
+        features = Collections.unmodifiableSet(copy);
         missing = Map.copyOf(missing);
     }
 
     /**
-     * The same, whose collectives can be started.
+     * Returns whether the library has a feature.
      *
-     * @return a copy
+     * @param feature the feature
+     * @return true if it has
      */
-    public Capabilities withNonBlockingCollectives() {
-        return new Capabilities(
-                true,
-                largestTag,
-                anySource,
-                reducesListsApart,
-                gathersListsApart,
-                splits,
-                shrinks,
-                missing);
+    public boolean has(Feature feature) {
+        return features.contains(feature);
     }
 
     /**
-     * The same with smaller tags.
+     * Adds features.
+     *
+     * @param more the features
+     * @return a copy
+     */
+    public Capabilities with(Feature... more) {
+        EnumSet<Feature> all = EnumSet.noneOf(Feature.class);
+        all.addAll(features);
+        all.addAll(List.of(more));
+        return new Capabilities(all, largestTag, missing);
+    }
+
+    /**
+     * Removes features.
+     *
+     * @param lacking the features
+     * @return a copy
+     */
+    public Capabilities without(Feature... lacking) {
+        EnumSet<Feature> rest = EnumSet.noneOf(Feature.class);
+        rest.addAll(features);
+        rest.removeAll(List.of(lacking));
+        return new Capabilities(rest, largestTag, missing);
+    }
+
+    /**
+     * Limits the tags.
      *
      * @param largest the largest tag, 0 for none
      * @return a copy
      */
     public Capabilities withLargestTag(int largest) {
-        return new Capabilities(
-                nonBlockingCollectives,
-                largest,
-                anySource,
-                reducesListsApart,
-                gathersListsApart,
-                splits,
-                shrinks,
-                missing);
+        return new Capabilities(features, largest, missing);
     }
 
     /**
-     * The same, whose receives must name the sender.
-     *
-     * @return a copy
-     */
-    public Capabilities withoutAnySource() {
-        return new Capabilities(
-                nonBlockingCollectives,
-                largestTag,
-                false,
-                reducesListsApart,
-                gathersListsApart,
-                splits,
-                shrinks,
-                missing);
-    }
-
-    /**
-     * The same, to which a list to reduce and scatter is another operation than one tensor.
-     *
-     * @return a copy
-     */
-    public Capabilities withListsReducedApart() {
-        return new Capabilities(
-                nonBlockingCollectives,
-                largestTag,
-                anySource,
-                true,
-                gathersListsApart,
-                splits,
-                shrinks,
-                missing);
-    }
-
-    /**
-     * The same, to which a list to gather into is another operation than one tensor.
-     *
-     * @return a copy
-     */
-    public Capabilities withListsGatheredApart() {
-        return new Capabilities(
-                nonBlockingCollectives,
-                largestTag,
-                anySource,
-                reducesListsApart,
-                true,
-                splits,
-                shrinks,
-                missing);
-    }
-
-    /**
-     * The same, which can be split.
-     *
-     * @return a copy
-     */
-    public Capabilities withSplits() {
-        return new Capabilities(
-                nonBlockingCollectives,
-                largestTag,
-                anySource,
-                reducesListsApart,
-                gathersListsApart,
-                true,
-                shrinks,
-                missing);
-    }
-
-    /**
-     * The same, whose library ends with the first rank that is lost.
-     *
-     * @return a copy
-     */
-    public Capabilities withoutShrinking() {
-        return new Capabilities(
-                nonBlockingCollectives,
-                largestTag,
-                anySource,
-                reducesListsApart,
-                gathersListsApart,
-                splits,
-                false,
-                missing);
-    }
-
-    /**
-     * The same without some operations.
+     * Removes operations.
      *
      * @param reason a sentence for the user
      * @param kinds the operations
@@ -190,14 +133,6 @@ public record Capabilities(
         for (OperationKind kind : kinds) {
             more.put(kind, reason);
         }
-        return new Capabilities(
-                nonBlockingCollectives,
-                largestTag,
-                anySource,
-                reducesListsApart,
-                gathersListsApart,
-                splits,
-                shrinks,
-                more);
+        return new Capabilities(features, largestTag, more);
     }
 }

@@ -4,83 +4,86 @@ import org.jccl.DataType;
 import org.jccl.ReduceOp;
 
 /**
- * One rank's end of a group, in a vendor library: either a {@link HostCommunicator} or a {@link
- * StreamCommunicator}. The engines have checked every argument, hold the memory alive and serialise
- * the calls.
+ * The end of one rank of a group in a vendor library: a {@link HostCommunicator} or a {@link
+ * StreamCommunicator}. The engine has checked every argument, retains the memory and serialises the
+ * calls.
  *
- * <p>Addresses are of contiguous memory on the communicator's device. Counts are elements, not
- * bytes. {@code input} and {@code output} may be the same address where an operation says so.
+ * <p>Addresses point to contiguous memory on the device of the communicator. Counts are elements,
+ * not bytes. {@code input} and {@code output} may be the same address only if the operation says
+ * so.
  *
- * <p>Every operation throws an {@link org.jccl.JcclException} that carries the vendor's text; the
- * engine adds group, rank and operation. A communicator that threw is not used again, except for
- * {@link #abort} and {@link #close}; but after a {@link RefusedOperationException}, it goes on.
+ * <p>Operations throw an {@link org.jccl.JcclException} with the vendor's text; the engine adds
+ * group, rank and operation. After an exception, only {@link #abort} and {@link #close} are called.
+ * After a {@link RefusedOperationException}, the communicator stays in use.
  *
- * <p>{@link #capabilities} and {@link #reduces} are answered without the native communicator, at
- * any time, also after {@link #close}. Everything else is called before it only.
+ * <p>{@link #capabilities} and {@link #reduces} work without the native communicator, at any time,
+ * also after {@link #close}. All other methods are called before {@link #close} only.
  */
 public sealed interface Communicator extends AutoCloseable
         permits HostCommunicator, StreamCommunicator {
 
-    /** Peer of a receive: whoever sends first. */
+    /** The peer of a receive that takes a message from any rank. */
     int ANY_SOURCE = -1;
 
     /**
-     * What the library can do. Asked often, and always answered alike.
+     * Returns what the library can do. It is called often.
      *
      * @return the same object each time
      */
     Capabilities capabilities();
 
     /**
-     * Whether this library reduces a type with an operation; asked before any reduction.
+     * Returns whether the library reduces a type with an operation. The engine asks before any
+     * reduction.
      *
      * @param op the operation
-     * @param type an element type that it supports
-     * @return true when reductions may be called with them
+     * @param type an element type for which the operation is defined
+     * @return true if reductions may be called with them
      */
     boolean reduces(ReduceOp op, DataType type);
 
     /**
-     * Divides the ranks of this communicator. Called on all of them at about the same time, here or
-     * as {@link #declineSplit}, while nothing is outstanding on it, and only where {@link
-     * Capabilities#splits()} says so.
+     * Divides the ranks of this communicator. All ranks of it call this method or {@link
+     * #declineSplit} at about the same time, while no operation is in flight, and only if the
+     * library has {@link Capabilities.Feature#SPLIT}.
      *
      * @param color equal on the ranks of one new communicator, not negative
-     * @param config of the new communicator, whose parent is this one
+     * @param config the new communicator; its parent is this one
      * @return the new communicator, with the rank and size of the configuration
      */
     default Communicator split(int color, CommunicatorConfig config) {
         throw new UnsupportedOperationException("this library does not split communicators");
     }
 
-    /** Takes part in a split without being in any of the new communicators. */
+    /** Takes part in a split without being a member of a new communicator. */
     default void declineSplit() {
         throw new UnsupportedOperationException("this library does not split communicators");
     }
 
     /**
-     * The failure the library noticed by itself, without a call.
+     * Returns a failure that the library noticed outside any call.
      *
-     * @return null when there is none
+     * @return null if there is none
      */
     default org.jccl.JcclException asynchronousError() {
         return null;
     }
 
     /**
-     * Whether the library may still use the memory of operations that failed, because it could not
-     * take them back. Asked after each failure; the engine then keeps that memory until the process
-     * ends.
+     * Returns whether the library may still use the memory of failed operations, because it could
+     * not cancel them. The engine asks after each failure, and then retains that memory until the
+     * process ends.
      *
-     * @return true once an operation was given up that may still run
+     * @return true once an operation was abandoned that may still run
      */
     default boolean abandonsOperations() {
         return false;
     }
 
     /**
-     * Makes calls that are inside this communicator, and later ones, throw {@link
-     * org.jccl.GroupAbortedException} soon. Safe from any thread at any time; does not wait.
+     * Makes calls that are inside this communicator, and later calls, throw {@link
+     * org.jccl.GroupAbortedException} soon. May be called from any thread at any time. Does not
+     * block.
      */
     void abort();
 

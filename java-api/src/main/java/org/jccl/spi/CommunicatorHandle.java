@@ -9,12 +9,12 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 
 /**
- * Lifetime of a native communicator whose calls may block for good: one thread is inside at a time,
- * and it is ended exactly once, by an abort or in good order, each on a thread that can be left
- * behind. Safe for use by any thread.
+ * The lifetime of a native communicator whose calls may block forever. One thread is inside at a
+ * time. The communicator is ended exactly once, by an abort or an orderly close, each on a thread
+ * that can be abandoned. Thread-safe.
  *
- * <p>The turn is the inner lock: who has it never takes the monitor of this object, except for
- * {@link #abort}, which does not wait.
+ * <p>The entry lock is the inner lock: its holder never takes the monitor of this object, except in
+ * {@link #abort}, which does not block.
  */
 public abstract class CommunicatorHandle {
 
@@ -28,53 +28,53 @@ public abstract class CommunicatorHandle {
 
     private final String library;
     private final String group;
-    private final Duration patience;
-    private final ReentrantLock turns = new ReentrantLock();
+    private final Duration endTimeout;
+    private final ReentrantLock entry = new ReentrantLock();
     private volatile State state = State.OPEN;
     private BoundedCall abort;
 
     /**
-     * Starts open.
+     * Creates an open handle.
      *
-     * @param library its name, for messages and threads, for instance {@code NCCL}
-     * @param group name of the group, likewise
-     * @param patience how long the end may take, in good order or not
+     * @param library the name of the library, for messages and threads, for instance {@code NCCL}
+     * @param group the name of the group
+     * @param endTimeout how long an abort or an orderly close may take
      */
-    protected CommunicatorHandle(String library, String group, Duration patience) {
+    protected CommunicatorHandle(String library, String group, Duration endTimeout) {
         this.library = library;
         this.group = group;
-        this.patience = patience;
+        this.endTimeout = endTimeout;
     }
 
     /**
      * Lets the calling thread in, alone, until {@link #leave}.
      *
-     * @throws GroupAbortedException when it was aborted or closed
+     * @throws GroupAbortedException if the handle was aborted or closed
      */
-    protected final void takeTurn() {
-        turns.lock();
+    protected final void acquire() {
+        entry.lock();
         if (state != State.OPEN) {
-            turns.unlock();
+            entry.unlock();
             throw aborted();
         }
     }
 
     /** Lets the next thread in. */
     public final void leave() {
-        turns.unlock();
+        entry.unlock();
     }
 
     /**
-     * Tells who is inside.
+     * Returns whether the calling thread is inside.
      *
-     * @return true when it is the calling thread
+     * @return true if it is
      */
     public final boolean isInside() {
-        return turns.isHeldByCurrentThread();
+        return entry.isHeldByCurrentThread();
     }
 
     /**
-     * Tells whether calls may be made.
+     * Returns whether calls may be made.
      *
      * @return false once it was aborted or closed
      */
@@ -83,25 +83,27 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * The name of the group.
+     * Returns the name of the group.
      *
-     * @return as it was given
+     * @return the name
      */
     public final String group() {
         return group;
     }
 
     /**
-     * What a call says that comes too late.
+     * Creates the exception of a call that comes too late.
      *
-     * @return not thrown yet
+     * @return the exception, not thrown
      */
     protected final GroupAbortedException aborted() {
         return new GroupAbortedException(
                 FailureContext.NONE, "the " + library + " communicator was aborted or closed");
     }
 
-    /** Ends everything on a thread of its own; the first call counts, and none waits. */
+    /**
+     * Ends everything, on a thread of its own. Only the first call has an effect. Does not block.
+     */
     public final synchronized void abort() {
         if (state == State.OPEN) {
             state = State.ABORTED;
@@ -114,10 +116,9 @@ public abstract class CommunicatorHandle {
     }
 
     /**
-     * Ends the communicator in good order, or waits for the abort that was begun. What goes wrong
-     * is logged.
+     * Ends the communicator in order, or waits for the abort that has begun. Failures are logged.
      *
-     * @return true when it is gone and what it held was freed; otherwise it is left behind
+     * @return true if it has ended and was freed; false if it was abandoned
      */
     public final boolean close() {
         boolean inOrder;
@@ -130,8 +131,8 @@ public abstract class CommunicatorHandle {
         try {
             boolean gone =
                     inOrder
-                            ? BoundedCall.run(thread("close"), this::endInOrder, patience)
-                            : abort == null || abort.await(patience);
+                            ? BoundedCall.run(thread("close"), this::endInOrder, endTimeout)
+                            : abort == null || abort.await(endTimeout);
             if (gone) {
                 free();
                 return true;
@@ -143,43 +144,44 @@ public abstract class CommunicatorHandle {
                     library,
                     leftBehind(inOrder));
         } catch (JcclException e) {
-            LOG.log(System.Logger.Level.WARNING, "group " + group + " did not close well", e);
+            LOG.log(System.Logger.Level.WARNING, "group " + group + " did not close in order", e);
         }
         return false;
     }
 
     /**
-     * Waits for the turn, but not for good: a thread that is inside may be stuck there.
+     * Lets the calling thread in, also if the handle is not open. Waits for a limited time, because
+     * a thread that is inside may never return.
      *
-     * @param limit how long
-     * @return true when the calling thread is inside now, and has to leave
+     * @param limit how long to wait
+     * @return true if the calling thread is inside and must leave
      */
-    protected final boolean tryTurn(Duration limit) {
+    protected final boolean tryAcquire(Duration limit) {
         try {
-            return turns.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS);
+            return entry.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
-            throw new IllegalStateException("nobody interrupts this thread", e);
+            throw new IllegalStateException("this thread must not be interrupted", e);
         }
     }
 
-    /** Waits for the turn, also when the handle is not open any more. */
-    protected final void awaitTurn() {
-        turns.lock();
+    /** Lets the calling thread in, also if the handle is not open. */
+    protected final void acquireAlways() {
+        entry.lock();
     }
 
     /** Ends whatever runs, after an abort. */
     protected abstract void endNow();
 
-    /** Ends the communicator with its peers, when all operations are done. */
+    /** Ends the communicator together with its peers, when all operations are done. */
     protected abstract void endInOrder();
 
-    /** Frees what calls needed; nobody is inside any more. */
+    /** Frees what calls needed. No thread is inside any more. */
     protected abstract void free();
 
     /**
-     * Called for a communicator that is not gone in time.
+     * Describes a communicator that did not end in time.
      *
-     * @param inOrder whether {@link #endInOrder} still runs, else {@link #endNow} does
+     * @param inOrder whether {@link #endInOrder} still runs; otherwise {@link #endNow} does
      * @return the rest of a sentence about the communicator, for the log
      */
     protected abstract String leftBehind(boolean inOrder);

@@ -6,19 +6,19 @@ import org.jccl.ReduceOp;
 /**
  * A communicator whose library works on the calling thread, as Gloo and MPI do.
  *
- * <p>An operation in {@link Mode#BLOCKING} returns {@link #COMPLETE} when it is done. In {@link
- * Mode#NONBLOCKING} it is started and answers a request, to be given to {@link #await} exactly
- * once, or {@link #COMPLETE} if there is nothing left to wait for. Messages are called in both
- * modes. Collectives are called in {@link Mode#NONBLOCKING} only where {@link
- * Capabilities#nonBlockingCollectives()} says so; where not, the engine runs them in order on its
+ * <p>In {@link Mode#BLOCKING}, an operation returns {@link #COMPLETE} when it is done. In {@link
+ * Mode#NONBLOCKING}, it starts and returns a request, which the engine passes to {@link #await}
+ * exactly once, or {@link #COMPLETE} if it is already done. Messages are called in both modes.
+ * Collectives are called in {@link Mode#NONBLOCKING} only if the library has {@link
+ * Capabilities.Feature#NONBLOCKING_COLLECTIVES}. Otherwise the engine runs them in order, on its
  * worker or on the waiting thread.
  *
- * <p>No two collectives of one communicator run at once, while {@link #send}, {@link #recv}, {@link
- * #await}, {@link #test} and {@link #abort} may run beside one.
+ * <p>Collectives of one communicator never run at the same time. {@link #send}, {@link #recv},
+ * {@link #await}, {@link #test} and {@link #abort} may run during a collective.
  */
 public non-sealed interface HostCommunicator extends Communicator {
 
-    /** What an operation answers that is done. */
+    /** Returned by an operation that is done. */
     long COMPLETE = 0;
 
     /** When an operation returns. */
@@ -26,44 +26,44 @@ public non-sealed interface HostCommunicator extends Communicator {
         /** When it is complete, as {@code MPI_Allreduce}. */
         BLOCKING,
 
-        /** At once, as {@code MPI_Iallreduce}; the answer is a request. */
+        /** Immediately, with a request, as {@code MPI_Iallreduce}. */
         NONBLOCKING
     }
 
     /**
-     * Copies root's elements to all.
+     * Copies the elements of the root to all ranks.
      *
-     * @param address in and out
-     * @param count elements
+     * @param address input on the root, output elsewhere
+     * @param count number of elements
      * @param type element type
-     * @param root rank
+     * @param root the root
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
     long broadcast(long address, long count, DataType type, int root, Mode mode);
 
     /**
-     * Reduces to all ranks.
+     * Reduces the elements of all ranks. All ranks get the result.
      *
      * @param input elements of this rank
      * @param output result; may equal {@code input}
-     * @param count elements
+     * @param count number of elements
      * @param type element type
-     * @param op operation
+     * @param op the reduction
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
     long allReduce(long input, long output, long count, DataType type, ReduceOp op, Mode mode);
 
     /**
-     * Reduces to the root.
+     * Reduces the elements of all ranks. The root gets the result.
      *
-     * @param input elements of this rank, unchanged on other ranks than root
-     * @param output result on the root, may equal {@code input}; not read elsewhere
-     * @param count elements
+     * @param input elements of this rank; unchanged except on the root
+     * @param output result on the root, may equal {@code input}; not accessed elsewhere
+     * @param count number of elements
      * @param type element type
-     * @param op operation
-     * @param root rank
+     * @param op the reduction
+     * @param root the root
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
@@ -71,11 +71,11 @@ public non-sealed interface HostCommunicator extends Communicator {
             long input, long output, long count, DataType type, ReduceOp op, int root, Mode mode);
 
     /**
-     * Concatenates the ranks' elements on all ranks.
+     * Concatenates the elements of all ranks on all ranks.
      *
-     * @param input elements of this rank; may be its own place inside {@code output}
+     * @param input elements of this rank; may be its own part of {@code output}
      * @param output {@code count} times size elements
-     * @param count elements a rank
+     * @param count elements of each rank
      * @param type element type
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
@@ -83,10 +83,10 @@ public non-sealed interface HostCommunicator extends Communicator {
     long allGather(long input, long output, long count, DataType type, Mode mode);
 
     /**
-     * Concatenates different numbers of elements on all ranks.
+     * Concatenates different numbers of elements of all ranks on all ranks.
      *
-     * @param input elements of this rank; may be its own place inside {@code output}
-     * @param output sum of {@code counts} elements
+     * @param input elements of this rank; may be its own part of {@code output}
+     * @param output as many elements as the sum of {@code counts}
      * @param counts elements of each rank
      * @param type element type
      * @param mode when to return
@@ -95,52 +95,53 @@ public non-sealed interface HostCommunicator extends Communicator {
     long allGatherV(long input, long output, long[] counts, DataType type, Mode mode);
 
     /**
-     * Concatenates the ranks' elements on the root.
+     * Concatenates the elements of all ranks on the root.
      *
      * @param input elements of this rank
      * @param output on the root {@code count} times size elements; 0 elsewhere
-     * @param count elements a rank
+     * @param count elements of each rank
      * @param type element type
-     * @param root rank
+     * @param root the root
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
     long gather(long input, long output, long count, DataType type, int root, Mode mode);
 
     /**
-     * Deals the root's elements out to the ranks.
+     * Distributes the elements of the root to all ranks.
      *
      * @param input on the root {@code count} times size elements; 0 elsewhere
      * @param output elements of this rank
-     * @param count elements a rank
+     * @param count elements of each rank
      * @param type element type
-     * @param root rank
+     * @param root the root
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
     long scatter(long input, long output, long count, DataType type, int root, Mode mode);
 
     /**
-     * Reduces, and leaves each rank its part of the result.
+     * Reduces the elements of all ranks. Each rank gets its part of the result.
      *
      * @param input {@code count} times size elements; not changed
      * @param output {@code count} elements; not inside {@code input}
-     * @param count elements a rank
+     * @param count elements of each part
      * @param type element type
-     * @param op operation
+     * @param op the reduction
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
     long reduceScatter(long input, long output, long count, DataType type, ReduceOp op, Mode mode);
 
     /**
-     * Reduces, and leaves each rank its part of the result, parts of different sizes.
+     * Reduces the elements of all ranks. Each rank gets its part of the result; the parts have
+     * different sizes.
      *
-     * @param input sum of {@code counts} elements; not changed
-     * @param output as many elements as this rank's count
-     * @param counts elements of each rank's part
+     * @param input as many elements as the sum of {@code counts}; not changed
+     * @param output as many elements as the count of this rank
+     * @param counts elements of the part of each rank
      * @param type element type
-     * @param op operation
+     * @param op the reduction
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
      */
@@ -148,11 +149,11 @@ public non-sealed interface HostCommunicator extends Communicator {
             long input, long output, long[] counts, DataType type, ReduceOp op, Mode mode);
 
     /**
-     * Sends part j of rank i's input to part i of rank j's output.
+     * Sends part j of the input of rank i to part i of the output of rank j.
      *
      * @param input {@code count} times size elements
      * @param output {@code count} times size elements, not the same memory
-     * @param count elements a part
+     * @param count elements of each part
      * @param type element type
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
@@ -160,10 +161,10 @@ public non-sealed interface HostCommunicator extends Communicator {
     long allToAll(long input, long output, long count, DataType type, Mode mode);
 
     /**
-     * All to all with parts of different sizes.
+     * Sends parts of different sizes from each rank to each rank.
      *
-     * @param input sum of {@code inputCounts} elements
-     * @param output sum of {@code outputCounts} elements, not the same memory
+     * @param input as many elements as the sum of {@code inputCounts}
+     * @param output as many elements as the sum of {@code outputCounts}, not the same memory
      * @param inputCounts elements for each rank
      * @param outputCounts elements from each rank
      * @param type element type
@@ -181,10 +182,10 @@ public non-sealed interface HostCommunicator extends Communicator {
     /**
      * Sends to a peer.
      *
-     * @param address elements
+     * @param address the elements
      * @param count number of elements
      * @param type element type
-     * @param peer rank, never this one
+     * @param peer a rank, never this one
      * @param tag not negative
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
@@ -192,13 +193,13 @@ public non-sealed interface HostCommunicator extends Communicator {
     long send(long address, long count, DataType type, int peer, int tag, Mode mode);
 
     /**
-     * Receives from a peer. With {@link Mode#NONBLOCKING} it always returns a request: {@link
-     * #await} tells who sent.
+     * Receives from a peer. In {@link Mode#NONBLOCKING} it always returns a request, because {@link
+     * #await} returns the sender.
      *
-     * @param address where to
+     * @param address where to store the elements
      * @param count number of elements
      * @param type element type
-     * @param peer rank, never this one, or {@link #ANY_SOURCE}
+     * @param peer a rank, never this one, or {@link #ANY_SOURCE}
      * @param tag not negative
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
@@ -206,7 +207,7 @@ public non-sealed interface HostCommunicator extends Communicator {
     long recv(long address, long count, DataType type, int peer, int tag, Mode mode);
 
     /**
-     * Returns when all ranks have called it.
+     * Completes when all ranks have called it.
      *
      * @param mode when to return
      * @return {@link #COMPLETE} or a request
@@ -214,18 +215,18 @@ public non-sealed interface HostCommunicator extends Communicator {
     long barrier(Mode mode);
 
     /**
-     * Whether a request is complete. Afterwards {@link #await} must still be called.
+     * Returns whether a request is complete. The engine calls {@link #await} afterwards.
      *
-     * @param request from an operation
-     * @return true when {@link #await} would return at once
+     * @param request a request of an operation
+     * @return true if {@link #await} would return at once
      */
     boolean test(long request);
 
     /**
-     * Blocks until a request is complete and frees it.
+     * Blocks until a request is complete, and frees it.
      *
-     * @param request from an operation
-     * @return rank of the sender for a receive, else -1
+     * @param request a request of an operation
+     * @return the rank of the sender for a receive, otherwise -1
      */
     int await(long request);
 }

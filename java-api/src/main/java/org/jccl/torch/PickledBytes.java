@@ -36,7 +36,7 @@ final class PickledBytes {
      *
      * @param value any bytes
      * @return what Python's {@code pickle.loads} turns into {@code bytes}
-     * @throws UsageException when it would be longer than {@link #MAX_LENGTH}
+     * @throws UsageException if it would be longer than {@link #MAX_LENGTH}
      */
     static byte[] encode(byte[] value) {
         if (value.length > MAX_LENGTH - OVERHEAD) {
@@ -55,7 +55,7 @@ final class PickledBytes {
      *
      * @param pickle of one {@code bytes} object
      * @return its value
-     * @throws UsageException when it is one of something else
+     * @throws UsageException if it is one of something else
      */
     static byte[] decode(byte[] pickle) {
         ByteBuffer in = ByteBuffer.wrap(pickle).order(ByteOrder.LITTLE_ENDIAN);

@@ -13,7 +13,7 @@ import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 
 /**
  * The object collectives of {@code torch.distributed} for objects that are {@code bytes} in Python
@@ -36,12 +36,12 @@ public final class TorchObjects {
      * @param group the ranks
      * @param value of this rank
      * @return one value a rank
-     * @throws UsageException when an argument is null, a rank sent something else than bytes, or
-     *     the objects are too large for Java's arrays
+     * @throws UsageException if an argument is null, a rank sent something else than bytes, or the
+     *     objects are too large for Java's arrays
      * @throws JcclException as the collectives of the group
      */
     public static List<byte[]> allGather(ProcessGroup group, byte[] value) {
-        Given.notNull(group, "group");
+        Require.nonNull(group, "group");
         byte[] mine = encode(value);
         long[] sizes = sizes(group, mine.length);
         int largest = largest(group, sizes);
@@ -59,7 +59,7 @@ public final class TorchObjects {
      * @param value of this rank
      * @param root who gets the values
      * @return on the root one value a rank, elsewhere empty
-     * @throws UsageException when an argument is null, root is no rank, a rank sent something else
+     * @throws UsageException if an argument is null, root is no rank, a rank sent something else
      *     than bytes, or the objects are too large for Java's arrays
      * @throws JcclException as the collectives of the group
      */
@@ -83,7 +83,7 @@ public final class TorchObjects {
      * @param values on the root what to send, elsewhere as many elements of any value
      * @param root who sends
      * @return the root's values
-     * @throws UsageException when the list is null or, on the root, a value of it, root is no rank,
+     * @throws UsageException if the list is null or, on the root, a value of it, root is no rank,
      *     the root sent something else than bytes, or more than Java's arrays hold
      * @throws JcclException as the collectives of the group
      */
@@ -123,7 +123,7 @@ public final class TorchObjects {
      * @param values on the root one value a rank, elsewhere ignored and may be null
      * @param root who sends
      * @return this rank's value
-     * @throws UsageException when root is no rank, the root gives null or not one value a rank, or
+     * @throws UsageException if root is no rank, the root gives null or not one value a rank, or
      *     sent something else than bytes or more than Java's arrays hold
      * @throws JcclException as the collectives of the group
      */
@@ -171,7 +171,7 @@ public final class TorchObjects {
     }
 
     private static void checkRoot(ProcessGroup group, int root) {
-        Given.notNull(group, "group");
+        Require.nonNull(group, "group");
         if (root < 0 || root >= group.size()) {
             throw usage(
                     group,
@@ -182,7 +182,7 @@ public final class TorchObjects {
 
     /** Reads a caller's list once, as another thread may change it meanwhile. */
     private static List<byte[]> copy(ProcessGroup group, List<byte[]> values) {
-        Given.notNull(values, "values");
+        Require.nonNull(values, "values");
         try {
             return Arrays.asList(values.toArray(new byte[0][]));
         } catch (RuntimeException e) {
@@ -194,7 +194,7 @@ public final class TorchObjects {
     }
 
     private static byte[] encode(byte[] value) {
-        return PickledBytes.encode(Given.notNull(value, "value"));
+        return PickledBytes.encode(Require.nonNull(value, "value"));
     }
 
     /** The largest of the sizes that ranks told; sizes are known to be possible afterwards. */

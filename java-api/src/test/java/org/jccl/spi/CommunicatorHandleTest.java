@@ -31,12 +31,12 @@ final class CommunicatorHandleTest {
         }
 
         void enter() {
-            takeTurn();
+            acquire();
         }
 
         @Override
         protected void endNow() {
-            boolean alone = tryTurn(Duration.ofSeconds(60));
+            boolean alone = tryAcquire(Duration.ofSeconds(60));
             told.add(Thread.currentThread().getName());
             if (alone) {
                 leave();

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.spi.Durations;
 
 /**
@@ -65,7 +65,7 @@ public record ElasticNodes(
                         + max
                         + " nodes is none; at least 1, and MIN:MAX");
         endpoints =
-                Given.notNull(endpoints, "list of endpoints").stream()
+                Require.nonNull(endpoints, "list of endpoints").stream()
                         .map(ElasticNodes::withPort)
                         .toList();
         check(!endpoints.isEmpty(), "an elastic job needs an endpoint: host:port of a launcher");
@@ -74,11 +74,11 @@ public record ElasticNodes(
                 "an endpoint is named twice in " + endpoints);
         positive(joinTimeout, "join timeout");
         check(
-                !Given.notNull(lastCall, "last call").isNegative(),
+                !Require.nonNull(lastCall, "last call").isNegative(),
                 "the last call is " + Durations.text(lastCall) + "; give 0 or more");
         positive(keepAliveInterval, "keep-alive interval");
         check(keepAliveAttempts >= 1, "the number of keep-alive attempts is at least 1");
-        Given.notNull(localAddress, "local address (empty where it is not known)");
+        Require.nonNull(localAddress, "local address (empty where it is not known)");
     }
 
     /**
@@ -94,7 +94,7 @@ public record ElasticNodes(
         return new ElasticNodes(
                 min,
                 max,
-                Arrays.asList(Given.notNull(endpoints, "list of endpoints")),
+                Arrays.asList(Require.nonNull(endpoints, "list of endpoints")),
                 Duration.ofMinutes(10),
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(5),
@@ -151,7 +151,7 @@ public record ElasticNodes(
                 lastCall,
                 keepAliveInterval,
                 keepAliveAttempts,
-                Optional.of(Given.notNull(address, "local address")));
+                Optional.of(Require.nonNull(address, "local address")));
     }
 
     /** The time without heartbeats after which a launcher counts as lost. */
@@ -170,7 +170,7 @@ public record ElasticNodes(
 
     /** {@code host}, {@code host:port}, {@code [v6]} or {@code [v6]:port}. */
     private static String withPort(String endpoint) {
-        String text = Given.notNull(endpoint, "endpoint").strip();
+        String text = Require.nonNull(endpoint, "endpoint").strip();
         boolean bare = text.endsWith("]") || text.indexOf(':') < 0;
         String whole = bare ? text + ":" + DEFAULT_PORT : text;
         String expected = "endpoint '" + endpoint + "' is not host:port or [address]:port";
@@ -182,7 +182,7 @@ public record ElasticNodes(
     }
 
     private static void positive(Duration time, String what) {
-        Given.notNull(time, what);
+        Require.nonNull(time, what);
         check(
                 !time.isNegative() && !time.isZero(),
                 "the " + what + " is " + Durations.text(time) + "; give a time");

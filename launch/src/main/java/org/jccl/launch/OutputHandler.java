@@ -1,7 +1,7 @@
 package org.jccl.launch;
 
 import java.io.PrintStream;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 
 /**
  * Receives the lines that the ranks of a {@link ProcessLauncher} print. Two threads for each rank
@@ -28,8 +28,8 @@ public interface OutputHandler {
      * @throws org.jccl.UsageException if one is null
      */
     static OutputHandler prefixed(PrintStream out, PrintStream err) {
-        Given.notNull(out, "out");
-        Given.notNull(err, "err");
+        Require.nonNull(out, "out");
+        Require.nonNull(err, "err");
         return (rank, error, line) -> (error ? err : out).println("[" + rank + "] " + line);
     }
 }

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 
 /**
  * How the process of a rank failed.
@@ -58,9 +58,9 @@ public record RankFailure(
      * @throws org.jccl.UsageException if an argument is null
      */
     public RankFailure {
-        Given.notNull(host, "host");
-        Given.notNull(lastLines, "lines").forEach(line -> Given.notNull(line, "line"));
-        Given.notNull(crashReport, "crash report");
+        Require.nonNull(host, "host");
+        Require.nonNull(lastLines, "lines").forEach(line -> Require.nonNull(line, "line"));
+        Require.nonNull(crashReport, "crash report");
         lastLines = List.copyOf(lastLines);
     }
 

@@ -3,6 +3,7 @@ package org.jccl.mpi;
 import org.jccl.DataType;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 
 /** One rank of a group in MPI. Each operation is one native call with primitives. */
@@ -21,9 +22,9 @@ final class MpiCommunicator implements HostCommunicator {
         this.onDevice = onDevice;
         Capabilities all =
                 Capabilities.ALL
-                        .withoutShrinking()
+                        .without(Feature.SHRINK)
                         .withLargestTag(MpiNative.largestUserTag(handle));
-        this.capabilities = starts(onDevice) ? all.withNonBlockingCollectives() : all;
+        this.capabilities = starts(onDevice) ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
     }
 
     /** Whether the library starts collectives without waiting. */

@@ -7,6 +7,7 @@ import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.StreamCommunicator;
@@ -21,11 +22,12 @@ final class NcclCommunicator implements StreamCommunicator {
 
     /** Messages have no tags, and each names its peer. */
     private static final Capabilities CAPABILITIES =
-            Capabilities.ALL.withLargestTag(0).withoutAnySource().withSplits();
+            Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE).with(Feature.SPLIT);
 
     /** PyTorch's newer backend has other calls for lists than for one tensor of all parts. */
     private static final Capabilities LISTS_APART =
-            CAPABILITIES.withListsReducedApart().withListsGatheredApart();
+            CAPABILITIES.with(
+                    Feature.SEPARATE_LIST_REDUCTION, Feature.SEPARATE_LIST_GATHERING);
 
     private final NcclHandle handle;
     private final Capabilities capabilities;

@@ -80,7 +80,7 @@ final class NcclHandle extends CommunicatorHandle {
 
     /** Lets the calling thread in, alone, until the result is closed. */
     NcclCalls enter() {
-        takeTurn();
+        acquire();
         return calls;
     }
 
@@ -158,7 +158,7 @@ final class NcclHandle extends CommunicatorHandle {
         if (blocking) {
             return failure(state());
         }
-        if (!tryTurn(Duration.ZERO)) {
+        if (!tryAcquire(Duration.ZERO)) {
             return null;
         }
         try {
@@ -189,7 +189,7 @@ final class NcclHandle extends CommunicatorHandle {
      */
     @Override
     protected void endNow() {
-        boolean alone = tryTurn(Duration.ZERO) || waitAlone();
+        boolean alone = tryAcquire(Duration.ZERO) || waitAlone();
         try {
             // Without its device too: nothing else ends what waits in there.
             CleanUp.run("group " + group(), () -> CudaRuntime.enter(device));
@@ -210,11 +210,11 @@ final class NcclHandle extends CommunicatorHandle {
     private boolean waitAlone() {
         if (!blocking) {
             // The thread inside only waits for a job, and stops when it sees the abort.
-            awaitTurn();
+            acquireAlways();
             return true;
         }
         if (!NcclNative.has("ncclCommRevoke")) {
-            return tryTurn(GRACE);
+            return tryAcquire(GRACE);
         }
         revoke();
         if (captured) {
@@ -223,7 +223,7 @@ final class NcclHandle extends CommunicatorHandle {
                     "the NCCL communicator is left behind: CUDA graphs may still hold operations of"
                             + " it, and NCCL would free it under them");
         }
-        awaitTurn();
+        acquireAlways();
         return true;
     }
 
@@ -269,7 +269,7 @@ final class NcclHandle extends CommunicatorHandle {
 
     @Override
     protected void endInOrder() {
-        awaitTurn();
+        acquireAlways();
         try {
             finalizeAndDestroy();
         } finally {

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jccl.UsageException;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 
 /**
  * One rank of a table and its device.
@@ -44,10 +44,10 @@ public record RankEntry(
      * @throws UsageException if something is null
      */
     public RankEntry {
-        Given.notNull(nodeId, "nodeId");
-        Given.notNull(deviceIps, "deviceIps").forEach(ip -> Given.notNull(ip, "a device's IP"));
-        Given.notNull(superDevice, "superDevice");
-        Given.notNull(superPod, "superPod");
+        Require.nonNull(nodeId, "nodeId");
+        Require.nonNull(deviceIps, "deviceIps").forEach(ip -> Require.nonNull(ip, "a device's IP"));
+        Require.nonNull(superDevice, "superDevice");
+        Require.nonNull(superPod, "superPod");
         deviceIps = List.copyOf(deviceIps);
     }
 }

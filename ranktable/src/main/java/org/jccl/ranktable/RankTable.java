@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Counted;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.ranktable.json.Json;
 import org.jccl.ranktable.json.JsonReader;
 import org.jccl.ranktable.json.JsonWriter;
@@ -81,7 +81,7 @@ public final class RankTable {
      * @throws UsageException if the file is null
      */
     public static RankTable read(Path file) {
-        return read(Given.notNull(file, "file"), "rank table " + file);
+        return read(Require.nonNull(file, "file"), "rank table " + file);
     }
 
     private static RankTable read(Path file, String name) {
@@ -119,8 +119,8 @@ public final class RankTable {
      * @throws UsageException if an argument is null, or the timeout negative
      */
     public static boolean awaitCompleted(Path file, Duration timeout) {
-        Given.notNull(file, "file");
-        if (Given.notNull(timeout, "timeout").isNegative()) {
+        Require.nonNull(file, "file");
+        if (Require.nonNull(timeout, "timeout").isNegative()) {
             throw new UsageException(
                     FailureContext.NONE, "the timeout must not be negative, got " + timeout);
         }
@@ -165,7 +165,7 @@ public final class RankTable {
      * @throws UsageException if the text is null
      */
     public static RankTable parse(String json) {
-        return TableReader.read("rank table", Given.notNull(json, "json"));
+        return TableReader.read("rank table", Require.nonNull(json, "json"));
     }
 
     /**
@@ -177,7 +177,7 @@ public final class RankTable {
      * @throws UsageException if the environment is null
      */
     public static Optional<RankTable> fromEnvironment(Map<String, String> environment) {
-        String file = Given.notNull(environment, "environment").get(VARIABLE);
+        String file = Require.nonNull(environment, "environment").get(VARIABLE);
         if (file == null || file.isBlank()) {
             return Optional.empty();
         }
@@ -339,8 +339,8 @@ public final class RankTable {
      * @throws UsageException if the list or a rank is null, or the table lacks one of the ranks
      */
     public int[] chipMap(List<Integer> worldRanks) {
-        return Given.notNull(worldRanks, "worldRanks").stream()
-                .mapToInt(rank -> device(Given.notNull(rank, "a rank of worldRanks")))
+        return Require.nonNull(worldRanks, "worldRanks").stream()
+                .mapToInt(rank -> device(Require.nonNull(rank, "a rank of worldRanks")))
                 .toArray();
     }
 

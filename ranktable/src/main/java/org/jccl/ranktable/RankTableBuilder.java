@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.ranktable.json.Json;
 
 /**
@@ -39,7 +39,7 @@ public final class RankTableBuilder {
     private final Map<Integer, List<TableWriter.Place>> places = new HashMap<>();
 
     RankTableBuilder(RankTableFormat format) {
-        this.format = Given.notNull(format, "format");
+        this.format = Require.nonNull(format, "format");
         if (!format.isWritable()) {
             throw usage(format + " is an old form: make SCCL 1.0, or HCCL 1.0, 1.2 or 2.0");
         }
@@ -65,7 +65,7 @@ public final class RankTableBuilder {
      */
     public RankTableBuilder superPod(String id) {
         mustBe(RankTableFormat.HCCL_1_2, "super pods");
-        superPod = Optional.of(Given.notNull(id, "id"));
+        superPod = Optional.of(Require.nonNull(id, "id"));
         return this;
     }
 
@@ -78,7 +78,7 @@ public final class RankTableBuilder {
      * @throws UsageException if it is null
      */
     public RankTableBuilder node(String id) {
-        Given.notNull(id, "id");
+        Require.nonNull(id, "id");
         nodes.add(new TableWriter.Node(id, superPod, new ArrayList<>()));
         return this;
     }
@@ -112,9 +112,9 @@ public final class RankTableBuilder {
     }
 
     private RankTableBuilder add(int device, OptionalLong superDevice, String... given) {
-        String[] ips = Given.notNull(given, "ips").clone();
+        String[] ips = Require.nonNull(given, "ips").clone();
         for (String ip : ips) {
-            Given.notNull(ip, "an address of device " + device);
+            Require.nonNull(ip, "an address of device " + device);
         }
         if (nodes.isEmpty()) {
             throw usage("device " + device + " is on no node: call node first");
@@ -158,13 +158,13 @@ public final class RankTableBuilder {
     public RankTableBuilder address(
             int layer, String network, String plane, String address, String... ports) {
         mustBe(RankTableFormat.HCCL_2_0, "layers of networks");
-        Given.notNull(network, "network");
-        Given.notNull(plane, "plane");
+        Require.nonNull(network, "network");
+        Require.nonNull(plane, "plane");
         AddressType type =
-                AddressType.of(Given.notNull(address, "address"))
+                AddressType.of(Require.nonNull(address, "address"))
                         .orElseThrow(() -> usage(address + " is no EID, IPv4 or IPv6 address"));
-        for (String port : Given.notNull(ports, "ports")) {
-            Given.notNull(port, "a port of " + address);
+        for (String port : Require.nonNull(ports, "ports")) {
+            Require.nonNull(port, "a port of " + address);
         }
         if (nodes.isEmpty() || nodes.get(nodes.size() - 1).devices().isEmpty()) {
             throw usage("address " + address + " is of no device: call device first");

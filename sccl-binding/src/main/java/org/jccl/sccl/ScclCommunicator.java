@@ -8,6 +8,7 @@ import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.MessageBatch;
 import org.jccl.spi.MessageBatch.Message;
@@ -63,7 +64,11 @@ final class ScclCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
         this.scratch = new Scratch(runtime);
         this.averages = new Averages(rank, size, runtime, scratch);
         this.barrierMemory = runtime.allocate(Float.BYTES);
-        Capabilities all = Capabilities.ALL.withoutShrinking().withLargestTag(0).withoutAnySource();
+        Capabilities all =
+                Capabilities.ALL
+                        .without(Feature.SHRINK)
+                        .withLargestTag(0)
+                        .without(Feature.ANY_SOURCE);
         this.capabilities =
                 size == 1 || calls.messages
                         ? all

@@ -10,6 +10,7 @@ import org.jccl.DataType;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.StreamCommunicator;
 
@@ -45,7 +46,7 @@ final class QueuesCommunicator implements StreamCommunicator {
 
     @Override
     public Capabilities capabilities() {
-        return Capabilities.ALL.withLargestTag(0).withoutAnySource();
+        return Capabilities.ALL.withLargestTag(0).without(Feature.ANY_SOURCE);
     }
 
     @Override

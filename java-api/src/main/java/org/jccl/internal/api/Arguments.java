@@ -9,6 +9,7 @@ import org.jccl.internal.engine.Engine;
 import org.jccl.internal.group.Group;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.tensor.NativeTensor;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.OperationKind;
 
@@ -49,21 +50,21 @@ final class Arguments {
         return group.engineOf(tensor.device());
     }
 
-    void broadcast(Operation operation, Tensor tensor, int root) {
+    Operation broadcast(Operation operation, Tensor tensor, int root) {
         start(operation, OperationKind.BROADCAST, tensor, "tensor");
         operation.peer = checks.rankArgument(operation, "root", root);
         operation.output = tensor.address();
         operation.count = tensor.count();
-        hold(operation, tensor, "tensor");
+        return hold(operation, tensor, "tensor");
     }
 
-    void allReduce(Operation operation, Engine engine, Tensor tensor, ReduceOp op) {
+    Operation allReduce(Operation operation, Engine engine, Tensor tensor, ReduceOp op) {
         start(operation, OperationKind.ALL_REDUCE, tensor, "tensor");
         checks.reduction(operation, engine, op, tensor.device());
         operation.input = tensor.address();
         operation.output = tensor.address();
         operation.count = tensor.count();
-        hold(operation, tensor, "tensor");
+        return hold(operation, tensor, "tensor");
     }
 
     /**
@@ -118,42 +119,43 @@ final class Arguments {
         checks.distinct(null, outputs, inputs, -1);
     }
 
-    void broadcast(Operation operation, List<Tensor> tensors, int root) {
+    Operation broadcast(Operation operation, List<Tensor> tensors, int root) {
         start(operation, OperationKind.BROADCAST, tensors.get(0), "tensors.get(0)");
         operation.peer = checks.rankArgument(operation, "root", root);
-        inPlace(operation, tensors);
+        return inPlace(operation, tensors);
     }
 
-    void allReduce(Operation operation, Engine engine, List<Tensor> tensors, ReduceOp op) {
+    Operation allReduce(Operation operation, Engine engine, List<Tensor> tensors, ReduceOp op) {
         start(operation, OperationKind.ALL_REDUCE, tensors.get(0), "tensors.get(0)");
         checks.reduction(operation, engine, op, tensors.get(0).device());
         inPlace(operation, tensors);
         operation.input = operation.output;
+        return operation;
     }
 
-    private void inPlace(Operation operation, List<Tensor> tensors) {
-        operation.outputCounts = Parts.counts(tensors);
-        operation.count = Parts.sum(operation.outputCounts);
-        Parts.outputParts(operation, tensors);
-        holdAll(operation, "tensors", tensors);
+    private Operation inPlace(Operation operation, List<Tensor> tensors) {
+        operation.outputCounts = TensorLists.counts(tensors);
+        operation.count = TensorLists.sum(operation.outputCounts);
+        TensorLists.outputParts(operation, tensors);
+        return holdAll(operation, "tensors", tensors);
     }
 
-    void allGatherSingle(Operation operation, List<Tensor> outputs, List<Tensor> inputs) {
+    Operation allGatherSingle(Operation operation, List<Tensor> outputs, List<Tensor> inputs) {
         start(operation, OperationKind.ALL_GATHER, inputs.get(0), "inputs.get(0)");
-        operation.inputCounts = Parts.counts(inputs);
-        operation.count = Parts.sum(operation.inputCounts);
-        Parts.inputParts(operation, inputs);
+        operation.inputCounts = TensorLists.counts(inputs);
+        operation.count = TensorLists.sum(operation.inputCounts);
+        TensorLists.inputParts(operation, inputs);
         if (outputs.size() == 1) {
             operation.output = outputs.get(0).address();
         } else {
-            operation.outputCounts = Parts.repeated(operation.inputCounts, size);
-            operation.outputParts = Parts.ofEachRank(outputs, inputs, size);
+            operation.outputCounts = TensorLists.repeated(operation.inputCounts, size);
+            operation.outputParts = TensorLists.ofEachRank(outputs, inputs, size);
         }
         holdAll(operation, "outputs", outputs);
-        holdAll(operation, "inputs", inputs);
+        return holdAll(operation, "inputs", inputs);
     }
 
-    void reduceScatterSingle(
+    Operation reduceScatterSingle(
             Operation operation,
             Engine engine,
             List<Tensor> outputs,
@@ -161,54 +163,55 @@ final class Arguments {
             ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, outputs.get(0), "outputs.get(0)");
         checks.reduction(operation, engine, op, outputs.get(0).device());
-        operation.outputCounts = Parts.counts(outputs);
-        operation.count = Parts.sum(operation.outputCounts);
-        Parts.outputParts(operation, outputs);
+        operation.outputCounts = TensorLists.counts(outputs);
+        operation.count = TensorLists.sum(operation.outputCounts);
+        TensorLists.outputParts(operation, outputs);
         if (inputs.size() == 1) {
             operation.input = inputs.get(0).address();
         } else {
-            operation.inputCounts = Parts.repeated(operation.outputCounts, size);
-            operation.inputParts = Parts.ofEachRank(inputs, outputs, size);
+            operation.inputCounts = TensorLists.repeated(operation.outputCounts, size);
+            operation.inputParts = TensorLists.ofEachRank(inputs, outputs, size);
         }
         holdAll(operation, "outputs", outputs);
-        holdAll(operation, "inputs", inputs);
+        return holdAll(operation, "inputs", inputs);
     }
 
-    void reduce(Operation operation, Engine engine, Tensor tensor, int root, ReduceOp op) {
+    Operation reduce(Operation operation, Engine engine, Tensor tensor, int root, ReduceOp op) {
         start(operation, OperationKind.REDUCE, tensor, "tensor");
         checks.reduction(operation, engine, op, tensor.device());
         operation.peer = checks.rankArgument(operation, "root", root);
         operation.input = tensor.address();
         operation.output = tensor.address();
         operation.count = tensor.count();
-        hold(operation, tensor, "tensor");
+        return hold(operation, tensor, "tensor");
     }
 
-    void allGather(Operation operation, Engine engine, List<Tensor> given, Tensor input) {
+    Operation allGather(Operation operation, Engine engine, List<Tensor> given, Tensor input) {
         start(operation, OperationKind.ALL_GATHER, input, "input");
         List<Tensor> outputs = checks.copy("outputs", given);
         checks.parts(operation, "outputs", outputs, input);
-        long[] counts = Parts.counts(outputs);
+        long[] counts = TensorLists.counts(outputs);
         if (counts[rank] != input.count()) {
             throw checks.bad(
                     operation,
                     "outputs.get(%s) has %s elements, input has %s; this rank's output must be as large as its input"
                             .formatted(rank, counts[rank], input.count()));
         }
-        if (Parts.allEqual(counts) && !engine.capabilities().gathersListsApart()) {
+        if (TensorLists.allEqual(counts)
+                && !engine.capabilities().has(Feature.SEPARATE_LIST_GATHERING)) {
             operation.count = input.count();
         } else {
             operation.kind = OperationKind.ALL_GATHER_V;
             operation.outputCounts = counts;
         }
         operation.input = input.address();
-        Parts.outputParts(operation, outputs);
+        TensorLists.outputParts(operation, outputs);
         checks.distinct(operation, outputs, List.of(input), rank);
         hold(operation, input, "input");
-        holdAll(operation, "outputs", outputs);
+        return holdAll(operation, "outputs", outputs);
     }
 
-    void allGatherSingle(Operation operation, Tensor output, Tensor input) {
+    Operation allGatherSingle(Operation operation, Tensor output, Tensor input) {
         start(operation, OperationKind.ALL_GATHER, input, "input");
         checks.same(operation, "output", output, input);
         checks.multiple(operation, "output", output.count(), "input", input.count());
@@ -220,10 +223,10 @@ final class Arguments {
             checks.apart(operation, "output", output, "input", input);
         }
         hold(operation, output, "output");
-        hold(operation, input, "input");
+        return hold(operation, input, "input");
     }
 
-    void gather(Operation operation, List<Tensor> given, Tensor input, int root) {
+    Operation gather(Operation operation, List<Tensor> given, Tensor input, int root) {
         start(operation, OperationKind.GATHER, input, "input");
         List<Tensor> outputs = checks.copy("outputs", given);
         operation.peer = checks.rankArgument(operation, "root", root);
@@ -232,14 +235,14 @@ final class Arguments {
         if (checks.onlyOnRoot(operation, "outputs", outputs, root)) {
             checks.parts(operation, "outputs", outputs, input);
             checks.equalCounts(operation, "outputs", outputs, input.count());
-            Parts.outputParts(operation, outputs);
+            TensorLists.outputParts(operation, outputs);
             checks.distinct(operation, outputs, List.of(input), rank);
             holdAll(operation, "outputs", outputs);
         }
-        hold(operation, input, "input");
+        return hold(operation, input, "input");
     }
 
-    void scatter(Operation operation, Tensor output, List<Tensor> given, int root) {
+    Operation scatter(Operation operation, Tensor output, List<Tensor> given, int root) {
         start(operation, OperationKind.SCATTER, output, "output");
         List<Tensor> inputs = checks.copy("inputs", given);
         operation.peer = checks.rankArgument(operation, "root", root);
@@ -248,40 +251,41 @@ final class Arguments {
         if (checks.onlyOnRoot(operation, "inputs", inputs, root)) {
             checks.parts(operation, "inputs", inputs, output);
             checks.equalCounts(operation, "inputs", inputs, output.count());
-            Parts.inputParts(operation, inputs);
+            TensorLists.inputParts(operation, inputs);
             checks.distinct(operation, List.of(output), inputs, -1);
             holdAll(operation, "inputs", inputs);
         }
-        hold(operation, output, "output");
+        return hold(operation, output, "output");
     }
 
-    void reduceScatter(
+    Operation reduceScatter(
             Operation operation, Engine engine, Tensor output, List<Tensor> given, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
         List<Tensor> inputs = checks.copy("inputs", given);
         checks.reduction(operation, engine, op, output.device());
         checks.parts(operation, "inputs", inputs, output);
-        long[] counts = Parts.counts(inputs);
+        long[] counts = TensorLists.counts(inputs);
         if (counts[rank] != output.count()) {
             throw checks.bad(
                     operation,
                     "inputs.get(%s) has %s elements, output has %s; this rank's input must be as large as its output"
                             .formatted(rank, counts[rank], output.count()));
         }
-        if (Parts.allEqual(counts) && !engine.capabilities().reducesListsApart()) {
+        if (TensorLists.allEqual(counts)
+                && !engine.capabilities().has(Feature.SEPARATE_LIST_REDUCTION)) {
             operation.count = output.count();
         } else {
             operation.kind = OperationKind.REDUCE_SCATTER_V;
             operation.inputCounts = counts;
         }
         operation.output = output.address();
-        Parts.inputParts(operation, inputs);
+        TensorLists.inputParts(operation, inputs);
         checks.distinct(operation, List.of(output), inputs, -1);
         hold(operation, output, "output");
-        holdAll(operation, "inputs", inputs);
+        return holdAll(operation, "inputs", inputs);
     }
 
-    void reduceScatterSingle(
+    Operation reduceScatterSingle(
             Operation operation, Engine engine, Tensor output, Tensor input, ReduceOp op) {
         start(operation, OperationKind.REDUCE_SCATTER, output, "output");
         checks.reduction(operation, engine, op, output.device());
@@ -292,7 +296,7 @@ final class Arguments {
         operation.output = output.address();
         checks.apart(operation, "output", output, "input", input);
         hold(operation, output, "output");
-        hold(operation, input, "input");
+        return hold(operation, input, "input");
     }
 
     /**
@@ -304,25 +308,25 @@ final class Arguments {
         return inputs;
     }
 
-    void allToAll(Operation operation, List<Tensor> given, List<Tensor> inputs) {
+    Operation allToAll(Operation operation, List<Tensor> given, List<Tensor> inputs) {
         start(operation, OperationKind.ALL_TO_ALL, inputs.get(0), "inputs.get(0)");
         List<Tensor> outputs = checks.copy("outputs", given);
         checks.parts(operation, "inputs", inputs, inputs.get(0));
         checks.parts(operation, "outputs", outputs, inputs.get(0));
-        long[] inputCounts = Parts.counts(inputs);
-        long[] outputCounts = Parts.counts(outputs);
+        long[] inputCounts = TensorLists.counts(inputs);
+        long[] outputCounts = TensorLists.counts(outputs);
         checks.ownParts(operation, outputCounts, inputCounts);
         operation.kind = OperationKind.ALL_TO_ALL_V;
         operation.inputCounts = inputCounts;
         operation.outputCounts = outputCounts;
-        Parts.inputParts(operation, inputs);
-        Parts.outputParts(operation, outputs);
+        TensorLists.inputParts(operation, inputs);
+        TensorLists.outputParts(operation, outputs);
         checks.distinct(operation, outputs, inputs, -1);
         holdAll(operation, "inputs", inputs);
-        holdAll(operation, "outputs", outputs);
+        return holdAll(operation, "outputs", outputs);
     }
 
-    void allToAllSingle(Operation operation, Tensor output, Tensor input) {
+    Operation allToAllSingle(Operation operation, Tensor output, Tensor input) {
         start(operation, OperationKind.ALL_TO_ALL, input, "input");
         checks.same(operation, "output", output, input);
         if (input.count() % size != 0) {
@@ -341,10 +345,10 @@ final class Arguments {
         operation.output = output.address();
         checks.apart(operation, "output", output, "input", input);
         hold(operation, output, "output");
-        hold(operation, input, "input");
+        return hold(operation, input, "input");
     }
 
-    void allToAllSingle(
+    Operation allToAllSingle(
             Operation operation,
             Tensor output,
             Tensor input,
@@ -360,39 +364,40 @@ final class Arguments {
         operation.output = output.address();
         checks.apart(operation, "output", output, "input", input);
         hold(operation, output, "output");
-        hold(operation, input, "input");
+        return hold(operation, input, "input");
     }
 
-    void send(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
+    Operation send(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
         start(operation, OperationKind.SEND, tensor, "tensor");
         checks.peer(operation, engine, peer, tag);
         operation.input = tensor.address();
         operation.count = tensor.count();
-        hold(operation, tensor, "tensor");
+        return hold(operation, tensor, "tensor");
     }
 
-    void recv(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
+    Operation recv(Operation operation, Engine engine, Tensor tensor, int peer, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
         checks.peer(operation, engine, peer, tag);
         operation.output = tensor.address();
         operation.count = tensor.count();
-        hold(operation, tensor, "tensor");
+        return hold(operation, tensor, "tensor");
     }
 
-    void recvAnySource(Operation operation, Engine engine, Tensor tensor, int tag) {
+    Operation recvAnySource(Operation operation, Engine engine, Tensor tensor, int tag) {
         start(operation, OperationKind.RECV, tensor, "tensor");
         checks.message(operation, engine, tag);
-        if (!engine.capabilities().anySource()) {
+        if (!engine.capabilities().has(Feature.ANY_SOURCE)) {
             throw checks.bad(operation, "this backend receives only from a peer that is named");
         }
         operation.peer = Communicator.ANY_SOURCE;
         operation.output = tensor.address();
         operation.count = tensor.count();
-        hold(operation, tensor, "tensor");
+        return hold(operation, tensor, "tensor");
     }
 
-    void barrier(Operation operation) {
+    Operation barrier(Operation operation) {
         operation.kind = OperationKind.BARRIER;
+        return operation;
     }
 
     private void start(Operation operation, OperationKind kind, Tensor tensor, String name) {
@@ -403,18 +408,20 @@ final class Arguments {
         operation.type = tensor.dataType();
     }
 
-    void hold(Operation operation, Tensor tensor, String name) {
+    Operation hold(Operation operation, Tensor tensor, String name) {
         if (!operation.hold(((NativeTensor) tensor).memory())) {
             throw closed(operation, name);
         }
+        return operation;
     }
 
-    private void holdAll(Operation operation, String name, List<Tensor> tensors) {
+    private Operation holdAll(Operation operation, String name, List<Tensor> tensors) {
         for (int i = 0; i < tensors.size(); i++) {
             if (!operation.hold(((NativeTensor) tensors.get(i)).memory())) {
                 throw closed(operation, name + ".get(" + i + ")");
             }
         }
+        return operation;
     }
 
     private UsageException closed(Operation operation, String name) {

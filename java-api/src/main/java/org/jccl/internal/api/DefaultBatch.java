@@ -31,44 +31,35 @@ public final class DefaultBatch implements Batch {
 
     @Override
     public Batch send(Tensor tensor, int peer, int tag) {
-        Operation operation = next(tensor);
-        arguments.send(operation, engine, tensor, peer, tag);
-        return add(operation, tensor);
+        return add(arguments.send(next(tensor), engine, tensor, peer, tag), tensor);
     }
 
     @Override
     public Batch recv(Tensor tensor, int peer, int tag) {
-        Operation operation = next(tensor);
-        arguments.recv(operation, engine, tensor, peer, tag);
-        return add(operation, tensor);
+        return add(arguments.recv(next(tensor), engine, tensor, peer, tag), tensor);
     }
 
     @Override
     public Batch broadcast(Tensor tensor, int root) {
-        Operation operation = next(tensor);
-        arguments.broadcast(operation, tensor, root);
-        return add(operation, tensor);
+        return add(arguments.broadcast(next(tensor), tensor, root), tensor);
     }
 
     @Override
     public Batch allReduce(Tensor tensor, ReduceOp op) {
-        Operation operation = next(tensor);
-        arguments.allReduce(operation, engine, tensor, op);
-        return add(operation, tensor);
+        return add(arguments.allReduce(next(tensor), engine, tensor, op), tensor);
     }
 
     @Override
     public Batch allGatherSingle(Tensor output, Tensor input) {
-        Operation operation = next(input);
-        arguments.allGatherSingle(operation, output, input);
-        return add(operation, output, input);
+        return add(arguments.allGatherSingle(next(input), output, input), output, input);
     }
 
     @Override
     public Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
-        Operation operation = next(output);
-        arguments.reduceScatterSingle(operation, engine, output, input, op);
-        return add(operation, output, input);
+        return add(
+                arguments.reduceScatterSingle(next(output), engine, output, input, op),
+                output,
+                input);
     }
 
     @Override

@@ -14,7 +14,6 @@ import org.jccl.Work;
 import org.jccl.internal.checks.Lists;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.group.Group;
-import org.jccl.internal.operation.Operation;
 
 /** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
 public final class DefaultProcessGroup implements ProcessGroup {
@@ -72,9 +71,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
     @Override
     public Work broadcast(Tensor tensor, int root) {
         Engine engine = arguments.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.broadcast(operation, tensor, root);
-        return engine.submit(operation);
+        return engine.submit(arguments.broadcast(engine.newOperation(), tensor, root));
     }
 
     @Override
@@ -84,17 +81,13 @@ public final class DefaultProcessGroup implements ProcessGroup {
         if (!engine.flattensLists()) {
             return together(given, (batch, i) -> batch.broadcast(given.get(i), root));
         }
-        Operation operation = engine.newOperation();
-        arguments.broadcast(operation, given, root);
-        return engine.submit(operation);
+        return engine.submit(arguments.broadcast(engine.newOperation(), given, root));
     }
 
     @Override
     public Work allReduce(Tensor tensor, ReduceOp op) {
         Engine engine = arguments.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.allReduce(operation, engine, tensor, op);
-        return engine.submit(operation);
+        return engine.submit(arguments.allReduce(engine.newOperation(), engine, tensor, op));
     }
 
     @Override
@@ -104,33 +97,25 @@ public final class DefaultProcessGroup implements ProcessGroup {
         if (!engine.flattensLists()) {
             return together(given, (batch, i) -> batch.allReduce(given.get(i), op));
         }
-        Operation operation = engine.newOperation();
-        arguments.allReduce(operation, engine, given, op);
-        return engine.submit(operation);
+        return engine.submit(arguments.allReduce(engine.newOperation(), engine, given, op));
     }
 
     @Override
     public Work reduce(Tensor tensor, int root, ReduceOp op) {
         Engine engine = arguments.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.reduce(operation, engine, tensor, root, op);
-        return engine.submit(operation);
+        return engine.submit(arguments.reduce(engine.newOperation(), engine, tensor, root, op));
     }
 
     @Override
     public Work allGather(List<Tensor> outputs, Tensor input) {
         Engine engine = arguments.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allGather(operation, engine, outputs, input);
-        return engine.submit(operation);
+        return engine.submit(arguments.allGather(engine.newOperation(), engine, outputs, input));
     }
 
     @Override
     public Work allGatherSingle(Tensor output, Tensor input) {
         Engine engine = arguments.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allGatherSingle(operation, output, input);
-        return engine.submit(operation);
+        return engine.submit(arguments.allGatherSingle(engine.newOperation(), output, input));
     }
 
     @Override
@@ -142,41 +127,33 @@ public final class DefaultProcessGroup implements ProcessGroup {
         if (!engine.flattensLists()) {
             return together(from, (batch, i) -> batch.allGatherSingle(to.get(i), from.get(i)));
         }
-        Operation operation = engine.newOperation();
-        arguments.allGatherSingle(operation, to, from);
-        return engine.submit(operation);
+        return engine.submit(arguments.allGatherSingle(engine.newOperation(), to, from));
     }
 
     @Override
     public Work gather(List<Tensor> outputs, Tensor input, int root) {
         Engine engine = arguments.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.gather(operation, outputs, input, root);
-        return engine.submit(operation);
+        return engine.submit(arguments.gather(engine.newOperation(), outputs, input, root));
     }
 
     @Override
     public Work scatter(Tensor output, List<Tensor> inputs, int root) {
         Engine engine = arguments.engineOf(output);
-        Operation operation = engine.newOperation();
-        arguments.scatter(operation, output, inputs, root);
-        return engine.submit(operation);
+        return engine.submit(arguments.scatter(engine.newOperation(), output, inputs, root));
     }
 
     @Override
     public Work reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
         Engine engine = arguments.engineOf(output);
-        Operation operation = engine.newOperation();
-        arguments.reduceScatter(operation, engine, output, inputs, op);
-        return engine.submit(operation);
+        return engine.submit(
+                arguments.reduceScatter(engine.newOperation(), engine, output, inputs, op));
     }
 
     @Override
     public Work reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
         Engine engine = arguments.engineOf(output);
-        Operation operation = engine.newOperation();
-        arguments.reduceScatterSingle(operation, engine, output, input, op);
-        return engine.submit(operation);
+        return engine.submit(
+                arguments.reduceScatterSingle(engine.newOperation(), engine, output, input, op));
     }
 
     @Override
@@ -189,9 +166,8 @@ public final class DefaultProcessGroup implements ProcessGroup {
             return together(
                     to, (batch, i) -> batch.reduceScatterSingle(to.get(i), from.get(i), op));
         }
-        Operation operation = engine.newOperation();
-        arguments.reduceScatterSingle(operation, engine, to, from, op);
-        return engine.submit(operation);
+        return engine.submit(
+                arguments.reduceScatterSingle(engine.newOperation(), engine, to, from, op));
     }
 
     /**
@@ -211,73 +187,46 @@ public final class DefaultProcessGroup implements ProcessGroup {
     public Work allToAll(List<Tensor> outputs, List<Tensor> inputs) {
         List<Tensor> given = arguments.allToAllInputs(inputs);
         Engine engine = arguments.engineOf(given.get(0));
-        Operation operation = engine.newOperation();
-        arguments.allToAll(operation, outputs, given);
-        return engine.submit(operation);
+        return engine.submit(arguments.allToAll(engine.newOperation(), outputs, given));
     }
 
     @Override
     public Work allToAllSingle(Tensor output, Tensor input) {
         Engine engine = arguments.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allToAllSingle(operation, output, input);
-        return engine.submit(operation);
+        return engine.submit(arguments.allToAllSingle(engine.newOperation(), output, input));
     }
 
     @Override
     public Work allToAllSingle(
             Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
         Engine engine = arguments.engineOf(input);
-        Operation operation = engine.newOperation();
-        arguments.allToAllSingle(operation, output, input, outputSplits, inputSplits);
-        return engine.submit(operation);
-    }
-
-    @Override
-    public Work send(Tensor tensor, int peer) {
-        return send(tensor, peer, 0);
+        return engine.submit(
+                arguments.allToAllSingle(
+                        engine.newOperation(), output, input, outputSplits, inputSplits));
     }
 
     @Override
     public Work send(Tensor tensor, int peer, int tag) {
         Engine engine = arguments.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.send(operation, engine, tensor, peer, tag);
-        return engine.submit(operation);
-    }
-
-    @Override
-    public Work recv(Tensor tensor, int peer) {
-        return recv(tensor, peer, 0);
+        return engine.submit(arguments.send(engine.newOperation(), engine, tensor, peer, tag));
     }
 
     @Override
     public Work recv(Tensor tensor, int peer, int tag) {
         Engine engine = arguments.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.recv(operation, engine, tensor, peer, tag);
-        return engine.submit(operation);
-    }
-
-    @Override
-    public Work recvAnySource(Tensor tensor) {
-        return recvAnySource(tensor, 0);
+        return engine.submit(arguments.recv(engine.newOperation(), engine, tensor, peer, tag));
     }
 
     @Override
     public Work recvAnySource(Tensor tensor, int tag) {
         Engine engine = arguments.engineOf(tensor);
-        Operation operation = engine.newOperation();
-        arguments.recvAnySource(operation, engine, tensor, tag);
-        return engine.submit(operation);
+        return engine.submit(arguments.recvAnySource(engine.newOperation(), engine, tensor, tag));
     }
 
     @Override
     public Work barrier() {
         Engine engine = group.defaultEngine();
-        Operation operation = engine.newOperation();
-        arguments.barrier(operation);
-        return engine.submit(operation);
+        return engine.submit(arguments.barrier(engine.newOperation()));
     }
 
     @Override

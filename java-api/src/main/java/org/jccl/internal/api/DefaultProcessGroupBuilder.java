@@ -25,32 +25,33 @@ import org.jccl.bootstrap.Membership;
 import org.jccl.bootstrap.Rendezvous;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.backend.Backends;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
+import org.jccl.internal.group.GroupKeys;
 import org.jccl.internal.group.WorldAgreement;
 import org.jccl.internal.group.WorldBuilder;
 import org.jccl.internal.observe.Listener;
-import org.jccl.internal.torch.TorchKeys;
-import org.jccl.internal.torch.TorchWorld;
 import org.jccl.spi.BackendProvider.World;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 
-/** Finds backends and ranks, and builds the world of them. */
+/** Chooses the backends, finds the other ranks, and connects the world. */
 public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     private static final String ENVIRONMENT = "env://";
 
     private static final String CHECK_CALLS = "JCCL_CHECK_CALLS";
 
-    /** Pause before another look at a store that is about to be closed; also the least limit. */
-    private static final Duration COME_AGAIN = Duration.ofMillis(50);
+    /** The pause before a store that is about to close is tried again; also the shortest limit. */
+    private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
 
-    /** As many as an operation has bits for. */
+    /** An operation has one bit for each listener. */
     private static final int MOST_LISTENERS = 16;
 
-    /** For the libraries, the store and its diagnosis; a backend asks for those of its peers. */
+    /**
+     * File descriptors for libraries, store and diagnosis. A backend checks those for its peers.
+     */
     private static final int DESCRIPTORS = 16;
 
     private Optional<String> backend = Optional.empty();
@@ -66,23 +67,32 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
 
-    DefaultProcessGroupBuilder() {}
+    private final GroupKeys.Joining joining;
+
+    /**
+     * Creates a builder.
+     *
+     * @param joining joins worlds that have ranks of another API
+     */
+    DefaultProcessGroupBuilder(GroupKeys.Joining joining) {
+        this.joining = joining;
+    }
 
     @Override
     public ProcessGroupBuilder backend(String names) {
-        backend = Optional.of(Given.notNull(names, "backend").toLowerCase(Locale.ROOT));
+        backend = Optional.of(Require.nonNull(names, "backend").toLowerCase(Locale.ROOT));
         return this;
     }
 
     @Override
     public ProcessGroupBuilder initMethod(String url) {
-        initMethod = Optional.of(Given.notNull(url, "init method"));
+        initMethod = Optional.of(Require.nonNull(url, "init method"));
         return this;
     }
 
     @Override
     public ProcessGroupBuilder store(Store shared) {
-        store = Optional.of(Given.notNull(shared, "store"));
+        store = Optional.of(Require.nonNull(shared, "store"));
         return this;
     }
 
@@ -108,13 +118,13 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     @Override
     public ProcessGroupBuilder interop(Interop value) {
-        interop = Given.notNull(value, "interop");
+        interop = Require.nonNull(value, "interop");
         return this;
     }
 
     @Override
     public ProcessGroupBuilder timeout(Duration value) {
-        Given.notNull(value, "timeout");
+        Require.nonNull(value, "timeout");
         if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -126,20 +136,20 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     @Override
     public ProcessGroupBuilder device(Device value) {
-        device = Optional.of(Given.notNull(value, "device"));
+        device = Optional.of(Require.nonNull(value, "device"));
         return this;
     }
 
     @Override
     public ProcessGroupBuilder options(BackendOptions value) {
-        String of = Given.notNull(value, "options").backend();
-        options.put(Given.notNull(of, "the options' backend"), value);
+        String of = Require.nonNull(value, "options").backend();
+        options.put(Require.nonNull(of, "the options' backend"), value);
         return this;
     }
 
     @Override
     public ProcessGroupBuilder onFailure(OnFailure value) {
-        onFailure = Given.notNull(value, "onFailure");
+        onFailure = Require.nonNull(value, "onFailure");
         return this;
     }
 
@@ -151,7 +161,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
 
     @Override
     public ProcessGroupBuilder listener(GroupListener value) {
-        Listener listener = Listener.of(Given.notNull(value, "listener"));
+        Listener listener = Listener.of(Require.nonNull(value, "listener"));
         if (listeners.size() == MOST_LISTENERS) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -172,26 +182,26 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         List<Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         backends.forEach(this::requireInterop);
         checksCalls();
-        Optional<Known> known = known(backends);
+        Optional<LibraryWorld> known = libraryWorld(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
             return new DefaultProcessGroup(
-                    world(world.rank(), world.size(), placed(backends, world.localRank()))
+                    world(world.rank(), world.size(), withDevices(backends, world.localRank()))
                             .connect());
         }
-        Meeting meeting = known.map(this::meet).orElseGet(() -> meet(start));
-        Membership place = meeting.rendezvous().membership();
+        Joined joined = known.map(this::join).orElseGet(() -> join(start));
+        Membership member = joined.rendezvous().membership();
         return new DefaultProcessGroup(
-                world(place.rank(), place.worldSize(), placed(backends, place.localRank()))
-                        .store(meeting.part(), servedByRank0(meeting.rendezvous()))
-                        .keys(TorchKeys.world(interop, Optional.of(meeting.part())))
+                world(member.rank(), member.worldSize(), withDevices(backends, member.localRank()))
+                        .store(joined.part(), servedByRank0(joined.rendezvous()))
+                        .keys(joined.keys())
                         .joinTimeout(left(start))
-                        .onClose(meeting.rendezvous()::close)
+                        .onClose(joined.rendezvous()::close)
                         .connect());
     }
 
-    private WorldBuilder world(int rank, int size, List<Backend> placed) {
-        return new WorldBuilder(rank, size, timeout, placed)
+    private WorldBuilder world(int rank, int size, List<Backend> chosen) {
+        return new WorldBuilder(rank, size, timeout, chosen)
                 .onFailure(onFailure)
                 .checkCalls(checksCalls())
                 .listeners(listeners);
@@ -235,26 +245,31 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         }
     }
 
-    /** The other ranks, and the part of the store that belongs to this world alone. */
-    private record Meeting(Rendezvous rendezvous, Store part) {}
+    /**
+     * The other ranks of a world.
+     *
+     * @param part the part of the store that belongs to this world alone
+     * @param keys where communicators are formed, if the world has ranks of another API
+     */
+    private record Joined(Rendezvous rendezvous, Store part, Optional<GroupKeys> keys) {}
 
-    /** A library that knows the world has it made anew, store and all, each time. */
-    private Meeting meet(Known known) {
+    /** Joins a world that a library knows. Each such world has a store of its own. */
+    private Joined join(LibraryWorld known) {
         World world = known.world();
         Rendezvous rendezvous =
                 Rendezvous.in(known.backend(), world, world.broadcast().orElseThrow(), timeout);
-        return new Meeting(rendezvous, rendezvous.store());
+        return new Joined(rendezvous, rendezvous.store(), Optional.empty());
     }
 
     /**
-     * Where rank 0 serves the store, a rank that builds its world again before rank 0 does meets
-     * the old store, which ends soon.
+     * Finds the other ranks. A rank that builds its world again before rank 0 does may reach the
+     * store of the old world, if rank 0 serves it. That store ends soon, so the rank tries again.
      */
-    private Meeting meet(long start) {
+    private Joined join(long start) {
         while (true) {
-            Rendezvous rendezvous = join(left(start));
+            Rendezvous rendezvous = rendezvous(left(start));
             try {
-                return new Meeting(rendezvous, partOf(rendezvous, start));
+                return join(rendezvous, start);
             } catch (StoreException e) {
                 rendezvous.close();
                 if (rendezvous.membership().rank() == 0 || !servedByRank0(rendezvous)) {
@@ -266,7 +281,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                                     + e.reason(),
                             e);
                 }
-                LockSupport.parkNanos(COME_AGAIN.toNanos());
+                LockSupport.parkNanos(RETRY_PAUSE.toNanos());
             } catch (RuntimeException | Error e) {
                 rendezvous.close();
                 throw e;
@@ -274,13 +289,13 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         }
     }
 
-    /** What is left of the timeout, which is one for all of joining. */
+    /** Returns what is left of the timeout, which covers all of joining. */
     private Duration left(long start) {
         Duration left = timeout.minusNanos(System.nanoTime() - start);
-        return left.compareTo(COME_AGAIN) > 0 ? left : COME_AGAIN;
+        return left.compareTo(RETRY_PAUSE) > 0 ? left : RETRY_PAUSE;
     }
 
-    private Rendezvous join(Duration limit) {
+    private Rendezvous rendezvous(Duration limit) {
         return store.isPresent()
                 ? Rendezvous.over(store.get(), rank, worldSize)
                 : Rendezvous.join(
@@ -294,36 +309,40 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     /**
-     * Where the groups' keys are. A store may outlive a world: no world may find what another one
-     * wrote. Ranks that were started again use a part named after the attempt, since tickets of
-     * killed ranks may be left.
+     * Finds the part of the store that belongs to this world. A store may outlive a world, and no
+     * world may read what another one wrote. Restarted ranks use a part that is named after the
+     * attempt, since tickets of killed ranks may remain.
      */
-    private Store partOf(Rendezvous rendezvous, long start) {
-        Membership place = rendezvous.membership();
+    private Joined join(Rendezvous rendezvous, long start) {
+        Membership member = rendezvous.membership();
+        boolean servedByRank0 = servedByRank0(rendezvous);
         if (interop != Interop.NONE) {
-            return TorchWorld.partOf(
-                    rendezvous.store(), place, store.isEmpty(), servedByRank0(rendezvous));
+            GroupKeys keys =
+                    joining.join(
+                            interop, rendezvous.store(), member, store.isEmpty(), servedByRank0);
+            return new Joined(rendezvous, keys.world(), Optional.of(keys));
         }
         Store attempt =
-                place.restarts() == 0
+                member.restarts() == 0
                         ? rendezvous.store()
-                        : new PrefixStore("restart/" + place.restarts(), rendezvous.store());
-        return new WorldAgreement(
+                        : new PrefixStore("restart/" + member.restarts(), rendezvous.store());
+        WorldAgreement agreement =
+                new WorldAgreement(
                         attempt,
-                        place.rank(),
-                        place.worldSize(),
-                        servedByRank0(rendezvous),
+                        member.rank(),
+                        member.worldSize(),
+                        servedByRank0,
                         timeout,
-                        left(start))
-                .enter();
+                        left(start));
+        return new Joined(rendezvous, agreement.enter(), Optional.empty());
     }
 
-    /** Without a device of the user's, the ranks of a host take its devices in turn. */
-    private List<Backend> placed(List<Backend> backends, int localRank) {
-        return backends.stream().map(each -> placed(each, localRank)).toList();
+    /** Gives each rank of a host the device of its local rank, unless the user named a device. */
+    private List<Backend> withDevices(List<Backend> backends, int localRank) {
+        return backends.stream().map(each -> withDevice(each, localRank)).toList();
     }
 
-    private Backend placed(Backend backend, int localRank) {
+    private Backend withDevice(Backend backend, int localRank) {
         if (device.isPresent() || backend.device().isCpu() || localRank < 0) {
             return backend;
         }
@@ -331,10 +350,11 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         return new Backend(backend.provider(), own, backend.options());
     }
 
-    private record Known(String backend, World world) {}
+    /** A world that a library knows. */
+    private record LibraryWorld(String backend, World world) {}
 
-    /** The world, where the user does not say anything about it and a library knows it. */
-    private Optional<Known> known(List<Backend> backends) {
+    /** Returns the world of a library that knows it, unless the user described the world. */
+    private Optional<LibraryWorld> libraryWorld(List<Backend> backends) {
         if (initMethod.isPresent()
                 || store.isPresent()
                 || rank.isPresent()
@@ -344,7 +364,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         for (Backend each : backends) {
             Optional<World> world = each.provider().world(each.options());
             if (world.isPresent()) {
-                return Optional.of(new Known(each.provider().name(), world.get()));
+                return Optional.of(new LibraryWorld(each.provider().name(), world.get()));
             }
         }
         return Optional.empty();

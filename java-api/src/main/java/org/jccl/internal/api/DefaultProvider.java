@@ -11,16 +11,20 @@ import org.jccl.Tensor;
 import org.jccl.internal.device.NativeEvent;
 import org.jccl.internal.device.NativeStream;
 import org.jccl.internal.tensor.TensorFactory;
+import org.jccl.internal.torch.TorchKeys;
 
-/** Makes what the static methods of {@code org.jccl} return. Found as a service. */
+/**
+ * Creates what the static methods of {@code org.jccl} return, and connects the parts of this
+ * module. Found as a service.
+ */
 public final class DefaultProvider implements JcclProvider {
 
-    /** For the service loader. */
+    /** Called by the service loader. */
     public DefaultProvider() {}
 
     @Override
     public ProcessGroupBuilder processGroupBuilder() {
-        return new DefaultProcessGroupBuilder();
+        return new DefaultProcessGroupBuilder(TorchKeys::join);
     }
 
     @Override

@@ -38,8 +38,8 @@ public final class Backends {
      * @param device the device asked for
      * @param options by backend name
      * @return one entry a device type
-     * @throws UsageException when the text has another form, or no backend takes the device
-     * @throws BackendUnavailableException when a backend is missing or can not be loaded
+     * @throws UsageException if the text has another form, or no backend takes the device
+     * @throws BackendUnavailableException if a backend is missing or cannot be loaded
      */
     public static List<Backend> choose(
             Optional<String> names, Optional<Device> device, Map<String, BackendOptions> options) {

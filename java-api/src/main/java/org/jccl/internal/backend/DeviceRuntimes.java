@@ -23,9 +23,9 @@ public final class DeviceRuntimes {
      *
      * @param device an accelerator
      * @return its runtime
-     * @throws UsageException when the device is the CPU, there is no such device, or the calling
+     * @throws UsageException if the device is the CPU, there is no such device, or the calling
      *     thread is virtual
-     * @throws BackendUnavailableException when no binding drives such devices
+     * @throws BackendUnavailableException if no binding drives such devices
      */
     public static DeviceRuntime of(Device device) {
         if (device == null || device.isCpu()) {
@@ -55,7 +55,7 @@ public final class DeviceRuntimes {
      *
      * @param runtime of the device
      * @param device the device
-     * @throws UsageException when there is no such device or the calling thread is virtual
+     * @throws UsageException if there is no such device or the calling thread is virtual
      */
     public static void enter(DeviceRuntime runtime, Device device) {
         if (VirtualThreads.isCurrent()) {

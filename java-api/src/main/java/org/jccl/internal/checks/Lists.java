@@ -6,23 +6,20 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Reads callers' lists once. What is checked must be what is used, also when another thread changes
- * the list meanwhile.
+ * Copies the lists of callers. Another thread may change a list meanwhile, so what is checked must
+ * be a copy, and the copy must be what is used.
  */
 public final class Lists {
 
     private Lists() {}
 
     /**
-     * Copies a list, nulls in it too.
+     * Copies a list, which may contain nulls.
      *
-     * @param <T> the elements' type
-     * @param list may be null
-     * @param none an empty array, which tells the elements' type
-     * @param where context of the failure
+     * @param none an empty array of the element type
      * @param name what messages call the list
-     * @return null for null
-     * @throws UsageException when the list can not be read, or holds something else
+     * @return the copy, or null for null
+     * @throws UsageException if the list cannot be read, or contains elements of another type
      */
     public static <T> List<T> copy(List<T> list, T[] none, FailureContext where, String name) {
         if (list == null) {
@@ -33,7 +30,7 @@ public final class Lists {
         } catch (RuntimeException e) {
             throw new UsageException(
                     where,
-                    "%s can not be read as a list of %s: %s"
+                    "%s cannot be read as a list of %s: %s"
                             .formatted(name, none.getClass().getComponentType().getSimpleName(), e),
                     e);
         }

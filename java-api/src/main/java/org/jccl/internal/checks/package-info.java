@@ -1,5 +1,2 @@
-/**
- * What every caller's argument must be, whatever it is for. Uses {@code org.jccl} only. No state,
- * and so no lock.
- */
+/** Checks of arguments, for every caller. Uses {@code org.jccl} only. Has no state and no lock. */
 package org.jccl.internal.checks;

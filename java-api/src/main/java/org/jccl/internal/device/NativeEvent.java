@@ -7,7 +7,7 @@ import org.jccl.FailureContext;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.internal.device.failures.EventClock;
 import org.jccl.spi.DeviceRuntime;
 
@@ -33,7 +33,7 @@ public final class NativeEvent extends NativeHandle implements Event {
 
     /** The event of this API that a program passed; throws for any other. */
     static NativeEvent of(Event event) {
-        if (Given.notNull(event, "event") instanceof NativeEvent known) {
+        if (Require.nonNull(event, "event") instanceof NativeEvent known) {
             return known;
         }
         throw new UsageException(

@@ -10,7 +10,7 @@ import org.jccl.JcclException;
 import org.jccl.Stream;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.internal.device.failures.StreamClocks;
 import org.jccl.spi.DeviceRuntime;
 
@@ -69,7 +69,7 @@ public final class NativeStream extends NativeHandle implements Stream {
 
     /** The stream of this API that a program passed; throws for any other. */
     static NativeStream of(Stream stream) {
-        if (Given.notNull(stream, "stream") instanceof NativeStream known) {
+        if (Require.nonNull(stream, "stream") instanceof NativeStream known) {
             return known;
         }
         throw new UsageException(

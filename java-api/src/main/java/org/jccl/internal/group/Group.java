@@ -19,6 +19,7 @@ import org.jccl.StoreException;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.engine.Engine;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
@@ -147,7 +148,7 @@ public final class Group {
      *
      * @param device where they are
      * @return the engine
-     * @throws UsageException when the group has no backend for its device
+     * @throws UsageException if the group has no backend for its device
      */
     public Engine engineOf(Device device) {
         return engines.of(device);
@@ -184,11 +185,10 @@ public final class Group {
      *
      * @param wait how long rank 0 waits
      * @param waitAllRanks whether all missing ranks are named
-     * @throws UsageException when the time is null, negative or more than a day, or there is no
-     *     store
-     * @throws OperationTimeoutException when ranks are missing, or the store does not answer
-     * @throws PeerLostException when rank 0, which serves the store, is gone
-     * @throws StoreException when the store is gone that somebody else serves
+     * @throws UsageException if the time is null, negative or more than a day, or there is no store
+     * @throws OperationTimeoutException if ranks are missing, or the store does not answer
+     * @throws PeerLostException if rank 0, which serves the store, is gone
+     * @throws StoreException if the store is gone that somebody else serves
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
         requireUsable();
@@ -317,7 +317,7 @@ public final class Group {
     private void requireShrinkable() {
         engines.forEach(Engine::requireOpen);
         for (Backend backend : engines.backends()) {
-            if (!engines.of(backend.device()).capabilities().shrinks()) {
+            if (!engines.of(backend.device()).capabilities().has(Feature.SHRINK)) {
                 throw new UsageException(
                         context,
                         "shrink: with backend %s no group outlives a lost rank; start all ranks again, from a checkpoint"

@@ -29,6 +29,7 @@ import org.jccl.internal.host.DeviceLocation;
 import org.jccl.internal.host.HostEngine;
 import org.jccl.internal.host.TensorLocation;
 import org.jccl.internal.staged.StagedLocation;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Communicator;
 import org.jccl.spi.CommunicatorConfig;
@@ -221,7 +222,7 @@ final class GroupEngines {
     private static Communicator create(
             Backend backend, OptionalInt color, CommunicatorConfig config) {
         Optional<Communicator> divided =
-                config.parent().filter(from -> from.capabilities().splits());
+                config.parent().filter(from -> from.capabilities().has(Feature.SPLIT));
         return color.isPresent() && divided.isPresent()
                 ? divided.get().split(color.getAsInt(), config)
                 : backend.provider().create(config);
@@ -334,7 +335,7 @@ final class GroupEngines {
     /** Libraries split a communicator that is idle, and with all its ranks. */
     void prepareSplits(int color) {
         engines()
-                .filter(engine -> engine.capabilities().splits())
+                .filter(engine -> engine.capabilities().has(Feature.SPLIT))
                 .forEach(engine -> prepareSplit(engine, color));
     }
 

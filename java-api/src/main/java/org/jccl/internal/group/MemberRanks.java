@@ -17,7 +17,7 @@ final class MemberRanks {
     /**
      * Checks what a user gave.
      *
-     * @throws UsageException when it is not a list of different ranks of the group
+     * @throws UsageException if it is not a list of different ranks of the group
      */
     static void check(List<Integer> ranks, int size, FailureContext context) {
         if (ranks == null || ranks.isEmpty()) {

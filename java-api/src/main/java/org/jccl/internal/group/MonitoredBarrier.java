@@ -34,7 +34,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      *
      * @param wait how long rank 0 waits
      * @param waitAllRanks whether all missing ranks are named
-     * @throws OperationTimeoutException when ranks are missing, or the store does not answer
+     * @throws OperationTimeoutException if ranks are missing, or the store does not answer
      */
     void pass(Duration wait, boolean waitAllRanks) {
         bounded(() -> meet(wait, waitAllRanks), wait.multipliedBy(2));
@@ -67,7 +67,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     /**
      * Whether the outcome is known in time.
      *
-     * @throws OperationTimeoutException when the store says neither; it is not worth another wait
+     * @throws OperationTimeoutException if the store says neither; it is not worth another wait
      */
     private boolean hears(Duration wait) {
         try {

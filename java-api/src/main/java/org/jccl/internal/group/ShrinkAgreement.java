@@ -35,7 +35,7 @@ record ShrinkAgreement(FailureContext context, int size, Store shared, String pr
      *
      * @param patience how long to wait for those that do not come
      * @return the ranks that are left, in their order
-     * @throws GroupAbortedException when the others went on without this one
+     * @throws GroupAbortedException if the others went on without this one
      */
     List<Integer> enter(Duration patience) {
         long end = System.nanoTime() + patience.toNanos();

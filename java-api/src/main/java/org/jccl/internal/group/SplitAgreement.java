@@ -37,9 +37,9 @@ final class SplitAgreement {
      * Tells this rank's color and key, and waits for those of all others.
      *
      * @return the ranks of the same color in the order of their keys, then of their ranks
-     * @throws org.jccl.OperationTimeoutException when not all come in time; names those
-     * @throws org.jccl.BootstrapException when the store has something else than a rank tells;
-     *     names it
+     * @throws org.jccl.OperationTimeoutException if not all come in time; names those
+     * @throws org.jccl.BootstrapException if the store has something else than a rank tells; names
+     *     it
      */
     List<Integer> enter(int color, int key, Duration timeout) {
         try {

@@ -114,9 +114,9 @@ public final class WorldAgreement {
      * Waits for the other ranks.
      *
      * @return the new world's own part of the store
-     * @throws StoreException when the store is lost, or is one of a world before that rank 0 has
-     *     not closed yet: connecting again may lead to the right one
-     * @throws OperationTimeoutException when a rank does not come in time; names those missing
+     * @throws StoreException if the store is lost, or is one of a world before that rank 0 has not
+     *     closed yet: connecting again may lead to the right one
+     * @throws OperationTimeoutException if a rank does not come in time; names those missing
      */
     public Store enter() {
         String world =

@@ -115,7 +115,7 @@ public final class WorldBuilder {
     }
 
     /**
-     * Sets what is called when the world is closed, or can not be made.
+     * Sets what is called when the world is closed, or cannot be made.
      *
      * @param value called once
      * @return this builder
@@ -129,7 +129,7 @@ public final class WorldBuilder {
      * Connects to the other ranks.
      *
      * @return the world
-     * @throws org.jccl.JcclException when it can not be made in time
+     * @throws org.jccl.JcclException if it cannot be made in time
      */
     public Group connect() {
         long deadline = System.nanoTime() + joinTimeout.toNanos();

@@ -10,6 +10,7 @@ import org.jccl.internal.backend.VirtualThreads;
 import org.jccl.internal.diagnosis.DesyncDetector;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
@@ -40,7 +41,7 @@ public final class HostEngine extends Engine {
             TensorLocation location) {
         super(communicator, context, timeout, detector);
         this.communicator = communicator;
-        this.startsCollectives = communicator.capabilities().nonBlockingCollectives();
+        this.startsCollectives = communicator.capabilities().has(Feature.NONBLOCKING_COLLECTIVES);
         this.location = location;
         this.staging = location.staging(communicator, failure);
         this.queue = new CollectiveQueue(this, running, context);

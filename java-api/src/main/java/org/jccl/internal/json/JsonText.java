@@ -1,110 +1,54 @@
 package org.jccl.internal.json;
 
-/** Builds JSON text. The caller keeps begins and ends in pairs. */
+/**
+ * Builds JSON text. The caller must pair begins and ends. A name is null inside an array and at the
+ * top. Texts are escaped here.
+ */
 public final class JsonText {
 
     private final StringBuilder text = new StringBuilder();
     private boolean first = true;
 
-    /** Begins with nothing. */
-    public JsonText() {}
-
-    /**
-     * Begins an object.
-     *
-     * @param name null inside an array and at the top
-     * @return this
-     */
     public JsonText beginObject(String name) {
         return begin(name, '{');
     }
 
-    /**
-     * Ends the object that was begun last.
-     *
-     * @return this
-     */
     public JsonText endObject() {
         return end('}');
     }
 
-    /**
-     * Begins an array.
-     *
-     * @param name null inside an array
-     * @return this
-     */
     public JsonText beginArray(String name) {
         return begin(name, '[');
     }
 
-    /**
-     * Ends the array that was begun last.
-     *
-     * @return this
-     */
     public JsonText endArray() {
         return end(']');
     }
 
-    /**
-     * A text in an object.
-     *
-     * @param name of the field
-     * @param value unescaped
-     * @return this
-     */
     public JsonText field(String name, String value) {
         name(name);
         quote(value);
         return this;
     }
 
-    /**
-     * A number in an object.
-     *
-     * @param name of the field
-     * @param value the value
-     * @return this
-     */
     public JsonText field(String name, long value) {
         name(name);
         text.append(value);
         return this;
     }
 
-    /**
-     * A number in an object.
-     *
-     * @param name of the field
-     * @param value the value
-     * @return this
-     */
     public JsonText field(String name, double value) {
         name(name);
         text.append(value);
         return this;
     }
 
-    /**
-     * A truth value in an object.
-     *
-     * @param name of the field
-     * @param value the value
-     * @return this
-     */
     public JsonText field(String name, boolean value) {
         name(name);
         text.append(value);
         return this;
     }
 
-    /**
-     * A text in an array.
-     *
-     * @param value unescaped
-     * @return this
-     */
     public JsonText value(String value) {
         separate();
         quote(value);
@@ -156,7 +100,7 @@ public final class JsonText {
         text.append('"');
     }
 
-    /** All of the text so far. */
+    /** Returns the text so far. */
     @Override
     public String toString() {
         return text.toString();

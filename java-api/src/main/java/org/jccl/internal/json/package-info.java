@@ -1,2 +1,2 @@
-/** Writes JSON, for recordings and for torchrun's file of errors. Uses nothing else. */
+/** Writes JSON, for recordings and for torchrun's error file. Uses no other package. */
 package org.jccl.internal.json;

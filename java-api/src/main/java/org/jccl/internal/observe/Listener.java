@@ -20,7 +20,7 @@ public record Listener(GroupListener called, long stallNanos) {
      *
      * @param given the program's
      * @return what is kept of it
-     * @throws UsageException when its threshold is none
+     * @throws UsageException if its threshold is none
      */
     public static Listener of(GroupListener given) {
         Duration threshold = given.stallThreshold();

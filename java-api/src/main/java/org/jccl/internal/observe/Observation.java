@@ -25,7 +25,7 @@ public final class Observation implements AutoCloseable {
      * @param name of the world and rank, for the thread's name
      * @param given the program's listeners
      * @param timeout deadline of an operation
-     * @throws UsageException if this process can not represent a folder that the environment names
+     * @throws UsageException if this process cannot represent a folder that the environment names
      */
     public Observation(String name, List<Listener> given, Duration timeout) {
         this.records = folder(FlightRecorder.FOLDER_VARIABLE);

@@ -7,12 +7,13 @@ import org.jccl.JcclException;
 import org.jccl.spi.CleanUp;
 
 /**
- * All that observes one group on one backend. What one of them throws, as where no memory is left,
- * is logged: nothing that is observed depends on it.
+ * The observers of one group on one backend. An exception of an observer, for instance because no
+ * memory is left, is logged and has no other effect. The calls for single operations use no lambda,
+ * which could itself fail without memory.
  */
 public final class Observers {
 
-    private static final OperationObserver[] NOBODY = {};
+    private static final OperationObserver[] NONE = {};
 
     private final GroupInfo group;
     private final OperationObserver[] all;
@@ -24,22 +25,21 @@ public final class Observers {
         this.seeWaits = Arrays.stream(all).anyMatch(OperationObserver::seesWaits);
     }
 
-    /** What an engine has before it is given others. */
+    /** Returns the observers of a new engine. */
     static Observers none() {
-        return new Observers(null, NOBODY);
+        return new Observers(null, NONE);
     }
 
     /**
-     * Observers of a group.
+     * Returns the observers of a group.
      *
-     * @param group what they are told of
      * @param observers at most 32
      */
     public static Observers of(GroupInfo group, List<OperationObserver> observers) {
-        return new Observers(group, observers.toArray(NOBODY));
+        return new Observers(group, observers.toArray(NONE));
     }
 
-    /** Whether anybody wants to see operations that start now. */
+    /** Returns whether an observer wants to see operations that start now. */
     boolean isOn() {
         for (OperationObserver each : all) {
             if (each.isOn()) {
@@ -99,10 +99,10 @@ public final class Observers {
         }
     }
 
-    /** Who has not been told yet that an operation runs for so long, is. */
+    /** Reports a stall once to each observer whose threshold has passed. */
     void lookForStall(OperationRecord operation, long nanos) {
         for (int i = 0; i < all.length; i++) {
-            if (nanos > all[i].stallNanos() && operation.tellStall(i)) {
+            if (nanos > all[i].stallNanos() && operation.reportStall(i)) {
                 try {
                     all[i].stalled(operation, nanos);
                 } catch (RuntimeException | Error e) {

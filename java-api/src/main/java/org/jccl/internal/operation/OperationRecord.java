@@ -56,7 +56,7 @@ public final class OperationRecord {
         endNanos = now == 0 ? 1 : now;
     }
 
-    boolean tellStall(int observer) {
+    boolean reportStall(int observer) {
         int before = stallTold;
         stallTold |= 1 << observer;
         return stallTold != before;

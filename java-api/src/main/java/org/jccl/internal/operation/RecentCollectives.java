@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * Numbers collectives and remembers the last ones, so that stuck ranks can compare what they issued
  * before: a rank may have come past the operation in which it differs, or have called it without an
- * end event. Keeps its memory. Not safe for use by several threads at once.
+ * end event. Keeps its memory. Not thread-safe at once.
  */
 public final class RecentCollectives {
 

@@ -59,7 +59,7 @@ public final class HostedStore implements AutoCloseable {
      * @param port the port, 0 for any free one
      * @param contents what it has before anybody can connect
      * @param timeout for the name, the connection and the client's blocking calls
-     * @throws BootstrapException when the name is unknown or the port can not be had
+     * @throws BootstrapException if the name is unknown or the port cannot be had
      */
     public static HostedStore serve(
             String host, int port, Map<String, byte[]> contents, Duration timeout) {
@@ -92,8 +92,8 @@ public final class HostedStore implements AutoCloseable {
     /**
      * Connects to a store that another process serves, or will soon.
      *
-     * @throws BootstrapException when the name stays unknown
-     * @throws StoreException when the store can not be reached in time
+     * @throws BootstrapException if the name stays unknown
+     * @throws StoreException if the store cannot be reached in time
      */
     public static HostedStore connect(String host, int port, Duration timeout) {
         resolve(host, port, timeout);
@@ -121,7 +121,7 @@ public final class HostedStore implements AutoCloseable {
      * Connects to the first of a store's addresses that this host reaches. Each is tried for a
      * short time and, when none answered, for a longer one.
      *
-     * @throws StoreException when none can be reached in time
+     * @throws StoreException if none can be reached in time
      */
     public static HostedStore connectToAny(WorldStore store, Duration timeout) {
         TimeLimit limit = TimeLimit.in(timeout);

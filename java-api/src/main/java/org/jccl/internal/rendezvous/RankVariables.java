@@ -1,7 +1,7 @@
 package org.jccl.internal.rendezvous;
 
 import java.util.Map;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 
 /** The variables that tell a rank its place in a job: torchrun's, and a run id of our own. */
 public final class RankVariables {
@@ -49,6 +49,6 @@ public final class RankVariables {
      * @throws org.jccl.UsageException if it is null
      */
     public static Map<String, String> required(Map<String, String> environment) {
-        return Given.notNull(environment, "environment, usually System.getenv(),");
+        return Require.nonNull(environment, "environment, usually System.getenv(),");
     }
 }

@@ -50,7 +50,7 @@ public record RunId(String text) {
      *
      * @param mayFollow whether a rank of a run before may still serve the address for a moment
      * @param timeout for the connection and the client's blocking calls
-     * @throws BootstrapException when the store belongs to another run; names both
+     * @throws BootstrapException if the store belongs to another run; names both
      */
     public HostedStore connect(String host, int port, boolean mayFollow, Duration timeout) {
         TimeLimit limit = TimeLimit.in(timeout);

@@ -60,7 +60,7 @@ public record WorldStore(int port, String secret, List<String> addresses) {
     /**
      * Reads what {@link #encode} has written, and zeros after it.
      *
-     * @throws BootstrapException when it is something else
+     * @throws BootstrapException if it is something else
      */
     public static WorldStore decode(byte[] bytes) {
         String[] words = new String(bytes, UTF_8).trim().split(" ", -1);

@@ -6,7 +6,7 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.internal.memory.Memory;
 
@@ -63,7 +63,7 @@ public final class NativeTensor implements Tensor {
 
     @Override
     public Tensor copyFrom(Tensor source) {
-        Given.notNull(source, "source");
+        Require.nonNull(source, "source");
         NativeTensor from = checkSource(source);
         if (!memory.acquire()) {
             throw usage(this + " is closed");
@@ -133,7 +133,7 @@ public final class NativeTensor implements Tensor {
 
     /** Checks an array against this tensor, holds the memory, and returns the array's bytes. */
     private long checkArray(Object values) {
-        Given.notNull(values, "values");
+        Require.nonNull(values, "values");
         DataType given = TensorFactory.arrayType(values);
         boolean sameKind =
                 given == dataType

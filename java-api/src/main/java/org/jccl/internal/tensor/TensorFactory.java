@@ -15,7 +15,7 @@ import org.jccl.FailureContext;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.DeviceRuntimes;
-import org.jccl.internal.checks.Given;
+import org.jccl.internal.checks.Require;
 import org.jccl.internal.memory.DeviceMemory;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.internal.memory.Memory;
@@ -37,7 +37,7 @@ public final class TensorFactory {
      * @return the tensor
      */
     public static NativeTensor borrow(Buffer buffer, DataType dataType) {
-        Given.notNull(dataType, "dataType");
+        Require.nonNull(dataType, "dataType");
         checkBuffer(buffer, dataType.size() > 1);
         int count = buffer.remaining();
         if (buffer instanceof ByteBuffer) {
@@ -63,8 +63,8 @@ public final class TensorFactory {
      */
     public static NativeTensor borrow(
             long address, long count, DataType dataType, Device device, Object owner) {
-        Given.notNull(dataType, "dataType");
-        Given.notNull(device, "device");
+        Require.nonNull(dataType, "dataType");
+        Require.nonNull(device, "device");
         if (address < 0 || (address == 0 && count > 0)) {
             throw usage("address must be positive, got " + address);
         }
@@ -88,7 +88,7 @@ public final class TensorFactory {
      */
     public static NativeTensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
-        Given.notNull(release, "release");
+        Require.nonNull(release, "release");
         if (address <= 0) {
             throw usage("address must be positive, got " + address);
         }
@@ -118,8 +118,8 @@ public final class TensorFactory {
      * @return the tensor, which owns its memory
      */
     public static NativeTensor allocate(Device device, DataType dataType, long count) {
-        Given.notNull(device, "device");
-        Given.notNull(dataType, "dataType");
+        Require.nonNull(device, "device");
+        Require.nonNull(dataType, "dataType");
         if (count < 0 || count > (Long.MAX_VALUE - 64) / dataType.size()) {
             throw usage("count must be between 0 and what fits in memory, got " + count);
         }
@@ -150,14 +150,14 @@ public final class TensorFactory {
      * @return the tensor, which owns its memory
      */
     public static NativeTensor copyOf(Object values) {
-        Given.notNull(values, "values");
+        Require.nonNull(values, "values");
         NativeTensor tensor = allocate(Device.CPU, arrayType(values), Array.getLength(values));
         tensor.copyFrom(values);
         return tensor;
     }
 
     private static void checkBuffer(Buffer buffer, boolean orderMatters) {
-        Given.notNull(buffer, "buffer");
+        Require.nonNull(buffer, "buffer");
         if (!buffer.isDirect()) {
             throw usage(
                     "buffer is on the heap, where the garbage collector moves it; use"

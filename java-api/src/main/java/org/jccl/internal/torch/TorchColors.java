@@ -2,7 +2,7 @@ package org.jccl.internal.torch;
 
 import java.util.List;
 
-/** The colors by which PyTorch's ranks split a world's communicator. */
+/** The colors with which PyTorch's ranks split the communicator of a world. */
 final class TorchColors {
 
     private static final long XX_PRIME_1 = 0x9E3779B185EBCA87L;
@@ -16,17 +16,17 @@ final class TorchColors {
     private TorchColors() {}
 
     /**
-     * The color of a group that is split from the world's communicator: Python's {@code
+     * Returns the color of a group that is split from the world's communicator: Python's {@code
      * abs(hash(tuple(ranks))) % 2**31}.
      *
-     * @param worldRanks the group's, in its order
+     * @param worldRanks the ranks of the group, in its order
      */
     static int of(List<Integer> worldRanks) {
-        // The remainder is right for the smallest number too, which has no positive counterpart.
+        // The remainder is also right for the smallest long, whose abs is negative.
         return (int) (Math.abs(tupleHash(worldRanks)) % COLORS);
     }
 
-    /** Python's hash of a tuple of numbers from 0 up, which are their own hashes. */
+    /** Computes Python's hash of a tuple of non-negative numbers, which are their own hashes. */
     private static long tupleHash(List<Integer> numbers) {
         long hash = XX_PRIME_5;
         for (int number : numbers) {

@@ -1,19 +1,20 @@
 package org.jccl.internal.torch;
 
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.UsageException;
+import org.jccl.bootstrap.Membership;
 import org.jccl.internal.group.GroupKeys;
 import org.jccl.store.PrefixStore;
 
 /**
- * The keys of a store under which PyTorch's ranks form the communicators of a world's groups. The
- * world is group 0; every call of {@code new_group} takes the next number, also on ranks that are
- * not in the group.
+ * The keys under which PyTorch's ranks form the communicators of a world's groups. The world is
+ * group 0. Every call of {@code new_group} takes the next number, also on ranks that are not in the
+ * group.
  */
 public final class TorchKeys implements GroupKeys {
 
@@ -31,16 +32,38 @@ public final class TorchKeys implements GroupKeys {
     }
 
     /**
-     * Keys of the world.
+     * Returns the keys of a world.
      *
-     * @param interop what else may be a rank
-     * @param store as PyTorch's {@code init_process_group} passes it on: with the prefix {@code
-     *     default_pg} when an init method led to it, as it is when the program gave it
-     * @return empty for {@link Interop#NONE}
+     * @param world the store as PyTorch's {@code init_process_group} passes it on: with the prefix
+     *     {@code default_pg} if an init method led to it, otherwise as the program gave it
      */
-    public static Optional<GroupKeys> world(Interop interop, Optional<Store> store) {
-        return store.filter(shared -> interop != Interop.NONE)
-                .map(shared -> new TorchKeys(interop, new PrefixStore(WORLD + "/", shared), WORLD));
+    public static TorchKeys of(Interop interop, Store world) {
+        return new TorchKeys(interop, world, WORLD);
+    }
+
+    /**
+     * Joins a world with PyTorch's ranks, see {@link GroupKeys.Joining#join}. PyTorch uses the same
+     * names for every world, so a store can have one such world only.
+     */
+    public static TorchKeys join(
+            Interop interop,
+            Store shared,
+            Membership member,
+            boolean byInitMethod,
+            boolean rankZeroServes) {
+        if (shared.add("jccl/torch/" + member.restarts() + "/" + member.rank(), 1) > 1) {
+            String why =
+                    "rank %d has joined a world with PyTorch's ranks in this store before, and PyTorch's keys cannot tell two worlds apart"
+                            .formatted(member.rank());
+            if (rankZeroServes) {
+                throw new StoreException(why + ": close the old group on every rank", null);
+            }
+            throw new UsageException(
+                    FailureContext.NONE,
+                    why
+                            + ": give each world a store of its own, for instance by another port in the init method, or by a PrefixStore on every rank");
+        }
+        return of(interop, byInitMethod ? new PrefixStore("default_pg", shared) : shared);
     }
 
     @Override
@@ -48,8 +71,7 @@ public final class TorchKeys implements GroupKeys {
         if (number != WORLD) {
             throw new UsageException(
                     context,
-                    "newGroup: PyTorch makes groups of the world only; call it for the world, on"
-                            + " every rank");
+                    "newGroup: PyTorch makes groups of the world only; call it on the world, on every rank");
         }
         for (int i = 1; i < ranks.size(); i++) {
             if (ranks.get(i - 1) > ranks.get(i)) {
@@ -73,6 +95,11 @@ public final class TorchKeys implements GroupKeys {
     }
 
     @Override
+    public Store world() {
+        return world;
+    }
+
+    @Override
     public String peers() {
         return "PyTorch's ranks";
     }
@@ -88,7 +115,8 @@ public final class TorchKeys implements GroupKeys {
 
     @Override
     public Store communicator(String deviceType) {
-        Store group = number == WORLD ? world : new PrefixStore(number + "/", world);
+        Store first = new PrefixStore(WORLD + "/", world);
+        Store group = number == WORLD ? first : new PrefixStore(number + "/", first);
         return new PrefixStore(deviceType + "/", group);
     }
 }

@@ -53,7 +53,9 @@ class GroupClosingTest {
                                 rank + 1,
                                 TIMEOUT,
                                 List.of(new Backend(provider, Device.CPU, Optional.empty())))
-                        .keys(TorchKeys.world(interop, store))
+                        .keys(
+                                store.filter(given -> interop != Interop.NONE)
+                                        .map(given -> TorchKeys.of(interop, given)))
                         .onClose(onClose);
         store.ifPresent(given -> builder.store(given, false));
         return builder.connect();

@@ -12,6 +12,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.HostCommunicator.Mode;
 import org.jccl.spi.OperationKind;
@@ -90,7 +91,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
                                 OperationKind.RECV,
                                 OperationKind.ALL_GATHER_V,
                                 OperationKind.ALL_TO_ALL_V);
-        return startsCollectives ? all.withNonBlockingCollectives() : all;
+        return startsCollectives ? all.with(Feature.NONBLOCKING_COLLECTIVES) : all;
     }
 
     /** From now on blocking operations block until {@link #unblock} or abort. */

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.UsageException;
@@ -24,8 +23,7 @@ class TorchKeysTest {
     private final HashStore store = HashStore.create(Duration.ofSeconds(5));
 
     private GroupKeys world() {
-        return TorchKeys.world(Interop.TORCH, Optional.of(new PrefixStore("default_pg", store)))
-                .orElseThrow();
+        return TorchKeys.of(Interop.TORCH, new PrefixStore("default_pg", store));
     }
 
     @Test
@@ -70,15 +68,9 @@ class TorchKeysTest {
 
     @Test
     void from215OnTheLowestRankIsTheColor() {
-        GroupKeys world = TorchKeys.world(Interop.TORCH_2_15, Optional.of(store)).orElseThrow();
+        GroupKeys world = TorchKeys.of(Interop.TORCH_2_15, store);
         assertThat(world.color(List.of(2, 5))).hasValue(2);
-        GroupKeys unbound =
-                TorchKeys.world(Interop.TORCH_2_14_OPT_IN, Optional.of(store)).orElseThrow();
+        GroupKeys unbound = TorchKeys.of(Interop.TORCH_2_14_OPT_IN, store);
         assertThat(unbound.color(List.of(2, 5))).isEmpty();
-    }
-
-    @Test
-    void withoutOtherRanksThereAreNone() {
-        assertThat(TorchKeys.world(Interop.NONE, Optional.of(store))).isEmpty();
     }
 }

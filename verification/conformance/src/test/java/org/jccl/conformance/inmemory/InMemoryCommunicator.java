@@ -8,6 +8,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
+import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.HostCommunicator;
 import org.jccl.spi.OperationKind;
 
@@ -36,7 +37,9 @@ final class InMemoryCommunicator implements HostCommunicator {
 
     @Override
     public Capabilities capabilities() {
-        return startsCollectives ? Capabilities.ALL.withNonBlockingCollectives() : Capabilities.ALL;
+        return startsCollectives
+                ? Capabilities.ALL.with(Feature.NONBLOCKING_COLLECTIVES)
+                : Capabilities.ALL;
     }
 
     @Override

@@ -5,9 +5,9 @@ import org.jccl.Tensor;
 import org.jccl.internal.operation.Operation;
 
 /** Lists of tensors that are the parts of an input or output. */
-final class Parts {
+final class TensorLists {
 
-    private Parts() {}
+    private TensorLists() {}
 
     static long[] counts(List<Tensor> tensors) {
         long[] counts = new long[tensors.size()];

@@ -8,33 +8,34 @@ public sealed interface Availability {
     /**
      * The vendor library was loaded.
      *
-     * @param version its version as it reports it
+     * @param version the version that it reports
      * @param path the file that was loaded
      */
     record Available(String version, String path) implements Availability {}
 
     /**
-     * The vendor library can not be used.
+     * The vendor library cannot be used.
      *
-     * @param reason one sentence: what is missing and what to install or set
-     * @param tried what was looked for, in order, each with its outcome
+     * @param reason one sentence: what is missing, and what to install or set
+     * @param tried the places that were tried, in order, each with its outcome
      */
     record Unavailable(String reason, List<String> tried) implements Availability {
         /**
          * Copies the list.
          *
          * @param reason one sentence
-         * @param tried each with its outcome
-         * @throws UsageException when the list or one of it is null
+         * @param tried each place with its outcome
+         * @throws UsageException if the list or an element is null
          */
         public Unavailable {
-            Given.notNull(tried, "tried").forEach(place -> Given.notNull(place, "a place tried"));
+            UsageException.nonNull(tried, "tried")
+                    .forEach(place -> UsageException.nonNull(place, "a place tried"));
             tried = List.copyOf(tried);
         }
     }
 
     /**
-     * Whether the backend can be used.
+     * Returns whether the backend can be used.
      *
      * @return true for {@link Available}
      */

@@ -1,19 +1,20 @@
 package org.jccl;
 
-/** Options of one backend. Each binding has its own record of them. */
+/** Options of one backend. Each binding has its own record. */
 public interface BackendOptions {
 
     /**
-     * The backend these options are for.
+     * Returns the backend of these options.
      *
      * @return its name, as in {@code ProcessGroup.init}
      */
     String backend();
 
     /**
-     * Whether the communication stream goes before other streams of its device.
+     * Returns whether the communication stream has a higher priority than other streams of its
+     * device.
      *
-     * @return false unless the binding's options say so; no meaning on the CPU
+     * @return false unless the options of the binding say so; no effect on the CPU
      */
     default boolean highPriorityStream() {
         return false;

@@ -1,7 +1,7 @@
 package org.jccl;
 
 /**
- * A backend can not be used here. The message lists what was looked for, where, and what to
+ * A backend cannot be used here. The message lists what was searched for, where, and what to
  * install.
  */
 public final class BackendUnavailableException extends JcclException {

@@ -3,20 +3,20 @@ package org.jccl;
 import java.util.List;
 
 /**
- * Operations that are issued together, as PyTorch's {@code batch_isend_irecv} and coalescing: with
- * libraries that know groups of calls they become one, so that for instance sends and receives in
- * both directions can not block each other. Arguments and their checks are those of {@link
+ * Operations that are issued together, as PyTorch's {@code batch_isend_irecv} and coalescing. If
+ * the library supports groups of calls, they become one group, so that for instance sends and
+ * receives in both directions cannot block each other. Arguments and checks are those of {@link
  * ProcessGroup}.
  *
- * <p>Not safe for use by several threads. A batch is issued once. Programs do not implement this
- * interface: later versions may add methods.
+ * <p>Not thread-safe. A batch can be issued once. Programs must not implement this interface: later
+ * versions may add methods.
  */
 public interface Batch {
 
     /**
      * Adds a send.
      *
-     * @param tensor elements to send
+     * @param tensor the elements to send
      * @param peer another rank
      * @param tag not negative
      * @return this batch
@@ -26,7 +26,7 @@ public interface Batch {
     /**
      * Adds a receive.
      *
-     * @param tensor where to
+     * @param tensor where to store the elements
      * @param peer another rank
      * @param tag not negative
      * @return this batch
@@ -36,26 +36,26 @@ public interface Batch {
     /**
      * Adds a broadcast.
      *
-     * @param tensor in on the root, out elsewhere
-     * @param root rank that sends
+     * @param tensor input on the root, output elsewhere
+     * @param root the rank that sends
      * @return this batch
      */
     Batch broadcast(Tensor tensor, int root);
 
     /**
-     * Adds a reduction to all.
+     * Adds an all-reduce.
      *
-     * @param tensor in and out
-     * @param op how to combine
+     * @param tensor input and output
+     * @param op how to combine the elements
      * @return this batch
      */
     Batch allReduce(Tensor tensor, ReduceOp op);
 
     /**
-     * Adds a gather to all.
+     * Adds an all-gather.
      *
-     * @param output world size times the input's count
-     * @param input this rank's elements
+     * @param output world size times the count of the input
+     * @param input the elements of this rank
      * @return this batch
      */
     Batch allGatherSingle(Tensor output, Tensor input);
@@ -63,19 +63,19 @@ public interface Batch {
     /**
      * Adds a reduce-scatter.
      *
-     * @param output this rank's part
-     * @param input world size times the output's count
-     * @param op how to combine
+     * @param output the part of this rank
+     * @param input world size times the count of the output
+     * @param op how to combine the elements
      * @return this batch
      */
     Batch reduceScatterSingle(Tensor output, Tensor input, ReduceOp op);
 
     /**
-     * Issues what was added, in that order.
+     * Issues the operations in the order in which they were added.
      *
-     * @return one work an operation, in the same order
-     * @throws UsageException when the batch is empty or was issued before, or a tensor was closed
-     *     since it was added
+     * @return one work for each operation, in the same order
+     * @throws UsageException if the batch is empty or was issued before, or a tensor was closed
+     *     after it was added
      */
     List<Work> issue();
 }

@@ -1,8 +1,8 @@
 package org.jccl;
 
 /**
- * The environment does not say, or says in contradictory ways, which rank this process is or where
- * the others are.
+ * The environment does not define the rank of this process or the address of the others, or is
+ * contradictory.
  */
 public final class BootstrapException extends JcclException {
 

@@ -2,7 +2,7 @@ package org.jccl;
 
 import java.util.Locale;
 
-/** Element types. Not every backend reduces every type; all of them can be moved as bytes. */
+/** Element types. Not every backend reduces every type. All types can be copied between ranks. */
 public enum DataType {
     /** Signed 8-bit integer. */
     INT8(1, Kind.INTEGER),
@@ -22,13 +22,11 @@ public enum DataType {
     FLOAT32(4, Kind.FLOATING),
     /** IEEE 754 double precision. */
     FLOAT64(8, Kind.FLOATING),
-    /**
-     * One byte, 0 or 1. Reduces like PyTorch's: SUM and MAX are "or", PRODUCT and MIN are "and".
-     */
+    /** One byte, 0 or 1. Reduces as in PyTorch: SUM and MAX are "or", PRODUCT and MIN are "and". */
     BOOL(1, Kind.BOOLEAN),
-    /** 8-bit float with 4 exponent bits; movable everywhere, reducible on some accelerators. */
+    /** 8-bit float with 4 exponent bits. Some accelerators can reduce it. */
     FLOAT8_E4M3(1, Kind.FLOAT8),
-    /** 8-bit float with 5 exponent bits; movable everywhere, reducible on some accelerators. */
+    /** 8-bit float with 5 exponent bits. Some accelerators can reduce it. */
     FLOAT8_E5M2(1, Kind.FLOAT8);
 
     private enum Kind {
@@ -48,7 +46,7 @@ public enum DataType {
     }
 
     /**
-     * Size of one element.
+     * Returns the size of one element.
      *
      * @return bytes
      */
@@ -57,7 +55,7 @@ public enum DataType {
     }
 
     /**
-     * Whether this is one of the integer types; {@link #BOOL} is not.
+     * Returns whether this is an integer type; {@link #BOOL} is not.
      *
      * @return true for int8 to int64 and uint8
      */
@@ -66,7 +64,7 @@ public enum DataType {
     }
 
     /**
-     * Whether this is a floating point type of 16 bits or more.
+     * Returns whether this is a floating point type of 16 bits or more.
      *
      * @return true for float16, bfloat16, float32 and float64
      */
@@ -75,7 +73,7 @@ public enum DataType {
     }
 
     /**
-     * Whether this is one of the 8-bit floating point types.
+     * Returns whether this is an 8-bit floating point type.
      *
      * @return true for the float8 types
      */
@@ -84,15 +82,15 @@ public enum DataType {
     }
 
     /**
-     * Finds a type by name in any case; {@code half float double int long} and the other names of
-     * nccl-tests and PyTorch are known too.
+     * Finds a type by name. Case is ignored. {@code half float double int long} and the other names
+     * of nccl-tests and PyTorch are aliases.
      *
      * @param name the name
      * @return the type
-     * @throws UsageException when it is null, or there is none, with the list of names
+     * @throws UsageException if it is null or unknown; the message lists the names
      */
     public static DataType parse(String name) {
-        String wanted = Given.notNull(name, "data type").toLowerCase(Locale.ROOT);
+        String wanted = UsageException.nonNull(name, "data type").toLowerCase(Locale.ROOT);
         return switch (wanted) {
             case "half" -> FLOAT16;
             case "float" -> FLOAT32;
@@ -118,7 +116,7 @@ public enum DataType {
         };
     }
 
-    /** The name as PyTorch writes it, for instance {@code float32}. */
+    /** Returns the name as in PyTorch, for instance {@code float32}. */
     @Override
     public String toString() {
         return text;

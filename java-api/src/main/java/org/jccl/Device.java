@@ -3,15 +3,15 @@ package org.jccl;
 import java.util.Locale;
 
 /**
- * A place where tensors live.
+ * A device on which tensors are.
  *
- * @param type {@code cpu}, or the name that a binding's device runtime gives its devices, in lower
- *     case
+ * @param type {@code cpu}, or the name that the device runtime of a binding gives its devices, in
+ *     lower case
  * @param index number of the device on this host, 0 for the CPU
  */
 public record Device(String type, int index) {
 
-    /** The host's memory. */
+    /** The memory of the host. */
     public static final Device CPU = new Device("cpu", 0);
 
     /**
@@ -19,8 +19,8 @@ public record Device(String type, int index) {
      *
      * @param type lower case
      * @param index from 0
-     * @throws UsageException when the type is empty, not lower case, or the index negative, or not
-     *     0 for the CPU
+     * @throws UsageException if the type is empty or not lower case, or the index is negative, or
+     *     not 0 for the CPU
      */
     public Device {
         if (type == null || type.isEmpty() || !type.equals(type.toLowerCase(Locale.ROOT))) {
@@ -38,11 +38,11 @@ public record Device(String type, int index) {
     }
 
     /**
-     * Reads {@code type} or {@code type:index}, in any case.
+     * Parses {@code type} or {@code type:index}. Case is ignored.
      *
      * @param text for instance {@code cpu} or {@code npu:3}
      * @return the device
-     * @throws UsageException when the text has another form
+     * @throws UsageException if the text is malformed
      */
     public static Device parse(String text) {
         if (text == null) {
@@ -70,7 +70,7 @@ public record Device(String type, int index) {
     }
 
     /**
-     * Whether this is host memory.
+     * Returns whether this is host memory.
      *
      * @return true for {@link #CPU}
      */

@@ -3,13 +3,13 @@ package org.jccl;
 import java.time.Duration;
 
 /**
- * A mark on a stream: complete when what was enqueued before it is. Streams wait for it on the
- * device, the host asks with {@link #query} or blocks in {@link #synchronize}.
+ * A marker on a stream. It is complete when all commands that were enqueued before it are. Streams
+ * wait for it on the device. The host queries it ({@link #query}) or blocks ({@link #synchronize}).
  *
- * <p>Safe for use by several threads; recording it again moves the mark.
+ * <p>Thread-safe. Recording it again moves the marker.
  *
- * <p>Programs do not implement this interface: streams refuse events that were not made by {@link
- * #create} with a {@link UsageException}, and later versions may add methods.
+ * <p>Programs must not implement this interface: streams throw a {@link UsageException} for events
+ * that were not created by {@link #create}, and later versions may add methods.
  */
 public interface Event extends AutoCloseable {
 
@@ -17,10 +17,10 @@ public interface Event extends AutoCloseable {
      * Creates an event.
      *
      * @param device an accelerator
-     * @param timing true to allow {@link #elapsed}, which makes it slower
-     * @return the event, to be closed by the caller
-     * @throws UsageException when the device is the CPU or there is no such device
-     * @throws BackendUnavailableException when no binding drives such devices
+     * @param timing true to allow {@link #elapsed}, which makes the event slower
+     * @return the event, which the caller closes
+     * @throws UsageException if the device is the CPU or does not exist
+     * @throws BackendUnavailableException if no binding drives such devices
      */
     static Event create(Device device, boolean timing) {
         return Implementation.get().createEvent(device, timing);
@@ -30,50 +30,52 @@ public interface Event extends AutoCloseable {
      * Records this event on a stream of its device.
      *
      * @param stream the stream
-     * @throws UsageException when this or the stream is closed, or the stream is of another device
+     * @throws UsageException if this event or the stream is closed, or the stream belongs to
+     *     another device
      */
     void record(Stream stream);
 
     /**
-     * Whether it is complete.
+     * Returns whether this event is complete.
      *
-     * @return true when it is, or was never recorded
-     * @throws JcclException when it is, as {@link #synchronize} does
+     * @return true if it is, or was never recorded
+     * @throws JcclException if it is, under the conditions of {@link #synchronize}
      */
     boolean query();
 
     /**
-     * Blocks the host until it is complete.
+     * Blocks the host until this event is complete.
      *
-     * @throws JcclException the failure of a group that the stream had been ordered after when this
-     *     was recorded, as by {@link Stream#synchronize}
+     * @throws JcclException the failure of a group after which the stream was ordered when this
+     *     event was recorded, see {@link Stream#synchronize}
      */
     void synchronize();
 
     /**
-     * Device time from this event to another.
+     * Returns the device time from this event to another one.
      *
-     * @param end recorded later
+     * @param end an event that was recorded later
      * @return the time
-     * @throws UsageException when one was not made for timing, not recorded, or is not complete
+     * @throws UsageException if one of them was created without timing, not recorded, or is not
+     *     complete
      */
     Duration elapsed(Event end);
 
     /**
-     * The device.
+     * Returns the device.
      *
      * @return the device
      */
     Device device();
 
     /**
-     * The native handle.
+     * Returns the native handle.
      *
      * @return the handle
      */
     long handle();
 
-    /** Destroys the event, once no thread asks or waits for it. Idempotent. */
+    /** Destroys the event, once no thread queries it or waits for it. Idempotent. */
     @Override
     void close();
 }

@@ -7,13 +7,13 @@ import java.util.stream.Collectors;
 /**
  * Where a failure happened.
  *
- * @param group name of the process group, or an empty string when there is none yet
- * @param rank rank in that group, or -1 when it is not known yet
+ * @param group the name of the process group, or an empty string if there is none
+ * @param rank the rank in that group, or -1 if unknown
  * @param operation the operation with its arguments, for instance {@code allReduce(float32 x 4,
  *     SUM)}, or an empty string
- * @param sequence position of the operation among those issued on the group, starting at 0, or -1
- * @param worldRanks the members' ranks in the world, by rank in the group; empty where these are
- *     the same, or not known
+ * @param sequence the position of the operation among those of the group, from 0, or -1
+ * @param worldRanks the ranks of the members in the world, by rank in the group; empty if they are
+ *     the same or unknown
  */
 public record FailureContext(
         String group, int rank, String operation, long sequence, List<Integer> worldRanks) {
@@ -21,12 +21,12 @@ public record FailureContext(
     private static final int RANKS_NAMED = 16;
 
     /**
-     * A failure in a group whose ranks are those of the world.
+     * Creates the context of a failure in a group whose ranks are those of the world.
      *
-     * @param group name of the group, or an empty string
-     * @param rank rank in that group, or -1
+     * @param group the name of the group, or an empty string
+     * @param rank the rank in that group, or -1
      * @param operation the operation with its arguments, or an empty string
-     * @param sequence position of the operation, or -1
+     * @param sequence the position of the operation, or -1
      */
     public FailureContext(String group, int rank, String operation, long sequence) {
         this(group, rank, operation, sequence, List.of());
@@ -35,49 +35,49 @@ public record FailureContext(
     /**
      * Checks the arguments.
      *
-     * @param group name of the group
-     * @param rank rank in that group
+     * @param group the name of the group
+     * @param rank the rank in that group
      * @param operation the operation
      * @param sequence its position
-     * @param worldRanks the members' ranks in the world; copied
-     * @throws UsageException when an argument, or a rank of the list, is null
+     * @param worldRanks the ranks of the members in the world; copied
+     * @throws UsageException if an argument, or an element of the list, is null
      */
     public FailureContext {
-        Given.notNull(group, "group");
-        Given.notNull(operation, "operation");
-        Given.notNull(worldRanks, "worldRanks");
+        UsageException.nonNull(group, "group");
+        UsageException.nonNull(operation, "operation");
+        UsageException.nonNull(worldRanks, "worldRanks");
         List<Integer> copy = new ArrayList<>(worldRanks);
-        copy.forEach(rankInWorld -> Given.notNull(rankInWorld, "a rank of worldRanks"));
+        copy.forEach(rankInWorld -> UsageException.nonNull(rankInWorld, "a rank of worldRanks"));
         worldRanks = List.copyOf(copy);
     }
 
-    /** A failure outside any group. */
+    /** The context of a failure outside any group. */
     public static final FailureContext NONE = new FailureContext("", -1, "", -1);
 
     /**
-     * A failure of a group that belongs to no single operation.
+     * Creates the context of a failure of a group that belongs to no single operation.
      *
-     * @param group name of the group
-     * @param rank rank in that group
+     * @param group the name of the group
+     * @param rank the rank in that group
      * @return the context
-     * @throws UsageException when the name is null
+     * @throws UsageException if the name is null
      */
     public static FailureContext ofGroup(String group, int rank) {
         return new FailureContext(group, rank, "", -1);
     }
 
     /**
-     * The same place for an operation.
+     * Returns this context for an operation.
      *
      * @param described the operation with its arguments
-     * @param position of the operation, or -1
+     * @param position the position of the operation, or -1
      * @return the context
      */
     public FailureContext of(String described, long position) {
         return new FailureContext(group, rank, described, position, worldRanks);
     }
 
-    /** Group, rank and operation; of a smaller group also which ranks of the world are in it. */
+    /** Returns group, rank and operation; for a smaller group also its ranks of the world. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();

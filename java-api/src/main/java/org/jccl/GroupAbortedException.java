@@ -27,9 +27,10 @@ public final class GroupAbortedException extends JcclException {
     }
 
     /**
-     * What a rank should exit with that this failure ends.
+     * Returns the exit code for a rank that this failure ends.
      *
-     * @return that of the failure beneath, if there is one: a later call fails for the same reason
+     * @return the exit code of the cause, if there is one, since a later call fails for the same
+     *     reason
      */
     @Override
     public int exitCode() {

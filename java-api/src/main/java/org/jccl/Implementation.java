@@ -4,9 +4,9 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 
 /**
- * Finds the one {@link JcclProvider}. By the loader of this class and not by the thread's: the two
- * belong together, and where a container gives each program a loader of its own, a thread's may
- * have another copy of this library or none.
+ * Finds the {@link JcclProvider} with the class loader of this class, not with that of the thread.
+ * The two belong together. In a container that gives each program a loader of its own, the loader
+ * of a thread may find another copy of this library or none.
  */
 final class Implementation {
 
@@ -19,7 +19,7 @@ final class Implementation {
         if (FOUND.isEmpty()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the implementation of this API is not there: META-INF/services/%s of jccl-api can not be read; when jars are merged into one, keep what is in META-INF/services"
+                    "the implementation of this API is missing: META-INF/services/%s of jccl-api cannot be read; if jars are merged into one, keep the files in META-INF/services"
                             .formatted(JcclProvider.class.getName()));
         }
         return FOUND.get();

@@ -4,8 +4,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What else than this API may be a rank of the same world. It decides where in the store the ranks
- * meet, and what they say to each other there and afterwards. All ranks of a world must agree.
+ * Which other API ranks of the same world may run. It determines where in the store the ranks meet,
+ * and what they exchange. All ranks of a world must use the same value.
  */
 public enum Interop {
 
@@ -14,15 +14,16 @@ public enum Interop {
 
     /**
      * Ranks may be Python processes that use {@code torch.distributed}. Groups have PyTorch's names
-     * in the store, so {@link ProcessGroup#newGroup} is called by every rank of the world, in the
-     * same order as {@code new_group} in Python. What PyTorch's ranks do not know is refused.
+     * in the store, so every rank of the world must call {@link ProcessGroup#newGroup}, in the same
+     * order as {@code new_group} in Python. Operations that PyTorch's ranks do not know are
+     * rejected.
      */
     TORCH,
 
     /**
-     * As {@link #TORCH}, where the Python processes gave {@code device_id} to {@code
-     * init_process_group}: they form the world's communicator at once instead of at the first
-     * collective, send and receive on it, and split it to make groups, where the backend can.
+     * Same as {@link #TORCH}, for Python processes that passed {@code device_id} to {@code
+     * init_process_group}. They form the communicator of the world at once instead of at the first
+     * collective, send and receive on it, and split it to make groups if the backend supports that.
      */
     TORCH_EAGER,
 

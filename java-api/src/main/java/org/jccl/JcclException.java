@@ -1,20 +1,21 @@
 package org.jccl;
 
 /**
- * Root of everything this library throws. {@link #category()} says what the caller can do about it,
- * {@link #context()} where it happened.
+ * Base class of the exceptions of this library. {@link #category()} says what the caller can do,
+ * {@link #context()} where the failure happened.
  */
 public abstract class JcclException extends RuntimeException {
 
     /** What a caller can do after a failure. */
     public enum Category {
         /**
-         * The call, its arguments or the set-up is wrong: change the program or the environment.
+         * The call, its arguments or the set-up is wrong. The program or the environment must
+         * change.
          */
         USAGE(64),
-        /** The same call may succeed when it is made again; nothing was destroyed. */
+        /** The same call may succeed later. Nothing was destroyed. */
         RETRYABLE(75),
-        /** The group can not be used any more: close it and build a new one on every rank. */
+        /** The group cannot be used any more. Close it and build a new one on every rank. */
         FATAL_GROUP(75);
 
         private final int exitCode;
@@ -24,10 +25,10 @@ public abstract class JcclException extends RuntimeException {
         }
 
         /**
-         * What a rank exits with that such a failure ends, as {@code sysexits.h} has it: 64
-         * (EX_USAGE) when it would fail the same way if it were started again, 75 (EX_TEMPFAIL)
-         * when it should be. {@code jccl run --max-restarts} does not restart a job of which a rank
-         * exits with 64.
+         * Returns the exit code for a rank that such a failure ends, as in {@code sysexits.h}: 64
+         * (EX_USAGE) if a restart would fail the same way, 75 (EX_TEMPFAIL) if the rank should be
+         * restarted. {@code jccl run --max-restarts} does not restart a job in which a rank exits
+         * with 64.
          *
          * @return the exit code
          */
@@ -58,7 +59,7 @@ public abstract class JcclException extends RuntimeException {
         this.context = context;
     }
 
-    /** Where it happened, followed by what failed, why, and what to do next. */
+    /** Returns the context, followed by what failed, why, and what to do next. */
     @Override
     public final String getMessage() {
         String where = context().toString();
@@ -66,7 +67,7 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * The message without the context.
+     * Returns the message without the context.
      *
      * @return what failed, why, and what to do next
      */
@@ -75,8 +76,8 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * Adds where it happened, unless that is known already. Bindings throw without context; the
-     * engines, which know it, add it before anyone else sees the exception.
+     * Sets the context, unless it is known already. Bindings throw without context; the engines add
+     * it before a caller sees the exception.
      *
      * @param where the context
      * @return this exception
@@ -89,7 +90,7 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * What the caller can do about it.
+     * Returns what the caller can do.
      *
      * @return the category
      */
@@ -98,19 +99,19 @@ public abstract class JcclException extends RuntimeException {
     }
 
     /**
-     * What a rank should exit with that this failure ends, so that its launcher knows whether to
-     * start the job again: {@code System.exit(e.exitCode())}. An exception that nobody catches ends
-     * a JVM with 1, which launchers take for a reason to start again.
+     * Returns the exit code for a rank that this failure ends, so that its launcher knows whether
+     * to restart the job: {@code System.exit(e.exitCode())}. An uncaught exception ends a JVM with
+     * 1, after which launchers restart.
      *
-     * @return that of the {@linkplain Category#exitCode category}, unless the exception says
-     *     otherwise
+     * @return the code of the {@linkplain Category#exitCode category}, unless the class overrides
+     *     it
      */
     public int exitCode() {
         return category.exitCode();
     }
 
     /**
-     * Where it happened: group, rank, operation and its sequence number.
+     * Returns where the failure happened: group, rank, operation and sequence number.
      *
      * @return the context; {@link FailureContext#NONE} after deserialisation
      */

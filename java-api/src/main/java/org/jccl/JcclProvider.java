@@ -3,33 +3,32 @@ package org.jccl;
 import java.nio.Buffer;
 
 /**
- * Makes what the static methods of this package return. Not for programs, which call those methods:
- * jccl-api has the only implementation, and finds it as a service, so that this package depends on
- * no other.
+ * Creates what the static methods of this package return. Not for programs: jccl-api has the only
+ * implementation, and finds it as a service, so that this package depends on no other.
  *
- * <p>Arguments and exceptions are those of the methods that are named. Safe for use by several
- * threads.
+ * <p>Arguments and exceptions are those of the linked methods. Implementations are thread-safe.
  */
 public interface JcclProvider {
 
     /**
-     * {@link ProcessGroup#builder}.
+     * Implements {@link ProcessGroup#builder}.
      *
-     * @return a builder with all defaults
+     * @return a builder with default values
      */
     ProcessGroupBuilder processGroupBuilder();
 
     /**
-     * {@link Tensor#of(java.nio.ByteBuffer, DataType)}, and those of other buffers.
+     * Implements {@link Tensor#of(java.nio.ByteBuffer, DataType)}, and the methods for other
+     * buffers.
      *
-     * @param buffer of bytes, or of elements as large as the type's
-     * @param dataType type of the elements in it
+     * @param buffer a buffer of bytes, or of elements as large as the type
+     * @param dataType element type
      * @return the tensor
      */
     Tensor borrowTensor(Buffer buffer, DataType dataType);
 
     /**
-     * {@link Tensor#of(long, long, DataType, Device, Object)}.
+     * Implements {@link Tensor#of(long, long, DataType, Device, Object)}.
      *
      * @param address first byte
      * @param count number of elements
@@ -41,22 +40,22 @@ public interface JcclProvider {
     Tensor borrowTensor(long address, long count, DataType dataType, Device device, Object owner);
 
     /**
-     * {@link Tensor#adopt}.
+     * Implements {@link Tensor#adopt}.
      *
      * @param address first byte
      * @param count number of elements
      * @param dataType element type
      * @param device where the memory is
-     * @param release frees it
+     * @param release frees the memory
      * @return the tensor
      */
     Tensor adoptTensor(
             long address, long count, DataType dataType, Device device, Runnable release);
 
     /**
-     * {@link Tensor#allocate}.
+     * Implements {@link Tensor#allocate}.
      *
-     * @param device where
+     * @param device where to allocate
      * @param dataType element type
      * @param count number of elements
      * @return the tensor
@@ -64,7 +63,7 @@ public interface JcclProvider {
     Tensor allocateTensor(Device device, DataType dataType, long count);
 
     /**
-     * {@link Tensor#copyOf}.
+     * Implements {@link Tensor#copyOf}.
      *
      * @param values an array
      * @return the tensor
@@ -72,7 +71,7 @@ public interface JcclProvider {
     Tensor copyToTensor(Object values);
 
     /**
-     * {@link Stream#create}.
+     * Implements {@link Stream#create}.
      *
      * @param device an accelerator
      * @param highPriority whether it has the highest priority
@@ -81,7 +80,7 @@ public interface JcclProvider {
     Stream createStream(Device device, boolean highPriority);
 
     /**
-     * {@link Stream#ofHandle}.
+     * Implements {@link Stream#ofHandle}.
      *
      * @param device its device
      * @param handle the native handle
@@ -91,18 +90,18 @@ public interface JcclProvider {
     Stream wrapStream(Device device, long handle, Object owner);
 
     /**
-     * {@link Stream#current}.
+     * Implements {@link Stream#current}.
      *
      * @param device an accelerator
-     * @return the calling thread's
+     * @return the current stream of the calling thread
      */
     Stream currentStream(Device device);
 
     /**
-     * {@link Event#create}.
+     * Implements {@link Event#create}.
      *
      * @param device an accelerator
-     * @param timing whether it can be asked for times
+     * @param timing whether it measures time
      * @return the event
      */
     Event createEvent(Device device, boolean timing);

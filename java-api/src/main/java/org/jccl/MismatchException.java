@@ -1,8 +1,8 @@
 package org.jccl;
 
 /**
- * Ranks issued different operations at the same position: other operation, count, data type, reduce
- * op or root.
+ * Ranks issued different operations at the same position: another operation, count, data type,
+ * reduce op or root.
  */
 public final class MismatchException extends JcclException {
 
@@ -30,9 +30,9 @@ public final class MismatchException extends JcclException {
     }
 
     /**
-     * What a rank should exit with that this failure ends.
+     * Returns the exit code for a rank that this failure ends.
      *
-     * @return 64: the program that made different calls would make them again
+     * @return 64, since the program would make the same different calls again
      */
     @Override
     public int exitCode() {

@@ -26,9 +26,9 @@ public final class NativeException extends JcclException {
     }
 
     /**
-     * The native return code.
+     * Returns the native return code.
      *
-     * @return the code as the vendor library gave it
+     * @return the code of the vendor library
      */
     public int code() {
         return code;

@@ -4,21 +4,21 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * An operation of a group, as a {@link GroupListener} is told of it. All that a listener is told of
- * one operation has equal infos.
+ * An operation of a group, for a {@link GroupListener}. All events of one operation have equal
+ * infos.
  *
  * @param group the group and backend that runs it
- * @param name what was called, by the method's name without the kind of call: {@code allReduce} for
- *     {@code allReduce} and {@code sync().allReduce} of one or more tensors; one of about a dozen
+ * @param name the name of the method, without the kind of call: {@code allReduce} for {@code
+ *     allReduce} and {@code sync().allReduce} of one or more tensors; one of about a dozen
  * @param collective whether all ranks of the group take part; false for a message, whose name is
  *     {@code send} or {@code recv}
- * @param sequence position among the group's collectives, from 0 and the same on all its ranks, or
- *     among the messages with one peer and tag; -1 for a receive from any source
- * @param peer root, or the rank that a message goes to or comes from; -1 where there is none
- * @param type of the elements; empty for a barrier
- * @param bytes size of this rank's tensor, where input and output differ of the larger one: what
- *     {@code jccl bench} and nccl-tests call the size; 0 for a barrier
- * @param issued when this rank handed it to the library, by the clock of this host
+ * @param sequence position among the collectives of the group, from 0 and the same on all its
+ *     ranks, or among the messages with one peer and tag; -1 for a receive from any source
+ * @param peer the root, or the rank on the other side of a message; -1 if there is none
+ * @param type element type; empty for a barrier
+ * @param bytes size of the tensor of this rank, or the larger one of input and output: the size
+ *     that {@code jccl bench} and nccl-tests report; 0 for a barrier
+ * @param issued when this rank passed it to the library, by the clock of this host
  */
 public record OperationInfo(
         GroupInfo group,
@@ -33,20 +33,20 @@ public record OperationInfo(
     /**
      * Checks the arguments.
      *
-     * @param group that runs it
-     * @param name of the method
+     * @param group the group that runs it
+     * @param name the name of the method
      * @param collective whether all ranks take part
      * @param sequence its position
-     * @param peer root or other side
-     * @param type of the elements
+     * @param peer the root or other side
+     * @param type element type
      * @param bytes its size
      * @param issued when it began
-     * @throws UsageException when an argument is null
+     * @throws UsageException if an argument is null
      */
     public OperationInfo {
-        Given.notNull(group, "group");
-        Given.notNull(name, "name");
-        Given.notNull(type, "type");
-        Given.notNull(issued, "issued");
+        UsageException.nonNull(group, "group");
+        UsageException.nonNull(name, "name");
+        UsageException.nonNull(type, "type");
+        UsageException.nonNull(issued, "issued");
     }
 }

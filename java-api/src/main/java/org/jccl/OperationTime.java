@@ -6,32 +6,32 @@ import java.util.Optional;
 /**
  * How long an operation took.
  *
- * @param elapsed from handing it to the library until this rank noticed that it was over. On
- *     backends that work on the host that is the operation itself, with what it waited for other
- *     ranks. On devices it begins with enqueueing, so that it holds what ran on the stream before,
- *     and ends up to a tenth of a second late unless a thread waits for the work.
- * @param onDevice time between the device's own events right before and after the operation, with
- *     what it waited for other ranks; empty on the host, and on devices for synchronous calls and
- *     for what the device did not get through
+ * @param elapsed from passing it to the library until this rank noticed its end. On host backends
+ *     this is the operation itself, including the wait for other ranks. On devices it begins with
+ *     enqueueing, so it includes earlier commands of the stream, and ends up to a tenth of a second
+ *     late unless a thread waits for the work
+ * @param onDevice time between events of the device right before and after the operation, including
+ *     the wait for other ranks; empty on the host, for synchronous calls on devices, and for
+ *     operations that the device did not complete
  */
 public record OperationTime(Duration elapsed, Optional<Duration> onDevice) {
 
     /**
      * Checks the arguments.
      *
-     * @param elapsed as this rank saw it
+     * @param elapsed as this rank measured it
      * @param onDevice as the device measured it
-     * @throws UsageException when an argument is null
+     * @throws UsageException if an argument is null
      */
     public OperationTime {
-        Given.notNull(elapsed, "elapsed");
-        Given.notNull(onDevice, "onDevice");
+        UsageException.nonNull(elapsed, "elapsed");
+        UsageException.nonNull(onDevice, "onDevice");
     }
 
     /**
-     * The time to show where one is wanted.
+     * Returns the most precise time.
      *
-     * @return the device's where it is known, else the elapsed one
+     * @return the time of the device if known, otherwise the elapsed time
      */
     public Duration best() {
         return onDevice.orElse(elapsed);

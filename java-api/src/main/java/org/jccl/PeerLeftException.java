@@ -1,9 +1,9 @@
 package org.jccl;
 
 /**
- * A peer closed the group in order, and this rank issued more operations than the peer did: the
- * ranks have different numbers of batches, for instance. The group can not be used any more. The
- * category is {@link JcclException.Category#USAGE}, since the same program would fail again.
+ * A peer closed the group in order, and this rank issued more operations than the peer, for
+ * instance because the ranks have different numbers of batches. The group cannot be used any more.
+ * The category is {@link JcclException.Category#USAGE}, since the program would fail again.
  */
 public final class PeerLeftException extends JcclException {
 
@@ -25,7 +25,7 @@ public final class PeerLeftException extends JcclException {
     }
 
     /**
-     * The rank that left.
+     * Returns the rank that left.
      *
      * @return its rank in the group
      */

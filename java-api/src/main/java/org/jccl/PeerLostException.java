@@ -13,7 +13,7 @@ public final class PeerLostException extends JcclException {
     private final int peer;
 
     /**
-     * Creates an exception where it is not known who was lost.
+     * Creates an exception for an unknown peer.
      *
      * @param context where it happened
      * @param message what failed, why, and what to do next
@@ -39,7 +39,7 @@ public final class PeerLostException extends JcclException {
      *
      * @param context where it happened
      * @param message what failed, why, and what to do next
-     * @param peer the lost rank in the group, or below 0 when it is not known
+     * @param peer the lost rank in the group, or a negative number if unknown
      */
     public PeerLostException(FailureContext context, String message, int peer) {
         super(Category.FATAL_GROUP, context, message, null);
@@ -47,9 +47,9 @@ public final class PeerLostException extends JcclException {
     }
 
     /**
-     * Who was lost first, as far as is known.
+     * Returns the rank that was lost first, as far as is known.
      *
-     * @return its rank in the group, or empty when the library does not tell
+     * @return its rank in the group, or empty if the library does not report it
      */
     public OptionalInt peer() {
         return peer == UNKNOWN ? OptionalInt.empty() : OptionalInt.of(peer);

@@ -10,12 +10,15 @@ import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.ShortPointer;
 
-/** The memory of a JavaCPP pointer. Apart from {@link Tensor}: not every program has JavaCPP. */
+/**
+ * The memory of a JavaCPP pointer. Separate from {@link Tensor}, because not every program has
+ * JavaCPP.
+ */
 final class PointerRange {
 
     private PointerRange() {}
 
-    /** Where the pointer's position is; not 0. */
+    /** Returns the address of the pointer's position; never 0. */
     static long address(Pointer pointer) {
         if (pointer.isNull()) {
             throw usage("pointer is a null pointer, or was deallocated");
@@ -23,7 +26,7 @@ final class PointerRange {
         return pointer.address() + pointer.position() * pointer.sizeof();
     }
 
-    /** How many elements of a type there are from the position to the limit. */
+    /** Returns the number of elements of a type from the position to the limit. */
     static long count(Pointer pointer, DataType dataType) {
         if (!mayHold(pointer, dataType)) {
             throw usage(
@@ -32,13 +35,12 @@ final class PointerRange {
         }
         long size = pointer.sizeof();
         if (size <= 0) {
-            throw usage("pointer's element size is unknown; is JavaCPP's own library there?");
+            throw usage("pointer's element size is unknown; is JavaCPP's native library present?");
         }
-        // JavaCPP's pointers to memory of a size that it does not know have the limit 0.
+        // A pointer to memory of unknown size has the limit 0.
         if (pointer.limit() == 0) {
             throw usage(
-                    "pointer has no limit, so it is unknown how much memory there is; set it with"
-                            + " limit(elements), or use Tensor.of(address, count, ...)");
+                    "pointer has no limit, so its size is unknown; set it with limit(elements), or use Tensor.of(address, count, ...)");
         }
         if (pointer.position() < 0 || pointer.position() > pointer.limit()) {
             throw usage(
@@ -59,7 +61,7 @@ final class PointerRange {
     }
 
     private static boolean mayHold(Pointer pointer, DataType type) {
-        // Of a subclass that nothing was generated for JavaCPP gives the size of a pointer.
+        // For a subclass without generated code, JavaCPP returns the size of a pointer.
         if (pointer.getClass() == Pointer.class || pointer instanceof BytePointer) {
             return true;
         }

@@ -3,14 +3,14 @@ package org.jccl;
 import java.util.Locale;
 
 /**
- * How a reduction combines the ranks' elements.
+ * How a reduction combines the elements of the ranks.
  *
- * <p>Floating point results depend on the order in which a library adds; all ranks of one call get
+ * <p>Floating point results depend on the order in which a library adds. All ranks of one call get
  * the same bits.
  *
  * @param kind the operation
- * @param factor what each input is multiplied with before it is summed; 1 unless {@code kind} is
- *     {@link Kind#PREMUL_SUM}
+ * @param factor multiplied with each input before the sum; 1 unless {@code kind} is {@link
+ *     Kind#PREMUL_SUM}
  */
 public record ReduceOp(Kind kind, double factor) {
 
@@ -64,9 +64,9 @@ public record ReduceOp(Kind kind, double factor) {
      * Checks the arguments.
      *
      * @param kind the operation
-     * @param factor 1 for all but PREMUL_SUM
-     * @throws UsageException when {@code kind} is null, or {@code factor} is not 1 for an operation
-     *     that takes none
+     * @param factor 1 for all operations except PREMUL_SUM
+     * @throws UsageException if {@code kind} is null, or {@code factor} is not 1 for an operation
+     *     without factor
      */
     public ReduceOp {
         if (kind == null) {
@@ -81,7 +81,7 @@ public record ReduceOp(Kind kind, double factor) {
     }
 
     /**
-     * Sum of the inputs, each multiplied by a factor first.
+     * Returns the sum of the inputs, each multiplied by a factor first.
      *
      * @param factor the same on every rank
      * @return the reduce op
@@ -91,15 +91,15 @@ public record ReduceOp(Kind kind, double factor) {
     }
 
     /**
-     * Whether the operation is defined for a type, whatever the backend.
+     * Returns whether the operation is defined for a type, independently of the backend.
      *
-     * @param type the element type
+     * @param type element type
      * @return false for bitwise operations on floating point types and for AVG and PREMUL_SUM on
      *     integers and bool
-     * @throws UsageException when the type is null
+     * @throws UsageException if the type is null
      */
     public boolean supports(DataType type) {
-        Given.notNull(type, "type");
+        UsageException.nonNull(type, "type");
         return switch (kind) {
             case SUM, PRODUCT, MIN, MAX -> true;
             case AVG, PREMUL_SUM -> type.isFloatingPoint() || type.isFloat8();
@@ -108,14 +108,14 @@ public record ReduceOp(Kind kind, double factor) {
     }
 
     /**
-     * Finds an operation without factor by name in any case; {@code prod} is known too.
+     * Finds an operation without factor by name. Case is ignored, and {@code prod} is an alias.
      *
      * @param name the name
      * @return the reduce op
-     * @throws UsageException when it is null, or there is none, with the list of names
+     * @throws UsageException if it is null or unknown; the message lists the names
      */
     public static ReduceOp parse(String name) {
-        return switch (Given.notNull(name, "reduce op").toUpperCase(Locale.ROOT)) {
+        return switch (UsageException.nonNull(name, "reduce op").toUpperCase(Locale.ROOT)) {
             case "SUM" -> SUM;
             case "AVG" -> AVG;
             case "PRODUCT", "PROD" -> PRODUCT;

@@ -7,19 +7,18 @@ import java.util.Optional;
 
 /**
  * A key-value store that all ranks of a job can reach. Ranks use it to exchange addresses and
- * unique ids, never for bulk data.
+ * unique ids, not bulk data.
  *
- * <p>Keys are text, values are bytes. All implementations are safe for use by several threads; a
- * call that blocks in one thread does not keep other threads from their own calls. Methods without
- * a timeout use {@link #timeout()}.
+ * <p>Keys are text, values are bytes. All implementations are thread-safe; a blocking call of one
+ * thread does not delay calls of other threads. Methods without a timeout use {@link #timeout()}.
  *
- * <p>Every method throws {@link StoreException} when the store can not be reached and {@link
- * UsageException} when an argument is null or outside its range.
+ * <p>Every method throws {@link StoreException} if the store cannot be reached, and {@link
+ * UsageException} if an argument is null or out of range.
  */
 public interface Store extends AutoCloseable {
 
     /**
-     * Sets a key, replacing what was there.
+     * Sets a key. Replaces an existing value.
      *
      * @param key the key
      * @param value the value; copied before the call returns
@@ -31,24 +30,24 @@ public interface Store extends AutoCloseable {
      *
      * @param key the key
      * @return the value
-     * @throws StoreTimeoutException when the key does not appear in time
+     * @throws StoreTimeoutException if the key does not appear in time
      */
     byte[] get(String key);
 
     /**
-     * Adds to a counter, creating it at 0. The value is kept as decimal ASCII, as PyTorch keeps it.
+     * Adds to a counter, which starts at 0. The value is stored as decimal ASCII, as in PyTorch.
      *
      * @param key the key
-     * @param delta what to add, may be negative
+     * @param delta what to add; may be negative
      * @return the sum
      */
     long add(String key, long delta);
 
     /**
-     * Whether all keys exist now.
+     * Returns whether all keys exist now.
      *
      * @param keys the keys
-     * @return true when each of them exists
+     * @return true if each of them exists
      */
     boolean check(List<String> keys);
 
@@ -61,33 +60,33 @@ public interface Store extends AutoCloseable {
     boolean deleteKey(String key);
 
     /**
-     * Number of keys in the whole store, those of other prefixes and internal ones included.
+     * Returns the number of keys in the whole store, including other prefixes and internal keys.
      *
      * @return the number of keys
      */
     long keyCount();
 
     /**
-     * Replaces a value if it is the expected one, atomically. An empty {@code expected} stands for
-     * "does not exist".
+     * Replaces a value atomically if it is the expected one. An empty {@code expected} means that
+     * the key must not exist.
      *
      * @param key the key
      * @param expected the value that must be there, or empty for a missing key
      * @param desired the value to store then
-     * @return the value after the call; {@code expected} itself when the key is missing and {@code
-     *     expected} is not empty, although nothing is stored (as in PyTorch)
+     * @return the value after the call. If the key is missing and {@code expected} is not empty,
+     *     nothing is stored and {@code expected} is returned, as in PyTorch
      */
     byte[] compareSet(String key, byte[] expected, byte[] desired);
 
     /**
-     * Replaces several values, each as {@link #compareSet} does: one after the other, and another
-     * client may come in between. Over TCP the requests are sent together, which takes hardly
-     * longer than one.
+     * Replaces several values, each as {@link #compareSet} does, one after the other. The calls of
+     * other clients may be interleaved. Over TCP, the requests are sent together, which takes
+     * hardly longer than one.
      *
      * @param keys the keys
-     * @param expected for each what must be there, or empty for a missing key
-     * @param desired for each the value to store then
-     * @return for each the value after its turn
+     * @param expected for each key the value that must be there, or empty for a missing key
+     * @param desired for each key the value to store then
+     * @return for each key the value after its replacement
      */
     default List<byte[]> multiCompareSet(
             List<String> keys, List<byte[]> expected, List<byte[]> desired) {
@@ -98,8 +97,7 @@ public interface Store extends AutoCloseable {
                 || keys.size() != desired.size()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "multiCompareSet: pass as many expected and desired values as keys, and no"
-                            + " null");
+                    "multiCompareSet: pass as many expected and desired values as keys, and no null");
         }
         List<byte[]> values = new ArrayList<>(keys.size());
         for (int i = 0; i < keys.size(); i++) {
@@ -112,8 +110,8 @@ public interface Store extends AutoCloseable {
      * Waits until all keys exist, within {@link #timeout()}.
      *
      * @param keys the keys
-     * @throws StoreTimeoutException when one of them does not appear in time; the message names
-     *     those that are missing
+     * @throws StoreTimeoutException if a key does not appear in time; the message names the missing
+     *     keys
      */
     default void await(List<String> keys) {
         await(keys, timeout());
@@ -123,14 +121,14 @@ public interface Store extends AutoCloseable {
      * Waits until all keys exist.
      *
      * @param keys the keys
-     * @param timeout how long at most
-     * @throws StoreTimeoutException when one of them does not appear in time; the message names
-     *     those that are missing
+     * @param timeout the maximum time to wait
+     * @throws StoreTimeoutException if a key does not appear in time; the message names the missing
+     *     keys
      */
     void await(List<String> keys, Duration timeout);
 
     /**
-     * Appends to a value, creating it when missing.
+     * Appends to a value. A missing key is created.
      *
      * @param key the key
      * @param value the bytes to append
@@ -142,7 +140,7 @@ public interface Store extends AutoCloseable {
      *
      * @param keys the keys
      * @return the values
-     * @throws StoreTimeoutException when one of them does not appear in time
+     * @throws StoreTimeoutException if a key does not appear in time
      */
     List<byte[]> multiGet(List<String> keys);
 
@@ -150,13 +148,13 @@ public interface Store extends AutoCloseable {
      * Sets several keys.
      *
      * @param keys the keys
-     * @param values one value a key
+     * @param values one value for each key
      */
     void multiSet(List<String> keys, List<byte[]> values);
 
     /**
-     * Appends a value to a queue. Queues live beside the keys: {@link #check} and {@link #await}
-     * see a queue that is not empty, {@link #keyCount} and {@link #listKeys} do not.
+     * Appends a value to a queue. Queues are separate from keys: {@link #check} and {@link #await}
+     * see a non-empty queue, {@link #keyCount} and {@link #listKeys} do not.
      *
      * @param key the queue
      * @param value the value
@@ -164,56 +162,58 @@ public interface Store extends AutoCloseable {
     void queuePush(String key, byte[] value);
 
     /**
-     * Takes the oldest value of a queue, waiting for one within {@link #timeout()}.
+     * Removes the oldest value of a queue. Waits for one within {@link #timeout()}.
      *
      * @param key the queue
      * @return the value
-     * @throws StoreTimeoutException when none arrives in time
+     * @throws StoreTimeoutException if no value arrives in time
      */
     byte[] queuePop(String key);
 
     /**
-     * Takes the oldest value of a queue if there is one.
+     * Removes the oldest value of a queue, if there is one.
      *
      * @param key the queue
-     * @return the value, or empty when the queue is
+     * @return the value, or empty if the queue is empty
      */
     Optional<byte[]> queuePoll(String key);
 
     /**
-     * Number of values in a queue.
+     * Returns the number of values in a queue.
      *
      * @param key the queue
-     * @return the number, 0 when there is no such queue
+     * @return the number, 0 if there is no such queue
      */
     long queueLength(String key);
 
     /**
-     * All keys, without queues.
+     * Returns all keys, without queues.
      *
      * @return the keys, in no order
      */
     List<String> listKeys();
 
     /**
-     * Waits until {@code worldSize} callers have arrived at this key. A key serves one barrier.
+     * Waits until {@code worldSize} callers have arrived at this key. A key can be used for one
+     * barrier.
      *
-     * @param key name of the barrier
-     * @param worldSize number of callers
-     * @param timeout how long at most
-     * @throws StoreTimeoutException when not all arrive in time; the message says how many did
+     * @param key the name of the barrier
+     * @param worldSize the number of callers
+     * @param timeout the maximum time to wait
+     * @throws StoreTimeoutException if not all arrive in time; the message contains the number of
+     *     arrivals
      */
     void barrier(String key, int worldSize, Duration timeout);
 
     /**
-     * How long {@link #get} and the other blocking methods wait.
+     * Returns how long {@link #get} and the other blocking methods wait.
      *
      * @return the timeout of this object
      */
     Duration timeout();
 
     /**
-     * The same store behind another object with its own timeout. Over TCP it has its own
+     * Returns another object for the same store, with its own timeout. Over TCP it has its own
      * connection. The caller closes it.
      *
      * @param timeout how long its blocking methods wait
@@ -221,7 +221,7 @@ public interface Store extends AutoCloseable {
      */
     Store duplicate(Duration timeout);
 
-    /** Lets go of this client. What is stored stays. Closing twice is harmless. */
+    /** Closes this client. The contents of the store stay. Idempotent. */
     @Override
     void close();
 }

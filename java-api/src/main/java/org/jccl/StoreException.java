@@ -1,6 +1,6 @@
 package org.jccl;
 
-/** A store could not be reached or refused a request. */
+/** A store could not be reached or rejected a request. */
 public class StoreException extends JcclException {
 
     private static final long serialVersionUID = 1L;

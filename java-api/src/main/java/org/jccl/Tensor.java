@@ -9,129 +9,129 @@ import java.nio.ShortBuffer;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * A typed, contiguous view of memory on a device: address, count, data type and what keeps the
- * memory alive. It has no shape; collectives need none.
+ * A typed, contiguous view of memory on a device: address, count, data type, and an owner that
+ * keeps the memory alive. It has no shape; collectives need none.
  *
- * <p>A tensor made by {@code of...} borrows memory and keeps its owner reachable. One made by
- * {@link #allocate} owns its memory until {@link #close}. Closing while an operation uses the
- * memory is safe: it is freed when the operation is complete. Reading or writing the elements while
- * an operation uses them is a data race, as with any memory.
+ * <p>A tensor from an {@code of...} method borrows memory and keeps its owner reachable. A tensor
+ * from {@link #allocate} owns its memory until {@link #close}. It may be closed while an operation
+ * uses the memory, which is freed when the operation is complete. Accessing the elements while an
+ * operation uses them is a data race.
  *
- * <p>Safe for use by several threads, the elements themselves excepted.
+ * <p>Thread-safe, except for the elements themselves.
  *
- * <p>Programs do not implement this interface: groups refuse tensors that were not made by its
- * static methods with a {@link UsageException}, and later versions may add methods.
+ * <p>Programs must not implement this interface: groups throw a {@link UsageException} for tensors
+ * that were not created by its static methods, and later versions may add methods.
  */
 public interface Tensor extends AutoCloseable {
 
     /**
-     * Borrows a direct buffer's remaining bytes.
+     * Borrows the remaining bytes of a direct buffer.
      *
      * @param buffer direct, writable, from position to limit
-     * @param dataType type of the elements in it
+     * @param dataType the type of its elements
      * @return a tensor of {@code remaining / dataType.size()} elements
-     * @throws UsageException when the buffer is null, on the heap, read-only, in foreign byte
-     *     order, begins at an address that is no multiple of the element size, or its remaining
-     *     bytes are no whole number of elements
+     * @throws UsageException if the buffer is null, on the heap, read-only or not in native byte
+     *     order, its address is not a multiple of the element size, or its remaining bytes are not
+     *     a whole number of elements
      */
     static Tensor of(ByteBuffer buffer, DataType dataType) {
         return Implementation.get().borrowTensor(buffer, dataType);
     }
 
     /**
-     * Borrows a direct buffer's remaining elements as float32.
+     * Borrows the remaining elements of a direct buffer as float32.
      *
      * @param buffer direct, writable, in native byte order
      * @return the tensor
-     * @throws UsageException as {@link #of(ByteBuffer, DataType)}
+     * @throws UsageException under the conditions of {@link #of(ByteBuffer, DataType)}
      */
     static Tensor of(FloatBuffer buffer) {
         return Implementation.get().borrowTensor(buffer, DataType.FLOAT32);
     }
 
     /**
-     * Borrows a direct buffer's remaining elements as float64.
+     * Borrows the remaining elements of a direct buffer as float64.
      *
      * @param buffer direct, writable, in native byte order
      * @return the tensor
-     * @throws UsageException as {@link #of(ByteBuffer, DataType)}
+     * @throws UsageException under the conditions of {@link #of(ByteBuffer, DataType)}
      */
     static Tensor of(DoubleBuffer buffer) {
         return Implementation.get().borrowTensor(buffer, DataType.FLOAT64);
     }
 
     /**
-     * Borrows a direct buffer's remaining elements as int32.
+     * Borrows the remaining elements of a direct buffer as int32.
      *
      * @param buffer direct, writable, in native byte order
      * @return the tensor
-     * @throws UsageException as {@link #of(ByteBuffer, DataType)}
+     * @throws UsageException under the conditions of {@link #of(ByteBuffer, DataType)}
      */
     static Tensor of(IntBuffer buffer) {
         return Implementation.get().borrowTensor(buffer, DataType.INT32);
     }
 
     /**
-     * Borrows a direct buffer's remaining elements as int64.
+     * Borrows the remaining elements of a direct buffer as int64.
      *
      * @param buffer direct, writable, in native byte order
      * @return the tensor
-     * @throws UsageException as {@link #of(ByteBuffer, DataType)}
+     * @throws UsageException under the conditions of {@link #of(ByteBuffer, DataType)}
      */
     static Tensor of(LongBuffer buffer) {
         return Implementation.get().borrowTensor(buffer, DataType.INT64);
     }
 
     /**
-     * Borrows a direct buffer's remaining elements as int16.
+     * Borrows the remaining elements of a direct buffer as int16.
      *
      * @param buffer direct, writable, in native byte order
      * @return the tensor
-     * @throws UsageException as {@link #of(ByteBuffer, DataType)}
+     * @throws UsageException under the conditions of {@link #of(ByteBuffer, DataType)}
      */
     static Tensor of(ShortBuffer buffer) {
         return Implementation.get().borrowTensor(buffer, DataType.INT16);
     }
 
     /**
-     * Borrows memory by address. The caller answers for address, count and device being right; this
-     * is the only factory that can not check them.
+     * Borrows memory by address. The caller must ensure that address, count and device are correct;
+     * no other factory method trusts them unchecked.
      *
-     * <p>A {@code java.lang.foreign.MemorySegment} of at most 2 GiB is better given as {@code
-     * of(segment.asByteBuffer().order(ByteOrder.nativeOrder()), dataType)}, which refuses segments
-     * on the heap and read-only ones. A larger one goes by {@code segment.address()}, with the
-     * segment as owner, and only where {@code segment.isNative()}: the address of a segment on the
-     * heap is none. An arena must not be closed while a tensor of its memory is in use.
+     * <p>A {@code java.lang.foreign.MemorySegment} of at most 2 GiB should be passed as {@code
+     * of(segment.asByteBuffer().order(ByteOrder.nativeOrder()), dataType)}, which rejects heap
+     * segments and read-only ones. A larger one can be passed as {@code segment.address()} with the
+     * segment as owner, only if {@code segment.isNative()}. Its arena must not be closed while a
+     * tensor of its memory is in use.
      *
-     * @param address first byte, on {@code device}; may be 0 only when {@code count} is 0
+     * @param address the first byte, on {@code device}; may be 0 only if {@code count} is 0
      * @param count number of elements
      * @param dataType element type
      * @param device where the memory is
-     * @param owner kept reachable as long as the tensor or an operation on it is; may be null when
-     *     the memory outlives the program
+     * @param owner kept reachable as long as the tensor or an operation on it is; may be null if
+     *     the memory is never freed
      * @return the tensor
-     * @throws UsageException when the address is 0, negative or no multiple of the element size,
-     *     the count negative or more than fits behind the address, or something is null
+     * @throws UsageException if the address is 0, negative or not a multiple of the element size,
+     *     the count is negative or too large for the address, or the type or device is null
      */
     static Tensor of(long address, long count, DataType dataType, Device device, Object owner) {
         return Implementation.get().borrowTensor(address, count, dataType, device, owner);
     }
 
     /**
-     * Takes over memory that a library allocated in its own way. The caller answers for address,
-     * count and device being right.
+     * Takes ownership of memory that another library allocated. The caller must ensure that
+     * address, count and device are correct.
      *
-     * @param address first byte, on {@code device}
+     * @param address the first byte, on {@code device}
      * @param count number of elements
      * @param dataType element type
      * @param device where the memory is
-     * @param release frees it; called once, when the tensor is closed and no operation uses it any
-     *     more, by a thread that does nothing else, so that it may block; not called when the
-     *     process ends before. Where the device's own free waits for what is under way there, a
-     *     {@link #copyFrom(Tensor)} may be
-     * @return the tensor, to be closed
-     * @throws UsageException as {@link #of(long, long, DataType, Device, Object)}, also when the
-     *     address is 0; {@code release} is not called then
+     * @param release frees the memory. Called once, after the tensor was closed and the last
+     *     operation on it is complete, on a thread that does nothing else, so it may block. Not
+     *     called if the process ends earlier. A {@link #copyFrom(Tensor)} may still be in flight if
+     *     the free function of the device waits for it
+     * @return the tensor, which the caller closes
+     * @throws UsageException under the conditions of {@link #of(long, long, DataType, Device,
+     *     Object)}, also if the address is 0; {@code release} is not called then
      */
     static Tensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
@@ -153,15 +153,15 @@ public interface Tensor extends AutoCloseable {
      *     {@code BytePointer} or a {@code Pointer} that is of no subclass
      * @param device where the memory is
      * @return the tensor; keeps the pointer reachable
-     * @throws UsageException when something is null, the pointer is a null pointer (as after it was
+     * @throws UsageException if something is null, the pointer is a null pointer (as after it was
      *     deallocated), has no limit, is of another class or for another type, begins at an address
      *     that is no multiple of the element size, or its size is no whole number of elements
      */
-    @SuppressWarnings("exports") // Only those who have JavaCPP call it.
+    @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
     static Tensor ofPointer(Pointer pointer, DataType dataType, Device device) {
-        Given.notNull(dataType, "dataType");
-        Given.notNull(device, "device");
-        Given.notNull(pointer, "pointer");
+        UsageException.nonNull(dataType, "dataType");
+        UsageException.nonNull(device, "device");
+        UsageException.nonNull(pointer, "pointer");
         return of(
                 PointerRange.address(pointer),
                 PointerRange.count(pointer, dataType),
@@ -172,17 +172,18 @@ public interface Tensor extends AutoCloseable {
 
     /**
      * Allocates memory, zeroed on the CPU. Close the tensor to free it. Host memory of 1 MB and
-     * more is in huge pages where a binding is present that can ask for them and the system has
-     * some. The memory of a device is freed soon after, by another thread, since that may wait for
-     * what runs there; where none is left, this waits for what is about to be freed.
+     * more uses huge pages if a binding that can request them is present and the system has some.
+     * Memory of a device is freed with a short delay by another thread, because the free function
+     * may wait for the device. If the device has no memory left, this method waits for pending
+     * frees.
      *
-     * @param device where
+     * @param device where to allocate
      * @param dataType element type
      * @param count number of elements
      * @return the tensor, which owns its memory
-     * @throws UsageException when the count is negative or too large, or something is null
-     * @throws BackendUnavailableException when no binding here manages memory of that device
-     * @throws OutOfMemoryError when the memory can not be had
+     * @throws UsageException if the count is negative or too large, or an argument is null
+     * @throws BackendUnavailableException if no binding manages memory of that device
+     * @throws OutOfMemoryError if there is not enough memory
      */
     static Tensor allocate(Device device, DataType dataType, long count) {
         return Implementation.get().allocateTensor(device, dataType, count);
@@ -193,96 +194,99 @@ public interface Tensor extends AutoCloseable {
      *
      * @param values a {@code float[] double[] int[] long[] short[]} or {@code byte[]}
      * @return a tensor of the matching type that owns its memory
-     * @throws UsageException when it is no such array
+     * @throws UsageException if it is not such an array
      */
     static Tensor copyOf(Object values) {
         return Implementation.get().copyToTensor(values);
     }
 
     /**
-     * Part of this tensor, sharing its memory and its lifetime: closing one view closes all.
+     * Returns a part of this tensor, which shares its memory and lifetime: closing one view closes
+     * all.
      *
      * @param offset first element
      * @param length number of elements
      * @return the view
-     * @throws UsageException when the range is not inside this tensor
+     * @throws UsageException if the range is not inside this tensor
      */
     Tensor slice(long offset, long length);
 
     /**
-     * Copies a whole array to the start of this tensor. On a device the copy is in the order of the
-     * current stream and done on return.
+     * Copies a whole array to the start of this tensor. On a device, the copy runs in the order of
+     * the current stream and is complete on return.
      *
-     * @param values an array whose element size is this tensor's: {@code short[]} holds the bits of
-     *     float16 and bfloat16, {@code byte[]} those of bool, uint8 and float8
+     * @param values an array with the element size of this tensor: {@code short[]} holds the bits
+     *     of float16 and bfloat16, {@code byte[]} those of bool, uint8 and float8
      * @return this tensor
-     * @throws UsageException when the array does not fit, has another element size, or the tensor
-     *     is closed
+     * @throws UsageException if the array does not fit, has another element size, or the tensor is
+     *     closed
      */
     Tensor copyFrom(Object values);
 
     /**
-     * Copies a whole tensor to the start of this one. Where both are on one device the copy is
-     * enqueued on the calling thread's current stream and the host goes on. Tensors that own their
-     * memory may be closed then: it is freed once the stream has passed the copy. Borrowed memory
-     * must stay as it is until then, as with a kernel of the caller's own, and so must any where
-     * the current stream is another library's and its {@link Stream} is closed before the tensor.
-     * Where one or both are on the CPU the copy is done on return, in the order of the current
-     * stream of the other's device.
+     * Copies a whole tensor to the start of this one.
      *
-     * @param source of this tensor's type, with at most as many elements; not overlapping it on a
-     *     device
+     * <p>If both are on one device, the copy is enqueued on the current stream of the calling
+     * thread, and the host does not wait. Tensors that own their memory may be closed at once: it
+     * is freed after the stream has passed the copy. Borrowed memory must stay valid until then, as
+     * with a kernel of the caller's own. The same holds for any memory if the current stream
+     * belongs to another library and its {@link Stream} is closed before the tensor. If one or both
+     * are on the CPU, the copy runs in the order of the current stream of the device and is
+     * complete on return.
+     *
+     * @param source a tensor of the same type, with at most as many elements; must not overlap this
+     *     tensor on a device
      * @return this tensor
-     * @throws UsageException when the source is null, of another type, too large, or on another
-     *     accelerator, or one of them is closed
-     * @throws JcclException from a device to the CPU, as {@link Stream#synchronize} of the current
-     *     stream does; what this tensor holds then means nothing
+     * @throws UsageException if the source is null, of another type, too large, or on another
+     *     accelerator, or one of the tensors is closed
+     * @throws JcclException from a device to the CPU, under the conditions of {@link
+     *     Stream#synchronize} of the current stream; the contents of this tensor are then undefined
      */
     Tensor copyFrom(Tensor source);
 
     /**
-     * Copies the start of this tensor to a whole array. On a device the copy is in the order of the
-     * current stream and done on return.
+     * Copies the start of this tensor to a whole array. On a device, the copy runs in the order of
+     * the current stream and is complete on return.
      *
      * @param <T> the array type
      * @param values an array as for {@link #copyFrom}
      * @return the array
-     * @throws UsageException as {@link #copyFrom}
-     * @throws JcclException on a device, as {@link Stream#synchronize} of the current stream does;
-     *     the array is as it was
+     * @throws UsageException under the conditions of {@link #copyFrom}
+     * @throws JcclException on a device, under the conditions of {@link Stream#synchronize} of the
+     *     current stream; the array is not changed
      */
     <T> T copyTo(T values);
 
     /**
-     * Address of the first element.
+     * Returns the address of the first element.
      *
      * @return the address on {@link #device()}
      */
     long address();
 
     /**
-     * Number of elements.
+     * Returns the number of elements.
      *
      * @return not negative
      */
     long count();
 
     /**
-     * Size in bytes.
+     * Returns the size in bytes.
      *
      * @return count times element size
      */
     long byteSize();
 
     /**
-     * Element type.
+     * Returns the element type.
      *
      * @return the type
      */
     DataType dataType();
 
     /**
-     * Where the memory is.
+     * Returns where the memory is.
      *
      * @return the device
      */
@@ -290,12 +294,12 @@ public interface Tensor extends AutoCloseable {
 
     /**
      * Frees owned memory as soon as no operation uses it, and makes further use an error.
-     * Idempotent, and never blocks. On a slice it closes the memory for all views of it.
+     * Idempotent, and never blocks. On a slice, it closes the memory for all views.
      */
     @Override
     void close();
 
-    /** For instance {@code float32 x 4 on cpu}. */
+    /** Returns for instance {@code float32 x 4 on cpu}. */
     @Override
     String toString();
 }

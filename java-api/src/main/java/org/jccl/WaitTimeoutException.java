@@ -1,6 +1,6 @@
 package org.jccl;
 
-/** A bounded wait ended before the work did. The work goes on. */
+/** A wait ended before the work did. The work continues. */
 public final class WaitTimeoutException extends JcclException {
 
     private static final long serialVersionUID = 1L;

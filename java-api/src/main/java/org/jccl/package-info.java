@@ -1,4 +1,2 @@
-/**
- * The API a training program uses: process groups, tensors, works, and the exceptions they throw.
- */
+/** The API of a training program: process groups, tensors, works, and the exceptions they throw. */
 package org.jccl;

@@ -12,29 +12,29 @@ import org.jccl.UsageException;
 
 /**
  * A binding, found through {@link java.util.ServiceLoader}. Its constructor must not load native
- * code; {@link #availability()} does.
+ * code; {@link #availability()} does. Each group looks up providers anew.
  */
 public interface BackendProvider {
 
     /**
-     * Name of the backend.
+     * Returns the name of the backend.
      *
      * @return lower case
      */
     String name();
 
     /**
-     * Device types whose tensors it takes, see {@link org.jccl.Device#type()}.
+     * Returns the device types whose tensors it takes, see {@link org.jccl.Device#type()}.
      *
      * @return at least one type
      */
     Set<String> deviceTypes();
 
     /**
-     * Types of devices that another binding drives, whose memory this library takes too. It works
-     * on the host, where it knows no streams: before an operation is issued, the engine waits until
-     * the caller's current stream is done, and the operation is complete when its work is. {@link
-     * #create} throws where the library that was found takes no such memory after all.
+     * Returns the types of devices that another binding drives and whose memory this library also
+     * takes. The library then works on the host and knows no streams. Before an operation is
+     * issued, the engine waits for the caller's current stream. The operation is complete when its
+     * work is. {@link #create} throws if the library that was found cannot take such memory.
      *
      * @return none of {@link #deviceTypes()}
      */
@@ -43,34 +43,36 @@ public interface BackendProvider {
     }
 
     /**
-     * Whether the engine may bring it tensors of any device that another binding drives, by copying
-     * them through host memory. The communicator is then created for the CPU and sees host memory
-     * only. Its operations must all compare what ranks call, or get stuck, as a collective is cut
-     * into several; and a send in {@link HostCommunicator.Mode#NONBLOCKING} must not wait.
+     * Returns whether the engine may copy tensors of any device that another binding drives through
+     * host memory for this library. The communicator is then created for the CPU and sees host
+     * memory only. A collective is cut into several, so each operation must either compare the
+     * calls of the ranks or block if they differ. A send in {@link
+     * HostCommunicator.Mode#NONBLOCKING} must not block.
      *
-     * @return by default false; true only where communicators are {@link HostCommunicator}s
+     * @return false by default; true only if communicators are {@link HostCommunicator}s
      */
     default boolean stagesDevices() {
         return false;
     }
 
     /**
-     * Loads the vendor library at the first call and remembers the outcome.
+     * Loads the vendor library at the first call and remembers the result. Never throws.
      *
-     * @return version and path, or what was tried and why it failed; never throws
+     * @return version and path, or what was tried and why it failed
      */
     Availability availability();
 
     /**
-     * Loads the vendor library, or says all there is to say about why it can not.
+     * Loads the vendor library.
      *
-     * @throws BackendUnavailableException with everything that was tried
+     * @throws BackendUnavailableException if that fails; the message lists everything that was
+     *     tried
      */
     default void requireAvailable() {
         if (availability() instanceof Availability.Unavailable missing) {
             throw new BackendUnavailableException(
                     FailureContext.NONE,
-                    "backend %s can not be used: %s%s"
+                    "backend %s cannot be used: %s%s"
                             .formatted(
                                     name(),
                                     missing.reason(),
@@ -82,17 +84,17 @@ public interface BackendProvider {
     }
 
     /**
-     * Whether it can share a group with ranks that do not run this API.
+     * Returns whether a group of this backend may contain ranks of another API.
      *
-     * @param interop what else may be a rank
-     * @return true when {@link #create} takes such a group
+     * @param interop the other API
+     * @return true if {@link #create} takes such a group
      */
     default boolean supports(Interop interop) {
         return interop == Interop.NONE;
     }
 
     /**
-     * Order among backends of the same devices when the user names none.
+     * Returns the order among backends of the same devices if the user names none.
      *
      * @return higher is tried first
      */
@@ -101,45 +103,47 @@ public interface BackendProvider {
     }
 
     /**
-     * This process's place in the world, when the library itself knows it. Called after {@link
-     * #availability()} said yes, when the user has not said who and where the ranks are.
+     * Returns the world that the library itself knows. The engine calls it after {@link
+     * #availability()} returned {@code Available}, and only if the user described no world.
      *
-     * @param options the backend's options, or empty
-     * @return rank and size, or empty when the bootstrap must find out
-     * @throws org.jccl.JcclException when the library knows but can not be used so
+     * @param options the options of the backend, or empty
+     * @return rank and size, or empty if the bootstrap must find them
+     * @throws org.jccl.JcclException if the library knows a world but cannot be used in it
      */
     default Optional<World> world(Optional<BackendOptions> options) {
         return Optional.empty();
     }
 
     /**
-     * Streams, events and memory of the devices this backend takes.
+     * Returns streams, events and memory of the devices of this backend. The engine calls it after
+     * {@link #availability()} returned {@code Available}.
      *
      * @param deviceType one of {@link #deviceTypes()}, not the CPU
-     * @return the runtime; called after {@link #availability()} said yes
-     * @throws UsageException when the backend works on host memory only
+     * @return the runtime
+     * @throws UsageException if the backend works on host memory only
      */
     default DeviceRuntime deviceRuntime(String deviceType) {
-        throw new UsageException(FailureContext.NONE, name() + " has no devices but the CPU");
+        throw new UsageException(FailureContext.NONE, name() + " has no devices except the CPU");
     }
 
     /**
-     * Connects to the other ranks. Called on every rank of the new group, concurrently.
+     * Connects to the other ranks. The engine calls it on every rank of the new group at the same
+     * time.
      *
      * @param config the group
      * @return the communicator of this rank
-     * @throws org.jccl.JcclException when a peer does not arrive in time or the library fails
+     * @throws org.jccl.JcclException if a peer does not arrive in time or the library fails
      */
     Communicator create(CommunicatorConfig config);
 
     /**
-     * A backend's options, as the class that it has for them.
+     * Casts the options of a backend to its class of options.
      *
      * @param <T> the class
-     * @param given what the user gave, or empty
+     * @param given the options of the user, or empty
      * @param type the class
-     * @return empty when none were given
-     * @throws UsageException when they are of another class
+     * @return the options, or empty if there are none
+     * @throws UsageException if they are of another class
      */
     static <T extends BackendOptions> Optional<T> options(
             Optional<BackendOptions> given, Class<T> type) {
@@ -158,13 +162,13 @@ public interface BackendProvider {
     }
 
     /**
-     * A world that the library knows by itself.
+     * A world that the library knows.
      *
      * @param rank from 0
      * @param size number of ranks
-     * @param localRank rank among the processes of this host, or -1 when unknown
-     * @param broadcast tells all ranks where their store is; empty when there can be none, since
-     *     not all members of the world run this API
+     * @param localRank rank among the processes of this host, or -1 if unknown
+     * @param broadcast sends the address of the store to all ranks; empty if there can be no store,
+     *     because not all members of the world run this API
      */
     record World(int rank, int size, int localRank, Optional<Broadcast> broadcast) {}
 
@@ -173,11 +177,12 @@ public interface BackendProvider {
     interface Broadcast {
 
         /**
-         * Called by every rank.
+         * Sends bytes from rank 0 to all. Every rank calls it.
          *
-         * @param bytes what rank 0 sends, the same number on every rank; elsewhere overwritten
-         * @param timeout how long to wait for the others
-         * @throws org.jccl.JcclException when the others do not come in time
+         * @param bytes what rank 0 sends; the same length on every rank; overwritten on the other
+         *     ranks
+         * @param timeout how long to wait for the other ranks
+         * @throws org.jccl.JcclException if the other ranks do not come in time
          */
         void broadcast(byte[] bytes, Duration timeout);
     }

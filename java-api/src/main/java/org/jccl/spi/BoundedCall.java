@@ -7,15 +7,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Runs native calls that have no deadline of their own on threads that can be left behind. Each
- * thread is a platform thread of its own, since the current device belongs to the thread, and a
- * daemon, with a stack of 64 MiB. What a task throws while nobody waits for it is logged.
+ * Runs native calls that may never return, on threads that can be abandoned. Each task has a
+ * platform thread of its own, because the current device belongs to the thread. The thread is a
+ * daemon with a stack of 64 MiB. If nothing waits for a task, its exception is logged.
  */
 public final class BoundedCall {
 
     /**
-     * Address space only, of which a thread gets memory as it uses it. Libraries search the
-     * topology of large machines by recursion, for which Java's default of 1 MiB is too little.
+     * Address space only; the thread gets memory as it uses it. Libraries search the topology of
+     * large machines recursively, for which the default of 1 MiB is too little.
      */
     private static final long STACK_BYTES = 64L << 20;
 
@@ -40,9 +40,9 @@ public final class BoundedCall {
     }
 
     /**
-     * Starts a task in a thread of its own.
+     * Starts a task on a thread of its own.
      *
-     * @param name of the thread
+     * @param name the name of the thread
      * @param task throws unchecked exceptions only
      * @return the call
      */
@@ -51,22 +51,23 @@ public final class BoundedCall {
     }
 
     /**
-     * Starts a task and waits for it.
+     * Starts a task and waits for it. Rethrows its exception.
      *
-     * @param name of the thread
+     * @param name the name of the thread
      * @param task throws unchecked exceptions only
      * @param timeout how long to wait
-     * @return true when the task is done; what it threw is thrown
+     * @return whether the task is done
      */
     public static boolean run(String name, Runnable task, Duration timeout) {
         return new BoundedCall(name, task, true).await(timeout);
     }
 
     /**
-     * Waits for the task. Interrupts are kept for later.
+     * Waits for the task. Rethrows its exception. An interrupt does not end the wait; the flag
+     * stays set.
      *
      * @param timeout how long to wait
-     * @return true when the task is done; what it threw is thrown
+     * @return whether the task is done
      */
     public boolean await(Duration timeout) {
         long end = System.nanoTime() + timeout.toNanos();

@@ -3,8 +3,8 @@ package org.jccl.spi;
 import org.jccl.JcclException;
 
 /**
- * Native calls that only clean up, most often after a failure. What goes wrong in them is logged,
- * so that it is neither lost nor takes the place of the first error. Safe for use by any thread.
+ * Runs calls that only clean up, usually after a failure. Their failures are logged, so that they
+ * are not lost and do not replace the first error. Thread-safe.
  */
 public final class CleanUp {
 
@@ -13,10 +13,10 @@ public final class CleanUp {
     private CleanUp() {}
 
     /**
-     * Makes calls and logs the failure they end with.
+     * Runs calls and logs their failure.
      *
      * @param where what is cleaned up, for the log, for instance {@code group world}
-     * @param calls throw what a native result means, or anything unchecked
+     * @param calls the calls; may throw anything unchecked
      */
     public static void run(String where, Runnable calls) {
         try {
@@ -27,11 +27,11 @@ public final class CleanUp {
     }
 
     /**
-     * Logs a failure that nobody is told of otherwise. Does not throw, whatever the log does: what
-     * comes after the clean-up, such as telling those who wait, must not depend on it.
+     * Logs a failure that is not reported otherwise. Never throws, even if logging fails, because
+     * the steps after a clean-up must not depend on it.
      *
      * @param where what is cleaned up, for the log
-     * @param failure call, code and text
+     * @param failure the failure
      */
     public static void failed(String where, Throwable failure) {
         try {
@@ -41,7 +41,7 @@ public final class CleanUp {
                             : failure.toString();
             LOG.log(System.Logger.Level.WARNING, where + ": " + text);
         } catch (RuntimeException | Error e) {
-            return; // there is nothing left to tell it with
+            return; // the failure cannot be reported
         }
     }
 }

@@ -17,20 +17,19 @@ import org.jccl.UsageException;
 /**
  * What a binding needs to form a communicator.
  *
- * @param groupName name of the group, the same on every rank, unique in the job
- * @param rank this process's rank in the new group
- * @param size number of ranks in the new group
- * @param store where the ranks of this group meet, private to this backend; empty when it needs
- *     none
- * @param timeout deadline of each operation on the communicator
- * @param joinTimeout how long forming the communicator may take, which is what is left of the
- *     timeout; what forms it must not take the timeout anew for each of its steps
- * @param device where its tensors live
- * @param interop what else may be a rank; one that the provider supports
- * @param interopName the group's name among ranks of another API, or empty
- * @param options the backend's options, or empty
- * @param parent the communicator this group was made from, or empty
- * @param parentRanks for each new rank its rank in the parent; empty without parent
+ * @param groupName the name of the group, the same on every rank, unique in the job
+ * @param rank the rank of this process in the new group
+ * @param size the number of ranks in the new group
+ * @param store the store of this group and backend alone; empty if there is none
+ * @param timeout the deadline of each operation on the communicator
+ * @param joinTimeout how long forming the communicator may take in all: what is left of the
+ *     timeout. No step may take the whole timeout again
+ * @param device the device of its tensors
+ * @param interop which other API ranks may run; one that the provider supports
+ * @param interopName the name of the group among ranks of another API, or empty
+ * @param options the options of the backend, or empty
+ * @param parent the communicator from which this group is made, or empty
+ * @param parentRanks for each new rank its rank in the parent; empty without a parent
  */
 public record CommunicatorConfig(
         String groupName,
@@ -50,15 +49,15 @@ public record CommunicatorConfig(
      * A group without a name among ranks of another API.
      *
      * @param groupName name of the group
-     * @param rank in the new group
+     * @param rank the rank of this process
      * @param size number of ranks in the new group
      * @param store where the ranks meet, or empty
      * @param timeout deadline of each operation
      * @param joinTimeout how long forming the communicator may take
      * @param device where its tensors live
-     * @param interop what else may be a rank
-     * @param options the backend's options, or empty
-     * @param parent the communicator this group was made from, or empty
+     * @param interop which other API ranks may run
+     * @param options the options of the backend, or empty
+     * @param parent the communicator from which this group is made, or empty
      * @param parentRanks for each new rank its rank in the parent
      */
     public CommunicatorConfig(
@@ -89,24 +88,24 @@ public record CommunicatorConfig(
     }
 
     /**
-     * The options, as the class that the backend has for them.
+     * Returns the options as the class of the backend.
      *
      * @param <T> the class
      * @param type the class
-     * @return empty when none were given
-     * @throws UsageException when they are of another class
+     * @return the options, or empty if there are none
+     * @throws UsageException if they are of another class
      */
     public <T extends BackendOptions> Optional<T> options(Class<T> type) {
         return BackendProvider.options(options, type);
     }
 
     /**
-     * The store of a backend that can not do without.
+     * Returns the store of a backend that needs one.
      *
-     * @param need what needs it and for what, for instance {@code NCCL needs a store to connect
+     * @param need what needs the store and why, for instance {@code NCCL needs a store to connect
      *     ranks}
      * @return the store
-     * @throws UsageException when there is none
+     * @throws UsageException if there is none
      */
     public Store requireStore(String need) {
         return store.orElseThrow(
@@ -117,18 +116,19 @@ public record CommunicatorConfig(
     }
 
     /**
-     * Forms a communicator by a library that does not say who is missing when it waits in vain:
-     * each rank writes into the store that it has come, and a timeout names those who have not, or
-     * who do not give up as the others do. When all have formed it, the keys are deleted. Without a
-     * store this only forms it.
+     * Forms a communicator with a library that does not report missing ranks. Each rank registers
+     * in the store. If forming times out, the message names the ranks that did not register, or
+     * else those that did not time out as well. When all ranks have formed it, the keys are
+     * deleted. Without a store, this method only calls {@code forming}.
      *
      * @param <T> what is formed
-     * @param name beginning of the keys, the same on every rank, and no other communicator's
-     * @param keys what the forming puts into the store
-     * @param forming forms it
-     * @return what was formed
-     * @throws OperationTimeoutException when the forming throws it; names the ranks that have not
-     *     come, or when all have, those that do not give up as the others do: they were lost
+     * @param name the beginning of the keys, the same on every rank, and unique to this
+     *     communicator
+     * @param keys the keys that {@code forming} puts into the store
+     * @param forming forms the communicator
+     * @return the result of {@code forming}
+     * @throws OperationTimeoutException if {@code forming} throws it; the message names the missing
+     *     ranks
      */
     public <T> T join(String name, List<String> keys, Supplier<T> forming) {
         if (store.isEmpty()) {
@@ -148,7 +148,7 @@ public record CommunicatorConfig(
                                     arrivals.giveUp(rank, e),
                                     interop == Interop.NONE
                                             ? ""
-                                            : ", but for those among them that are PyTorch's"),
+                                            : ", except ranks that do not run JCCL"),
                     e);
         }
         if (interop == Interop.NONE) {
@@ -158,28 +158,28 @@ public record CommunicatorConfig(
     }
 
     /**
-     * Waits for what rank 0 puts into the store.
+     * Waits for a value that rank 0 puts into the store.
      *
-     * @param key where
-     * @param length number of bytes it has
-     * @param what it is, for messages, for instance {@code NCCL id}
+     * @param key the key
+     * @param length the length of the value in bytes
+     * @param what what it is, for messages, for instance {@code NCCL id}
      * @param within how long to wait
      * @return the bytes
-     * @throws OperationTimeoutException when it is not there in time
-     * @throws BootstrapException when it has another length
-     * @throws UsageException when there is no store
+     * @throws OperationTimeoutException if the value is not there in time
+     * @throws BootstrapException if it has another length
+     * @throws UsageException if there is no store
      */
     public byte[] fetch(String key, int length, String what, Duration within) {
-        Store meeting = requireStore("the " + what + " of rank 0 comes through a store");
+        Store shared = requireStore("the " + what + " of rank 0 comes through a store");
         try {
-            meeting.await(List.of(key), within);
+            shared.await(List.of(key), within);
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     FailureContext.NONE,
                     "rank 0 put no " + what + " into the store in " + Durations.text(timeout),
                     e);
         }
-        byte[] value = meeting.get(key);
+        byte[] value = shared.get(key);
         if (value.length != length) {
             throw new BootstrapException(
                     FailureContext.NONE,

@@ -12,13 +12,13 @@ import org.jccl.FailureContext;
 import org.jccl.NativeException;
 
 /**
- * The file descriptors of this process. What fails for want of one seldom says so: a name server is
- * not reached, a connection is refused, a file is missing. So code that is about to open many asks
- * first. Stateless and safe for use by several threads.
+ * Checks the number of free file descriptors of this process. Without one, lookups and connections
+ * fail with misleading messages. So code that is about to open many checks first. Stateless and
+ * thread-safe.
  */
 public final class Descriptors {
 
-    /** The system's number for "Too many open files" (EMFILE). */
+    /** The number of the system for "Too many open files" (EMFILE). */
     private static final int TOO_MANY = 24;
 
     private static final Path LIMITS = Path.of("/proc/self/limits");
@@ -28,12 +28,14 @@ public final class Descriptors {
     private Descriptors() {}
 
     /**
-     * Checks that the process can open some more files or connections. Does nothing where the
-     * system does not tell how many are open.
+     * Checks that the process can open more files or connections. Does nothing if the system does
+     * not report how many are open.
      *
      * @param needed how many more
-     * @param what needs them, the subject of a sentence, for instance {@code a group of 4 ranks}
-     * @throws NativeException if fewer are left; its message has the limit and how many are open
+     * @param what the subject of the sentence in the message, for instance {@code a group of 4
+     *     ranks}
+     * @throws NativeException if fewer are free; the message has the limit and the number of open
+     *     ones
      */
     public static void require(int needed, String what) {
         try {
@@ -42,9 +44,9 @@ public final class Descriptors {
                 require(needed, what, Long.parseLong(limit.group(1)), open());
             }
         } catch (NoSuchFileException | AccessDeniedException e) {
-            return; // no /proc to ask
+            return; // there is no /proc
         } catch (IOException | LinkageError e) {
-            // The latter where Java's own classes for files could open none.
+            // A LinkageError if Java's own classes for files could not be loaded.
             throw tooMany(needed, what, "none is left");
         }
     }

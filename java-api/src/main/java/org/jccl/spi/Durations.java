@@ -3,16 +3,18 @@ package org.jccl.spi;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** How messages tell durations. */
+/** Formats durations for messages. */
 public final class Durations {
 
-    /** From here on nobody asks for milliseconds, and long ones would not fit a long. */
+    /**
+     * Longer durations are shown in seconds. Very long ones would not fit a long as milliseconds.
+     */
     private static final long MOST_SECONDS_WITH_MILLIS = TimeUnit.DAYS.toSeconds(1);
 
     private Durations() {}
 
     /**
-     * A duration in the words of a message.
+     * Formats a duration.
      *
      * @param duration any, or null
      * @return for instance {@code 300 s}, {@code 250 ms} or, below a millisecond, {@code 5000 ns}

@@ -1,25 +1,25 @@
 package org.jccl.spi;
 
 /**
- * Host memory for large tensors, from a binding that brings native code. Found by {@link
- * java.util.ServiceLoader}; the first that has memory is used, and without one it comes from the
- * JVM. Safe for use by several threads.
+ * Allocates host memory for large tensors. A binding that has native code provides it as a service
+ * ({@link java.util.ServiceLoader}). The first one that returns memory is used; without one, the
+ * JVM allocates. Implementations must be thread-safe.
  */
 public interface HostAllocator {
 
     /**
-     * Allocates zeroed memory in the largest pages that the system gives.
+     * Allocates zeroed memory in the largest pages that the system provides.
      *
-     * @param bytes size, at least 1 MB
-     * @return its address, aligned to at least 64 bytes; 0 when there is none to be had here
+     * @param bytes the size, at least 1 MB
+     * @return the address, aligned to at least 64 bytes; 0 if there is no memory
      */
     long allocate(long bytes);
 
     /**
-     * Frees memory.
+     * Frees memory. Called once for each address.
      *
-     * @param address from {@link #allocate}; given back once
-     * @param bytes the size that was asked for
+     * @param address an address from {@link #allocate}
+     * @param bytes the size that was allocated
      */
     void free(long address, long bytes);
 }

@@ -15,12 +15,12 @@ import java.util.stream.Stream;
 import org.jccl.UsageException;
 
 /**
- * The places where one library of the host may be, best first. A binding adds them in the order
- * that its guide documents, then asks for {@link #candidates()} or has the first that works loaded
- * by {@link #load}.
+ * The places where a library of the host may be, best first. A binding adds them in the order that
+ * its guide documents. It then calls {@link #candidates()}, or {@link #load} to load the first one
+ * that works.
  *
- * <p>A system property or variable that names the file itself is the only place when it is set:
- * whoever sets it wants no other. Not safe for use by several threads.
+ * <p>If a system property or environment variable names the file itself, that file is the only
+ * place. Not thread-safe.
  */
 public final class LibrarySearch {
 
@@ -28,10 +28,10 @@ public final class LibrarySearch {
     private static final int MOST_INCLUDES = 64;
 
     /**
-     * One place to look.
+     * A place to look.
      *
-     * @param file absolute path
-     * @param reason which rule names it
+     * @param file an absolute path
+     * @param reason the rule that names it
      */
     public record Candidate(Path file, String reason) {
         @Override
@@ -48,11 +48,11 @@ public final class LibrarySearch {
     private boolean named;
 
     /**
-     * Starts a search without places.
+     * Creates a search without places.
      *
-     * @param fileName of the library, for instance {@code libx.so.1}
-     * @param properties the system's properties
-     * @param environment the process's environment
+     * @param fileName the name of the library, for instance {@code libx.so.1}
+     * @param properties the system properties
+     * @param environment the environment of the process
      */
     public LibrarySearch(String fileName, Properties properties, Map<String, String> environment) {
         this.fileName = fileName;
@@ -63,8 +63,8 @@ public final class LibrarySearch {
     /**
      * Adds the file that a system property names.
      *
-     * @param property its name
-     * @return this
+     * @param property the name of the property
+     * @return this search
      */
     public LibrarySearch property(String property) {
         return file(properties.getProperty(property), "system property " + property);
@@ -73,8 +73,8 @@ public final class LibrarySearch {
     /**
      * Adds the file that an environment variable names.
      *
-     * @param variable its name
-     * @return this
+     * @param variable the name of the variable
+     * @return this search
      */
     public LibrarySearch variable(String variable) {
         return file(environment.get(variable), "environment variable " + variable);
@@ -93,11 +93,11 @@ public final class LibrarySearch {
     }
 
     /**
-     * Adds folders below the one that an environment variable names; nothing when it is not set.
+     * Adds folders below the one that an environment variable names. Does nothing if it is not set.
      *
-     * @param variable its name
+     * @param variable the name of the variable
      * @param below relative paths, best first; empty for the folder itself
-     * @return this
+     * @return this search
      */
     public LibrarySearch home(String variable, String... below) {
         String home = environment.get(variable);
@@ -112,7 +112,7 @@ public final class LibrarySearch {
     /**
      * Adds the folders in {@code LD_LIBRARY_PATH}.
      *
-     * @return this
+     * @return this search
      */
     public LibrarySearch loaderPath() {
         for (String folder : environment.getOrDefault("LD_LIBRARY_PATH", "").split("[:;]")) {
@@ -124,10 +124,10 @@ public final class LibrarySearch {
     }
 
     /**
-     * Adds the dynamic linker's folders: {@code /etc/ld.so.conf} with what it includes, then its
-     * default ones.
+     * Adds the folders of the dynamic linker: {@code /etc/ld.so.conf} with the files it includes,
+     * then the default ones.
      *
-     * @return this
+     * @return this search
      */
     public LibrarySearch linker() {
         for (String folder : linkerFolders()) {
@@ -137,12 +137,13 @@ public final class LibrarySearch {
     }
 
     /**
-     * Adds a folder of Python's packages: in the active environment, {@code VIRTUAL_ENV} then
-     * {@code CONDA_PREFIX}; without one, in {@code PYTHONPATH}, in the user's packages ({@code
-     * ~/.local}) and in those of the {@code python3} on the {@code PATH}. No Python is started.
+     * Adds a folder of Python packages. If an environment is active ({@code VIRTUAL_ENV}, then
+     * {@code CONDA_PREFIX}), it is searched. Otherwise {@code PYTHONPATH}, the packages of the user
+     * ({@code ~/.local}) and those of the {@code python3} on the {@code PATH} are. No Python is
+     * started.
      *
-     * @param below path below {@code site-packages} or {@code dist-packages}
-     * @return this
+     * @param below a path below {@code site-packages} or {@code dist-packages}
+     * @return this search
      */
     public LibrarySearch python(String below) {
         boolean isActive = false;
@@ -170,7 +171,7 @@ public final class LibrarySearch {
         }
     }
 
-    /** Several links may lead to one folder. */
+    /** Adds a folder once; several links may lead to it. */
     private void add(Path packages, String below, String reason) {
         Path file = packages.resolve(below).resolve(fileName).toAbsolutePath();
         if (found.stream().noneMatch(candidate -> candidate.file().equals(file))) {
@@ -182,8 +183,8 @@ public final class LibrarySearch {
      * Adds a folder.
      *
      * @param folder where the file may be
-     * @param reason which rule names it
-     * @return this
+     * @param reason the rule that names it
+     * @return this search
      */
     public LibrarySearch folder(Path folder, String reason) {
         if (!named) {
@@ -192,7 +193,7 @@ public final class LibrarySearch {
         return this;
     }
 
-    /** A place that this process can not represent as a path is skipped, with the reason. */
+    /** Returns a path, or records why this process cannot represent it. */
     private Optional<Path> path(String setting, String value, String... below) {
         if (named) {
             return Optional.empty();
@@ -212,7 +213,7 @@ public final class LibrarySearch {
     }
 
     /**
-     * The places, whether there is a file or not.
+     * Returns the places, also those without a file.
      *
      * @return best first
      */
@@ -221,11 +222,11 @@ public final class LibrarySearch {
     }
 
     /**
-     * Loads the first candidate that can be.
+     * Loads the first candidate that works.
      *
-     * @param loader is given the absolute path; throws a {@link LinkageError} for a file that can
-     *     not be used, with the reason as its message
-     * @param tried is added a line for each place, as {@link org.jccl.Availability} wants them
+     * @param loader loads an absolute path; throws a {@link LinkageError} with the reason if the
+     *     file cannot be used
+     * @param tried gets a line for each place, in the form of {@link org.jccl.Availability}
      * @return the file that was loaded, or empty
      */
     public Optional<Path> load(Consumer<Path> loader, List<String> tried) {
@@ -247,7 +248,7 @@ public final class LibrarySearch {
     }
 
     /**
-     * An error's message and those of its causes, where the linker's own words often are.
+     * Joins the messages of an error and its causes, which often contain the reason of the linker.
      *
      * @param thrown the error
      * @return the messages, outermost first
@@ -263,7 +264,7 @@ public final class LibrarySearch {
     private static List<String> linkerFolders() {
         List<String> folders = new ArrayList<>();
         List<Path> files = new ArrayList<>(List.of(LINKER_CONFIGURATION));
-        // The list grows while it is read; the bound ends a file that includes itself.
+        // The list grows while it is read. The limit ends a file that includes itself.
         for (int i = 0; i < files.size() && i < MOST_INCLUDES; i++) {
             readLinkerConfiguration(files.get(i), folders, files);
         }
@@ -285,7 +286,7 @@ public final class LibrarySearch {
                 }
             }
         } catch (IOException | RuntimeException e) {
-            // A missing or unreadable file says nothing about folders; the defaults still count.
+            // A missing or unreadable file adds no folders.
             return;
         }
     }

@@ -4,15 +4,15 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What this host is called, without asking a name server. */
+/** The name of this host, without a name server. */
 public final class LocalHost {
 
     private LocalHost() {}
 
     /**
-     * The name that the kernel has.
+     * Returns the host name of the kernel.
      *
-     * @return the name, or {@code localhost} when it can not be read
+     * @return the name, or {@code localhost} if it cannot be read
      */
     public static String name() {
         try {

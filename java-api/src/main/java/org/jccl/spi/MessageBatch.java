@@ -6,8 +6,8 @@ import java.util.List;
 import org.jccl.DataType;
 
 /**
- * The sends and receives of one batch, retained until it ends, for libraries that can not start
- * messages together or take them as one list. Not safe for use by several threads.
+ * The sends and receives of one batch, for libraries that cannot start messages together or take
+ * them as a list. Not thread-safe.
  */
 public final class MessageBatch {
 
@@ -15,10 +15,10 @@ public final class MessageBatch {
      * One message.
      *
      * @param receives whether this rank receives it
-     * @param address of the elements
+     * @param address the elements
      * @param count number of elements
      * @param type element type
-     * @param peer rank of the other side
+     * @param peer the rank of the other side
      */
     public record Message(boolean receives, long address, long count, DataType type, int peer) {}
 
@@ -30,14 +30,14 @@ public final class MessageBatch {
     /**
      * Adds a message.
      *
-     * @param message of this rank
+     * @param message a message of this rank
      */
     public void add(Message message) {
         messages.add(message);
     }
 
     /**
-     * Takes all messages; the batch is empty afterwards.
+     * Removes and returns all messages.
      *
      * @return the messages in the order in which they were added
      */
@@ -48,11 +48,11 @@ public final class MessageBatch {
     }
 
     /**
-     * Takes the messages in an order that can not deadlock, even if each send waits for its
-     * receive: each rank goes through its peers in ascending order, and the lower rank of a pair
-     * sends first.
+     * Removes and returns all messages in an order that cannot deadlock, even if each send waits
+     * for its receive: each rank goes through its peers in ascending order, and the lower rank of a
+     * pair sends first.
      *
-     * @param rank this one
+     * @param rank this rank
      * @return the messages; those with one peer and direction keep their order
      */
     public List<Message> takeOrdered(int rank) {

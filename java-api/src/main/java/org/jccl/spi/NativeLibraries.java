@@ -29,35 +29,35 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Loads the native libraries that a binding carries in its jar.
+ * Loads the native libraries in the jar of a binding.
  *
- * <p>They are written to {@code <cache>/<checksums of all of them>/}, so that another version does
- * not meet this one's files. A file appears there complete or not at all, and is compared with the
- * jar's before each use, so any number of JVMs may start at once on an empty cache. The cache is
- * the first that works of: the system property {@value #CACHE_PROPERTY}; {@code
- * $XDG_CACHE_HOME/jccl}; {@code ~/.cache/jccl}; {@code jccl-<number of the user>} in the directory
- * for temporary files. With the property set, the others are not tried.
+ * <p>They are written to {@code <cache>/<checksums of all>/}, so that versions do not share files.
+ * A file appears there complete or not at all, and is compared with the jar before each use. So any
+ * number of JVMs may start at the same time with an empty cache. The cache is the first of these
+ * that works: the system property {@value #CACHE_PROPERTY}; {@code $XDG_CACHE_HOME/jccl}; {@code
+ * ~/.cache/jccl}; {@code jccl-<user id>} in the directory for temporary files. If the property is
+ * set, the others are not tried.
  *
- * <p>A cache works only where nobody but this user and root could change what lies in it: every
- * directory on its path belongs to one of them, and others may not write there (but to those with
- * the sticky bit, as {@code /tmp} has it). Otherwise another user could exchange a library between
- * its comparison and its loading, and have this process run it.
+ * <p>A cache works only if no user except this one and root can change its content. Every directory
+ * on its path must belong to one of them, and other users must not have write permission, except to
+ * directories with the sticky bit such as {@code /tmp}. Otherwise another user could replace a
+ * library after it was compared and before it is loaded.
  *
- * <p>Stateless and safe for use by several threads.
+ * <p>Stateless and thread-safe.
  */
 public final class NativeLibraries {
 
-    /** Names the directory to use instead of the user's cache. */
+    /** The system property that names the directory to use instead of the cache of the user. */
     public static final String CACHE_PROPERTY = "org.jccl.cache";
 
-    /** Java keeps direct memory for the largest piece that a thread has read or written. */
+    /** The JDK retains direct memory for the largest piece that a thread has read or written. */
     private static final int PIECE_BYTES = 8192;
 
     private NativeLibraries() {}
 
     /**
-     * What this JVM runs on, in JavaCPP's words: {@code linux-x86_64}, {@code linux-arm64}. It is
-     * the name of a folder in a binding's jar, and the classifier of the jar that serves one
+     * Returns the platform of this JVM in JavaCPP's terms: {@code linux-x86_64}, {@code
+     * linux-arm64}. It is a folder in the jar of a binding, and the classifier of the jar for that
      * platform.
      *
      * @return system and processor, whether or not anything is built for them
@@ -76,21 +76,19 @@ public final class NativeLibraries {
     }
 
     /**
-     * Extracts libraries and loads them in the given order. Loading what this class loader has
-     * loaded before changes nothing, but each call reads the jar and the files. A binding calls
-     * this once and remembers that it succeeded.
+     * Extracts libraries and loads them in the given order. Loading a library again has no effect,
+     * but each call reads the jar and the files, so a binding calls this once.
      *
-     * @param artifact the binding's, for instance {@code org.jccl:jccl-gloo}, for the message to
-     *     whoever has a jar of another platform
-     * @param resources where the files are, for instance {@code name ->
-     *     Binding.class.getResourceAsStream(NativeLibraries.platform() + "/" + name)}; gives null
-     *     for a missing one
+     * @param artifact the artifact of the binding, for instance {@code org.jccl:jccl-gloo}, for the
+     *     message to a user who has a jar of another platform
+     * @param resources opens a file of the jar, for instance {@code name ->
+     *     Binding.class.getResourceAsStream(NativeLibraries.platform() + "/" + name)}
      * @param names file names, each library after those it needs
-     * @param loader is given the absolute path of each; pass {@code System::load} from the class
-     *     that has the native methods, since a library belongs to the class loader of its caller
-     * @return the directory they were loaded from
-     * @throws BackendUnavailableException when a file is missing or no directory works; its message
-     *     and its suppressed exceptions say what was tried
+     * @param loader loads an absolute path; pass {@code System::load} from the class with the
+     *     native methods, since a library belongs to the class loader of its caller
+     * @return the directory from which they were loaded
+     * @throws BackendUnavailableException if a file is missing or no directory works; the message
+     *     and the suppressed exceptions say what was tried
      */
     public static Path load(
             String artifact, Resources resources, List<String> names, Consumer<String> loader) {
@@ -114,23 +112,23 @@ public final class NativeLibraries {
                 String name = names.get(loaded);
                 attempts.add(new IOException(explain(directory.resolve(name), e), e));
                 if (loaded > 0) {
-                    break; // a second copy of those already loaded would only confuse the linker
+                    break; // the linker must not see a second copy of those already loaded
                 }
             }
         }
-        StringBuilder text = new StringBuilder("native libraries can not be loaded:");
+        StringBuilder text = new StringBuilder("native libraries cannot be loaded:");
         attempts.forEach(attempt -> text.append("\n  ").append(attempt.getMessage()));
         text.append("\nSet -D")
                 .append(CACHE_PROPERTY)
                 .append("=DIR to a directory that is writable, allows executable files, and that")
-                .append(" others can not change.");
+                .append(" others cannot change.");
         BackendUnavailableException failure =
                 new BackendUnavailableException(FailureContext.NONE, text.toString());
         attempts.forEach(failure::addSuppressed);
         throw failure;
     }
 
-    /** Where the libraries come from. */
+    /** Opens the files of a jar. */
     @FunctionalInterface
     public interface Resources {
 
@@ -138,7 +136,7 @@ public final class NativeLibraries {
          * Opens a file.
          *
          * @param name its name
-         * @return its content, closed by the caller, or null when there is none
+         * @return the content, closed by the caller, or null if there is no such file
          */
         InputStream open(String name);
     }
@@ -164,8 +162,8 @@ public final class NativeLibraries {
     }
 
     /**
-     * A name, and no proof of what is there: every file is compared. A digest that withstands
-     * people takes a tenth of a second in a JVM that has just started.
+     * Returns a directory name. It need not be secure, since every file is compared. A
+     * cryptographic digest would take a tenth of a second in a new JVM.
      */
     private static String checksums(Map<String, byte[]> files) {
         StringBuilder text = new StringBuilder();
@@ -180,20 +178,19 @@ public final class NativeLibraries {
     }
 
     /**
-     * Where libraries are written to. A directory that this process can not represent as a path is
-     * left out: with {@code LC_ALL=C}, one whose name has other characters than ASCII.
+     * Returns the directories to which libraries may be written. Paths that this process cannot
+     * represent are left out, for instance non-ASCII names with {@code LC_ALL=C}.
      *
-     * @return in the order in which they are tried; the first that works is used. Empty if none is
-     *     left
+     * @return in the order in which they are tried; the first that works is used. May be empty
      */
     public static Set<Path> cacheDirectories() {
         return cacheDirectories(new ArrayList<>());
     }
 
     /**
-     * Where libraries are written to.
+     * Returns the directories to which libraries may be written.
      *
-     * @param refused is added the reasons why directories were left out
+     * @param refused gets the reasons why directories were left out
      */
     private static Set<Path> cacheDirectories(List<Exception> refused) {
         Set<Path> caches = new LinkedHashSet<>();
@@ -230,7 +227,7 @@ public final class NativeLibraries {
         }
     }
 
-    /** A number, since users without a name are all called "?". */
+    /** Returns the user id, since users without a name are all called "?". */
     private static String user() {
         try {
             return Integer.toUnsignedString(PrivateDirectory.ownUser());
@@ -240,15 +237,15 @@ public final class NativeLibraries {
     }
 
     /**
-     * Has another loader of native libraries unpack them where nobody else can exchange them. Left
-     * alone, some take a directory whose name is easily guessed, made by whomever, when the home
-     * directory is not writable. Call it before that loader's first class. A property that the
-     * program has set stays.
+     * Makes another loader of native libraries unpack them where no other user can replace them.
+     * Some loaders use a directory with a predictable name, whoever created it, if the home
+     * directory is not writable. Must be called before the first class of that loader. A property
+     * that the program has set is not changed.
      *
-     * @param property names the other loader's directory
-     * @param usual what it uses by itself and may go on using where it is safe; empty to have it
-     *     use a directory in this class's cache in any case
-     * @throws BackendUnavailableException when no directory is safe; its message says why
+     * @param property the property that names the directory of the other loader
+     * @param usual the directory that it uses by default, which is kept if it is safe; empty to use
+     *     a directory in the cache of this class in any case
+     * @throws BackendUnavailableException if no directory is safe; the message says why
      */
     public static void unpackPrivately(String property, Optional<Path> usual) {
         if (System.getProperty(property) != null) {
@@ -270,7 +267,7 @@ public final class NativeLibraries {
         }
         text.append("\nSet -D")
                 .append(property)
-                .append("=DIR to a directory that others can not change.");
+                .append("=DIR to a directory that others cannot change.");
         throw new BackendUnavailableException(FailureContext.NONE, text.toString());
     }
 

@@ -10,45 +10,45 @@ import org.jccl.PeerLostException;
 import org.jccl.UsageException;
 
 /**
- * What a call into native code of this project came to. Native code returns the number, which is
- * the ordinal: {@code native/common/jccl.h} has the same list. The native code says the reason.
+ * The result of a call into native code of this project. Native code returns the ordinal; {@code
+ * native/common/jccl.h} has the same list. The native code also provides the reason.
  */
 public enum NativeStatus {
     /** It succeeded. */
     OK,
-    /** A peer did not do its part in time. */
+    /** A peer did not take part in time. */
     TIMEOUT,
-    /** A peer is gone. */
+    /** A peer was lost. */
     PEER_LOST,
-    /** The arguments are refused; the group goes on. */
+    /** The arguments were rejected; the group stays usable. */
     INVALID,
     /** The communicator was aborted or closed. */
     ABORTED,
     /** The ranks do not issue the same operations. */
     MISMATCH,
-    /** Anything else that went wrong in the library. */
+    /** Any other failure of the library. */
     INTERNAL;
 
     private static final NativeStatus[] BY_NUMBER = values();
 
     /**
-     * The status of a number.
+     * Returns the status of a number.
      *
-     * @param number what native code returned
-     * @return the status; {@link #INTERNAL} for a number that is none
+     * @param number the number that native code returned
+     * @return the status; {@link #INTERNAL} for an unknown number
      */
     public static NativeStatus of(int number) {
         return number >= 0 && number < BY_NUMBER.length ? BY_NUMBER[number] : INTERNAL;
     }
 
     /**
-     * The exception for a failed call. The engine adds where it happened.
+     * Creates the exception of a failed call. The engine adds the context.
      *
-     * @param number what native code returned, not that of {@link #OK}
-     * @param library its name, for instance {@code libgloo}
-     * @param reason in the native code's words, and what a binding has to add to them
-     * @param peer the rank that was lost, or -1
-     * @return not thrown yet
+     * @param number the number that native code returned, not that of {@link #OK}
+     * @param library the name of the library, for instance {@code libgloo}
+     * @param reason the reason in the words of native code, with additions of the binding
+     * @param peer the lost rank, or -1
+     * @return the exception, not thrown
      */
     public static JcclException exception(int number, String library, String reason, int peer) {
         FailureContext context = FailureContext.NONE;

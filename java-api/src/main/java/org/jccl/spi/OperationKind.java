@@ -1,34 +1,34 @@
 package org.jccl.spi;
 
-/** The operations of a group, by the names of their methods. */
+/** The operations of a group. Their texts are the names of the methods. */
 public enum OperationKind {
-    /** Root's elements to all. */
+    /** Copies the root's elements to all ranks. */
     BROADCAST("broadcast", true),
-    /** Reduction to all. */
+    /** Reduces to the root. */
     ALL_REDUCE("allReduce", true),
     /** Reduction to the root. */
     REDUCE("reduce", true),
-    /** Equal parts to all. */
+    /** Collects parts on the root. */
     ALL_GATHER("allGather", true),
-    /** Parts of different sizes to all. */
+    /** Collects parts of different sizes on all ranks. */
     ALL_GATHER_V("allGather", true),
     /** Parts to the root. */
     GATHER("gather", true),
-    /** Parts from the root. */
+    /** Distributes parts of the root. */
     SCATTER("scatter", true),
-    /** Reduction, equal parts of it to each. */
+    /** Reduces, and distributes equal parts. */
     REDUCE_SCATTER("reduceScatter", true),
-    /** Reduction, parts of different sizes to each. */
+    /** Reduces, and distributes parts of different sizes. */
     REDUCE_SCATTER_V("reduceScatter", true),
-    /** Equal parts from each to each. */
+    /** Exchanges equal parts between all ranks. */
     ALL_TO_ALL("allToAll", true),
-    /** Parts of different sizes from each to each. */
+    /** Exchanges parts of different sizes between all ranks. */
     ALL_TO_ALL_V("allToAll with splits", true),
-    /** All have arrived. */
+    /** Waits for all ranks. */
     BARRIER("barrier", true),
-    /** To one peer. */
+    /** Sends to one peer. */
     SEND("send", false),
-    /** From one peer or any. */
+    /** Receives from one peer or any. */
     RECV("recv", false);
 
     private final String text;
@@ -40,7 +40,7 @@ public enum OperationKind {
     }
 
     /**
-     * Whether all ranks of the group take part.
+     * Returns whether all ranks of the group take part.
      *
      * @return false for send and recv
      */

@@ -6,23 +6,23 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * Paths that environment variables, system properties and options name. Java can not represent
+ * Creates paths from environment variables, system properties and options. Java cannot represent
  * every path of the system: with {@code LC_ALL=C} it knows ASCII only.
  *
- * <p>Stateless and safe for use by several threads.
+ * <p>Stateless and thread-safe.
  */
 public final class PathSetting {
 
     private PathSetting() {}
 
     /**
-     * Makes a path of the value of a setting.
+     * Creates a path from the value of a setting. Does not access the file system.
      *
      * @param setting what names the path, for the message: {@code environment variable X}
-     * @param value the setting's value
+     * @param value the value of the setting
      * @param below names that are appended
-     * @return the path; nothing is looked up in the file system
-     * @throws UsageException if this process can not represent the path; its message names the
+     * @return the path
+     * @throws UsageException if this process cannot represent the path; the message names the
      *     setting and what to do
      */
     public static Path of(String setting, String value, String... below) {
@@ -31,7 +31,7 @@ public final class PathSetting {
         } catch (InvalidPathException e) {
             throw new UsageException(
                     FailureContext.NONE,
-                    setting + " is '" + value + "', which can not be a path: " + reason(e),
+                    setting + " is '" + value + "', which cannot be a path: " + reason(e),
                     e);
         }
     }

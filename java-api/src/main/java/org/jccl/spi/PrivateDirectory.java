@@ -17,13 +17,14 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Directories in which nobody but this user and root can change anything, so that a native library
- * that was written there and compared is the one that is loaded.
+ * Directories in which only this user and root can change anything, so that a native library that
+ * was written and compared is the one that is loaded.
  *
- * <p>That is so when every directory from the root down belongs to this user or to root and nobody
- * else may write to it. Others may write to directories above the last one where the sticky bit is
- * set, as in {@code /tmp}: there they can not replace what is not theirs. A group that has its
- * owner's name is that user's own (the convention behind a umask of 002), and counts as the user.
+ * <p>Every directory from the root down must belong to this user or to root, and no other user may
+ * write to it. Above the last directory, others may write to directories with the sticky bit, such
+ * as {@code /tmp}, since they cannot replace files of other users there. A group with the name of
+ * its owner is the private group of that user (the convention behind a umask of 002), and counts as
+ * the user.
  */
 final class PrivateDirectory {
 
@@ -39,10 +40,11 @@ final class PrivateDirectory {
 
     /**
      * Creates a directory if it is missing, and checks it. Each directory is checked before the
-     * next one is created in it, so nothing is left in a directory that is refused.
+     * next one is created in it, so that a rejected directory stays empty.
      *
-     * @return its real path, in which no link is left that somebody could turn
-     * @throws IOException when it can not be made, or others could change it; says who and where
+     * @return the real path, without links that could be changed
+     * @throws IOException if it cannot be created, or others could change it; the message names the
+     *     user and the directory
      */
     static Path create(Path directory) throws IOException {
         Deque<Path> missing = new ArrayDeque<>();
@@ -66,12 +68,12 @@ final class PrivateDirectory {
         try {
             Files.createDirectory(directory, OWNER_ONLY);
         } catch (FileAlreadyExistsException e) {
-            // Another process was faster; the caller checks whose directory it is.
+            // Another process created it; the caller checks the owner.
             return;
         }
     }
 
-    /** Whether a file is this user's own and nobody else may write to it. */
+    /** Returns whether a file belongs to this user and no other user may write to it. */
     static boolean isOwnFile(Path file) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             return false;
@@ -81,9 +83,9 @@ final class PrivateDirectory {
     }
 
     /**
-     * From the root down: what is below a directory that was checked can not be exchanged any more.
+     * Checks the path from the root down. Nothing below a checked directory can be replaced.
      *
-     * @param isLast whether libraries are to be written to it; otherwise it is only on the way
+     * @param isLast whether libraries will be written to it
      */
     private static void check(Path real, boolean isLast) throws IOException {
         if (!Files.isDirectory(real)) {
@@ -99,12 +101,12 @@ final class PrivateDirectory {
             boolean last = isLast && path.equals(real);
             if (entry.owner != self && (last || entry.owner != ROOT)) {
                 throw new IOException(
-                        "%s belongs to user %s and not to this one (%s), so what is in it can not be trusted"
+                        "%s belongs to user %s and not to this one (%s), so its content cannot be trusted"
                                 .formatted(path, entry.owner, self));
             }
             if (entry.othersMayWrite() && (last || !entry.sticky())) {
                 throw new IOException(
-                        "others may write to " + path + ", so what is in it can not be trusted");
+                        "others may write to " + path + ", so its content cannot be trusted");
             }
         }
     }
@@ -132,7 +134,7 @@ final class PrivateDirectory {
         }
     }
 
-    /** The user as which this process reaches files. The platform has no call that tells it. */
+    /** Returns the user id with which this process accesses files. The JDK has no call for it. */
     static int ownUser() throws IOException {
         try (Stream<String> status = Files.lines(Path.of("/proc/self/status"))) {
             String[] users =

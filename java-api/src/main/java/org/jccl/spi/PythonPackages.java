@@ -13,8 +13,8 @@ import java.util.Properties;
 import java.util.function.BiConsumer;
 
 /**
- * The folders of packages that a Python of this process would import from, found without starting
- * one: those of the active environment, the user's, and those of the Python on the {@code PATH}.
+ * Finds the package folders from which a Python of this process would import, without starting one:
+ * those of the active environment, of the user, and of the Python on the {@code PATH}.
  */
 final class PythonPackages {
 
@@ -24,7 +24,7 @@ final class PythonPackages {
     private final Properties properties;
     private final Map<String, String> environment;
 
-    /** Is given each folder and the reason for it, best first. */
+    /** Gets each folder and the reason for it, best first. */
     private final BiConsumer<Path, String> found;
 
     private PythonPackages(
@@ -39,8 +39,9 @@ final class PythonPackages {
     /**
      * Finds the folders.
      *
-     * @param found is given each folder and the reason for it, best first
-     * @throws org.jccl.UsageException if a setting is no path; the folders before it were given
+     * @param found gets each folder and the reason for it, best first
+     * @throws org.jccl.UsageException if a setting is not a path; earlier folders were already
+     *     passed on
      */
     static void find(
             Properties properties,
@@ -52,7 +53,7 @@ final class PythonPackages {
         packages.commands();
     }
 
-    /** Gives the folders below the prefix of an installation; returns whether there are any. */
+    /** Passes on the folders below the prefix of an installation. Returns whether there are any. */
     static boolean below(Path prefix, String reason, BiConsumer<Path, String> found) {
         boolean any = false;
         for (String library : LIBRARIES) {
@@ -72,13 +73,13 @@ final class PythonPackages {
         return any;
     }
 
-    /** The newest first; Debian's {@code python3} without a number is the last. */
+    /** Returns the newest first. {@code python3} of Debian, without a number, is last. */
     private static List<Path> versions(Path library) {
         List<Path> versions = new ArrayList<>();
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(library, "python3*")) {
             stream.forEach(versions::add);
         } catch (IOException e) {
-            // A folder that is not there or can not be read has no packages to offer.
+            // A missing or unreadable folder has no packages.
             return versions;
         }
         versions.sort(
@@ -88,7 +89,7 @@ final class PythonPackages {
         return versions;
     }
 
-    /** Where {@code pip install --user} puts packages. */
+    /** Finds the folder of {@code pip install --user}. */
     private void users() {
         String base = environment.getOrDefault("PYTHONUSERBASE", "");
         String home = properties.getProperty("user.home", "");
@@ -99,7 +100,7 @@ final class PythonPackages {
         }
     }
 
-    /** The first {@code python3} on the PATH, and what it is a link to. */
+    /** Finds the first {@code python3} on the PATH, and the file to which it links. */
     private void commands() {
         for (Path folder : paths("PATH")) {
             Path python = folder.resolve("python3");
@@ -116,7 +117,7 @@ final class PythonPackages {
         try {
             below(python.toRealPath().resolve("../..").normalize(), reason, found);
         } catch (IOException e) {
-            // The link leads nowhere now, so there is no more to find.
+            // The link is broken, so there is nothing more to find.
             return;
         }
     }

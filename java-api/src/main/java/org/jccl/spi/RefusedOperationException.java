@@ -1,9 +1,9 @@
 package org.jccl.spi;
 
 /**
- * What a communicator throws for an operation that it does not know, where all ranks refuse it
- * alike: nothing was begun, and the communicator goes on. The caller gets a {@link
- * org.jccl.UsageException}, and the group stays as it was.
+ * Thrown by a communicator for an operation that all ranks reject alike. Nothing has begun, and the
+ * communicator stays in use. The caller gets a {@link org.jccl.UsageException}, and the group stays
+ * usable.
  */
 public final class RefusedOperationException extends RuntimeException {
 
@@ -12,7 +12,7 @@ public final class RefusedOperationException extends RuntimeException {
     /**
      * Creates an exception.
      *
-     * @param message what is refused, why, and what to do instead
+     * @param message what is rejected, why, and what to do instead
      */
     public RefusedOperationException(String message) {
         super(message);

@@ -4,8 +4,8 @@ import java.net.SocketTimeoutException;
 import org.jccl.StoreTimeoutException;
 
 /**
- * Tells a store whose server does not answer from one in which a key did not appear. Of the first
- * nothing more can be learned in time, so whoever has a deadline asks it nothing more.
+ * Distinguishes a store whose server does not answer from one in which a key did not appear. A
+ * caller with a deadline must not ask a silent server again.
  */
 public final class SilentStore {
 
@@ -14,10 +14,10 @@ public final class SilentStore {
     private SilentStore() {}
 
     /**
-     * Whether something failed since the server of a store did not answer.
+     * Returns whether a failure was caused by a store server that did not answer.
      *
-     * @param failure what was thrown
-     * @return true when it or a cause of it says so
+     * @param failure the failure
+     * @return true if the failure or one of its causes says so
      */
     public static boolean isCauseOf(Throwable failure) {
         Throwable each = failure;

@@ -4,8 +4,8 @@ import java.util.Set;
 import org.jccl.BackendUnavailableException;
 
 /**
- * Base of the providers whose library enqueues on the streams of one type of device. It checks that
- * the library can be used before it hands out the runtime or a communicator.
+ * Base of providers whose library enqueues on the streams of one type of device. It checks that the
+ * library is available before it returns the runtime or a communicator.
  */
 public abstract class StreamBackendProvider implements BackendProvider {
 
@@ -13,10 +13,10 @@ public abstract class StreamBackendProvider implements BackendProvider {
     private final String deviceType;
 
     /**
-     * Creates the provider and loads nothing.
+     * Creates the provider. Loads nothing.
      *
-     * @param name of the backend, in lower case
-     * @param deviceType of its devices, see {@link org.jccl.Device#type()}
+     * @param name the name of the backend, in lower case
+     * @param deviceType the type of its devices, see {@link org.jccl.Device#type()}
      */
     protected StreamBackendProvider(String name, String deviceType) {
         this.name = name;
@@ -24,17 +24,17 @@ public abstract class StreamBackendProvider implements BackendProvider {
     }
 
     /**
-     * Returns the runtime of the devices.
+     * Returns the runtime of the devices. Called only if the library is available.
      *
-     * @return streams, events and memory; called after {@link #availability()} said yes
+     * @return streams, events and memory
      */
     protected abstract DeviceRuntime runtime();
 
     /**
-     * Connects to the other ranks.
+     * Connects to the other ranks. Called only if the library is available.
      *
      * @param config the group
-     * @return the communicator of this rank; called after {@link #availability()} said yes
+     * @return the communicator of this rank
      * @throws org.jccl.JcclException if a peer does not arrive in time or the library fails
      */
     protected abstract StreamCommunicator connect(CommunicatorConfig config);
@@ -52,7 +52,7 @@ public abstract class StreamBackendProvider implements BackendProvider {
     /**
      * {@inheritDoc}
      *
-     * @throws BackendUnavailableException if the libraries can not be used
+     * @throws BackendUnavailableException if the libraries cannot be used
      */
     @Override
     public final DeviceRuntime deviceRuntime(String type) {
@@ -63,7 +63,7 @@ public abstract class StreamBackendProvider implements BackendProvider {
     /**
      * {@inheritDoc}
      *
-     * @throws BackendUnavailableException if the libraries can not be used
+     * @throws BackendUnavailableException if the libraries cannot be used
      */
     @Override
     public final StreamCommunicator create(CommunicatorConfig config) {

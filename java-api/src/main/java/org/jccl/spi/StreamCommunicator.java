@@ -5,142 +5,143 @@ import org.jccl.ReduceOp;
 
 /**
  * A communicator whose library enqueues on a stream of a device and returns, as NCCL, HCCL and SCCL
- * do. An operation is complete when the stream has passed it, which the engine finds out by the
- * events of the {@link DeviceRuntime}; the library answers no requests.
+ * do. An operation is complete when the stream has passed it. The engine finds that out with events
+ * of the {@link DeviceRuntime}; the library has no requests.
  *
- * <p>The engine serialises operations, while {@link #abort} may come at any time.
+ * <p>The engine serialises operations. {@link #abort} may be called at any time.
  */
 public non-sealed interface StreamCommunicator extends Communicator {
 
     /**
-     * Copies root's elements to all.
+     * Copies the elements of the root to all ranks.
      *
-     * @param address in and out
-     * @param count elements
+     * @param address input on the root, output elsewhere
+     * @param count number of elements
      * @param type element type
-     * @param root rank
-     * @param stream native stream to enqueue on
+     * @param root the root
+     * @param stream the native stream on which to enqueue
      */
     void broadcast(long address, long count, DataType type, int root, long stream);
 
     /**
-     * Reduces to all ranks.
+     * Reduces the elements of all ranks. All ranks get the result.
      *
      * @param input elements of this rank
      * @param output result; may equal {@code input}
-     * @param count elements
+     * @param count number of elements
      * @param type element type
-     * @param op operation
-     * @param stream native stream to enqueue on
+     * @param op the reduction
+     * @param stream the native stream on which to enqueue
      */
     void allReduce(long input, long output, long count, DataType type, ReduceOp op, long stream);
 
     /**
-     * Reduces to the root.
+     * Reduces the elements of all ranks. The root gets the result.
      *
-     * @param input elements of this rank, unchanged on other ranks than root
-     * @param output result on the root, may equal {@code input}; not read elsewhere
-     * @param count elements
+     * @param input elements of this rank; unchanged except on the root
+     * @param output result on the root, may equal {@code input}; not accessed elsewhere
+     * @param count number of elements
      * @param type element type
-     * @param op operation
-     * @param root rank
-     * @param stream native stream to enqueue on
+     * @param op the reduction
+     * @param root the root
+     * @param stream the native stream on which to enqueue
      */
     void reduce(
             long input, long output, long count, DataType type, ReduceOp op, int root, long stream);
 
     /**
-     * Concatenates the ranks' elements on all ranks.
+     * Concatenates the elements of all ranks on all ranks.
      *
-     * @param input elements of this rank; may be its own place inside {@code output}
+     * @param input elements of this rank; may be its own part of {@code output}
      * @param output {@code count} times size elements
-     * @param count elements a rank
+     * @param count elements of each rank
      * @param type element type
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void allGather(long input, long output, long count, DataType type, long stream);
 
     /**
-     * Concatenates different numbers of elements on all ranks.
+     * Concatenates different numbers of elements of all ranks on all ranks.
      *
-     * @param input elements of this rank; may be its own place inside {@code output}
-     * @param output sum of {@code counts} elements
+     * @param input elements of this rank; may be its own part of {@code output}
+     * @param output as many elements as the sum of {@code counts}
      * @param counts elements of each rank
      * @param type element type
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void allGatherV(long input, long output, long[] counts, DataType type, long stream);
 
     /**
-     * Concatenates the ranks' elements on the root.
+     * Concatenates the elements of all ranks on the root.
      *
      * @param input elements of this rank
      * @param output on the root {@code count} times size elements; 0 elsewhere
-     * @param count elements a rank
+     * @param count elements of each rank
      * @param type element type
-     * @param root rank
-     * @param stream native stream to enqueue on
+     * @param root the root
+     * @param stream the native stream on which to enqueue
      */
     void gather(long input, long output, long count, DataType type, int root, long stream);
 
     /**
-     * Deals the root's elements out to the ranks.
+     * Distributes the elements of the root to all ranks.
      *
      * @param input on the root {@code count} times size elements; 0 elsewhere
      * @param output elements of this rank
-     * @param count elements a rank
+     * @param count elements of each rank
      * @param type element type
-     * @param root rank
-     * @param stream native stream to enqueue on
+     * @param root the root
+     * @param stream the native stream on which to enqueue
      */
     void scatter(long input, long output, long count, DataType type, int root, long stream);
 
     /**
-     * Reduces, and leaves each rank its part of the result.
+     * Reduces the elements of all ranks. Each rank gets its part of the result.
      *
      * @param input {@code count} times size elements; not changed
      * @param output {@code count} elements; not inside {@code input}
-     * @param count elements a rank
+     * @param count elements of each part
      * @param type element type
-     * @param op operation
-     * @param stream native stream to enqueue on
+     * @param op the reduction
+     * @param stream the native stream on which to enqueue
      */
     void reduceScatter(
             long input, long output, long count, DataType type, ReduceOp op, long stream);
 
     /**
-     * Reduces, and leaves each rank its part of the result, parts of different sizes.
+     * Reduces the elements of all ranks. Each rank gets its part of the result; the parts have
+     * different sizes.
      *
-     * @param input sum of {@code counts} elements; not changed
-     * @param output as many elements as this rank's count
-     * @param counts elements of each rank's part
+     * @param input as many elements as the sum of {@code counts}; not changed
+     * @param output as many elements as the count of this rank
+     * @param counts elements of the part of each rank
      * @param type element type
-     * @param op operation
-     * @param stream native stream to enqueue on
+     * @param op the reduction
+     * @param stream the native stream on which to enqueue
      */
     void reduceScatterV(
             long input, long output, long[] counts, DataType type, ReduceOp op, long stream);
 
     /**
-     * Sends part j of rank i's input to part i of rank j's output.
+     * Sends part j of the input of rank i to part i of the output of rank j.
      *
      * @param input {@code count} times size elements
      * @param output {@code count} times size elements, not the same memory
-     * @param count elements a part
+     * @param count elements of each part
      * @param type element type
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void allToAll(long input, long output, long count, DataType type, long stream);
 
     /**
-     * All to all with parts of different sizes.
+     * Sends parts of different sizes from each rank to each rank.
      *
-     * @param input sum of {@code inputCounts} elements
-     * @param output sum of {@code outputCounts} elements, not the same memory
+     * @param input as many elements as the sum of {@code inputCounts}
+     * @param output as many elements as the sum of {@code outputCounts}, not the same memory
      * @param inputCounts elements for each rank
      * @param outputCounts elements from each rank
      * @param type element type
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void allToAllV(
             long input,
@@ -153,37 +154,37 @@ public non-sealed interface StreamCommunicator extends Communicator {
     /**
      * Sends to a peer.
      *
-     * @param address elements
+     * @param address the elements
      * @param count number of elements
      * @param type element type
-     * @param peer rank, never this one
+     * @param peer a rank, never this one
      * @param tag not negative
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void send(long address, long count, DataType type, int peer, int tag, long stream);
 
     /**
      * Receives from a peer.
      *
-     * @param address where to
+     * @param address where to store the elements
      * @param count number of elements
      * @param type element type
-     * @param peer rank, never this one, or {@link #ANY_SOURCE}
+     * @param peer a rank, never this one, or {@link #ANY_SOURCE}
      * @param tag not negative
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void recv(long address, long count, DataType type, int peer, int tag, long stream);
 
     /**
-     * Returns when all ranks have called it.
+     * Completes when all ranks have called it.
      *
-     * @param stream native stream to enqueue on
+     * @param stream the native stream on which to enqueue
      */
     void barrier(long stream);
 
-    /** Opens a batch: what is issued until {@link #batchEnd} starts together. */
+    /** Begins a batch. All operations until {@link #batchEnd} start together. */
     default void batchStart() {}
 
-    /** Closes a batch. */
+    /** Ends a batch. */
     default void batchEnd() {}
 }

@@ -16,9 +16,8 @@ import java.util.stream.IntStream;
 import org.jccl.JcclException;
 
 /**
- * Logs what a thread waits for, while it waits for other ranks: after 10 s, and then every 30 s, at
- * level WARNING. A thread of its own asks for the line, so a store that does not answer holds up
- * the line and not the wait.
+ * Logs at level WARNING what a thread waits for, after 10 s and then every 30 s. Another thread
+ * computes the line, so a store that does not answer delays the line and not the wait.
  */
 public final class WaitLog {
 
@@ -27,10 +26,10 @@ public final class WaitLog {
     private static final Duration FIRST = Duration.ofSeconds(10);
     private static final Duration NEXT = Duration.ofSeconds(30);
 
-    /** Each rank that looks takes a connection to the store, so not all of thousands do. */
+    /** Only lower ranks check, since each check takes a connection to the store. */
     private static final int MOST_LOOK = 256;
 
-    /** Beyond this many, hosts are counted. */
+    /** If there are more hosts, the rest is counted. */
     private static final int MOST_HOSTS = 8;
 
     private final String waiter;
@@ -46,11 +45,11 @@ public final class WaitLog {
     /**
      * Waits for anything.
      *
-     * @param <T> what the wait gives
+     * @param <T> the result of the wait
      * @param waiter who waits, for instance {@code rank 1}
-     * @param line what it waits for; empty when there is nothing to say this time
+     * @param line what it waits for; empty to log nothing this time
      * @param wait waits
-     * @return what it gives
+     * @return the result of {@code wait}
      */
     public static <T> T during(String waiter, Supplier<Optional<String>> line, Supplier<T> wait) {
         WaitLog log = start(waiter, line, FIRST, NEXT);
@@ -62,17 +61,17 @@ public final class WaitLog {
     }
 
     /**
-     * Waits for all ranks. The lowest rank that has come logs which others have and which have not;
-     * ranks from 256 on log nothing.
+     * Waits for all ranks. The lowest rank that has come logs which others have come and which have
+     * not. Ranks from 256 on log nothing.
      *
-     * @param <T> what the wait gives
+     * @param <T> the result of the wait
      * @param waiter who waits, for instance {@code world, rank 1}
-     * @param rank this one
+     * @param rank this rank
      * @param size number of ranks
-     * @param here finds out which of some ranks have come, and the host of each; the host is empty
-     *     where it is not known
+     * @param here returns which of the given ranks have come, with their hosts; a host is empty if
+     *     unknown
      * @param wait waits
-     * @return what it gives
+     * @return the result of {@code wait}
      */
     public static <T> T during(
             String waiter,
@@ -94,6 +93,9 @@ public final class WaitLog {
         return log;
     }
 
+    /**
+     * Returns the line about missing ranks, or empty if a lower rank logs it or none is missing.
+     */
     static Optional<String> missing(
             int rank, int size, Function<List<Integer>, SortedMap<Integer, String>> here) {
         for (int lower = rank - 1; lower >= 0; lower--) {
@@ -107,7 +109,7 @@ public final class WaitLog {
         return away.isEmpty() ? Optional.empty() : Optional.of(text(arrived, away));
     }
 
-    /** Stays short when there are thousands. */
+    /** Describes the ranks. The text stays short for thousands of ranks. */
     private static String text(SortedMap<Integer, String> arrived, List<Integer> away) {
         Map<String, List<Integer>> hosts = new LinkedHashMap<>();
         arrived.forEach(
@@ -145,12 +147,12 @@ public final class WaitLog {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (JcclException e) {
-            // The wait uses the same store, and says what is wrong with it.
-            LOG.log(Level.DEBUG, "what " + waiter + " waits for is not known", e);
+            // The wait uses the same store, and reports what is wrong with it.
+            LOG.log(Level.DEBUG, "cannot find out what " + waiter + " waits for", e);
         }
     }
 
-    /** Ends the lines, and does not wait for one that is under way. */
+    /** Ends the log. Does not wait for a line that is being computed. */
     void close() {
         over.countDown();
     }

@@ -54,7 +54,7 @@ final class PointerRange {
         long bytes = elements * size;
         if (bytes % dataType.size() != 0) {
             throw usage(
-                    "pointer has %s bytes, which is no whole number of %s elements"
+                    "pointer has %s bytes, which is not a whole number of %s elements"
                             .formatted(bytes, dataType));
         }
         return bytes / dataType.size();

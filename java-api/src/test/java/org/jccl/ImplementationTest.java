@@ -89,11 +89,8 @@ class ImplementationTest {
             for (int i = 0; i < 2; i++) {
                 assertThatThrownBy(() -> tensor(program))
                         .hasToString(
-                                "org.jccl.UsageException: the implementation of this API is not"
-                                        + " there: "
-                                        + SERVICES
-                                        + " of jccl-api can not be read; when jars are merged into"
-                                        + " one, keep what is in META-INF/services");
+                                "org.jccl.UsageException: the implementation of this API is missing: %s of jccl-api cannot be read; if jars are merged into one, keep the files in META-INF/services"
+                                        .formatted(SERVICES));
             }
         }
     }

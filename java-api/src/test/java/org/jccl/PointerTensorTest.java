@@ -118,7 +118,7 @@ class PointerTensorTest {
                 assertThat(of(bytes, type).byteSize()).isEqualTo(16);
                 assertThat(of(new Pointer(bytes), type).byteSize()).isEqualTo(16);
             }
-            refused(bytes.limit(7), DataType.INT32, "no whole number of int32");
+            refused(bytes.limit(7), DataType.INT32, "not a whole number of int32");
             assertThat(of(bytes.limit(16).getPointer(FloatPointer.class), DataType.FLOAT32).count())
                     .isEqualTo(4);
         }

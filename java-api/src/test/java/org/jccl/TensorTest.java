@@ -64,7 +64,7 @@ class TensorTest {
         refused(() -> Tensor.of(direct(8).asFloatBuffer().asReadOnlyBuffer()), "read-only");
         refused(() -> Tensor.of(direct(8).order(foreignOrder()).asFloatBuffer()), "order(");
         refused(() -> Tensor.of(direct(8).order(foreignOrder()), DataType.INT16), "order(");
-        refused(() -> Tensor.of(direct(7), DataType.INT32), "no whole number of int32");
+        refused(() -> Tensor.of(direct(7), DataType.INT32), "not a whole number of int32");
         assertThat(Tensor.of(direct(8).order(foreignOrder()), DataType.INT8).count()).isEqualTo(8);
     }
 
@@ -107,10 +107,10 @@ class TensorTest {
                 "no multiple");
         refused(
                 () -> Tensor.of(ordered(bytes.slice(4, 8)), DataType.FLOAT64),
-                "no multiple of the 8 bytes");
+                "not a multiple of the 8 bytes");
         refused(
                 () -> Tensor.of(ordered(bytes.slice(1, 8)).asFloatBuffer()),
-                "no multiple of the 4 bytes");
+                "not a multiple of the 4 bytes");
         assertThat(Tensor.of(bytes.slice(1, 8), DataType.INT8).count()).isEqualTo(8);
         assertThat(Tensor.of(ordered(bytes.slice(1, 0)), DataType.FLOAT64).count()).isZero();
     }

@@ -3,18 +3,18 @@ package org.jccl.bootstrap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jccl.bootstrap.RankTableSource.LocalPlace;
+import org.jccl.bootstrap.RankTableSource.LocalRank;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Ascend's {@code RANK_ID}, {@code RANK_SIZE} and {@code DEVICE_ID}. A rank table says how many
- * ranks there are and which of them are on this host; {@code DEVICE_ID} does so only where each
- * host uses its devices from 0 on.
+ * Ascend's {@code RANK_ID}, {@code RANK_SIZE} and {@code DEVICE_ID}. A rank table defines the
+ * number of ranks and which of them are on this host. {@code DEVICE_ID} does so only if each host
+ * uses its devices from 0 on.
  *
  * <p>Ascend's operator for Kubernetes sets torchrun's names with other meanings: {@code RANK} is
- * the pod's number, {@code LOCAL_RANK} lists the pod's devices and {@code WORLD_SIZE} counts the
- * devices of all pods. So without {@code jccl run} in the pod that is a rank only where each pod
- * has one device.
+ * the number of the pod, {@code LOCAL_RANK} lists the devices of the pod, and {@code WORLD_SIZE}
+ * counts the devices of all pods. So without {@code jccl run} in the pod, each pod must have one
+ * device.
  */
 final class AscendEnvironment implements ClusterEnvironment {
 
@@ -43,7 +43,7 @@ final class AscendEnvironment implements ClusterEnvironment {
             return readPod(reader);
         }
         int rank = reader.required(0, "rank of this process", "RANK_ID");
-        Optional<List<LocalPlace>> table = reader.rankTable();
+        Optional<List<LocalRank>> table = reader.rankTable();
         int worldSize = reader.requiredOr(table.map(List::size), 1, "number of ranks", "RANK_SIZE");
         table.ifPresent(ranks -> reader.mustAgree("RANK_SIZE", ranks.size(), RankTables.VARIABLE));
         reader.mustAgree(RankVariables.RANK, rank, "RANK_ID");

@@ -8,9 +8,9 @@ import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 
 /**
- * Reads one launcher's environment variables. There is one class a launcher; {@link #detect(Map)
- * detect} and {@link #read} look at nothing but the map they are given, and the rank table that it
- * may name, so all of this is thread-safe.
+ * Reads the environment variables of one launcher. There is one class for each launcher. {@link
+ * #detect(Map) detect} and {@link #read} access only the given map, and the rank table that it may
+ * name. Thread-safe.
  */
 public sealed interface ClusterEnvironment
         permits JcclRunEnvironment,
@@ -24,8 +24,8 @@ public sealed interface ClusterEnvironment
                 PlainEnvironment {
 
     /**
-     * Every launcher that is understood, in the order in which they are tried. A launcher that is
-     * often started by another one comes first: under Slurm, {@code mpirun} knows the rank better.
+     * The known launchers, in the order in which they are tried. A launcher that is often started
+     * by another one comes first: under Slurm, {@code mpirun} knows the rank better.
      */
     List<ClusterEnvironment> KNOWN =
             List.of(
@@ -40,39 +40,40 @@ public sealed interface ClusterEnvironment
                     new PlainEnvironment());
 
     /**
-     * Name of the launcher.
+     * Returns the name of the launcher.
      *
      * @return for instance {@code torchrun}
      */
     String name();
 
     /**
-     * Whether this launcher started the process. Looks at the variables only this launcher sets, so
-     * that a half-set environment is detected here and explained by {@link #read}.
+     * Returns whether this launcher started the process. Checks the variables that only this
+     * launcher sets, so that an incomplete environment is detected here and explained by {@link
+     * #read}.
      *
-     * @param environment the process's variables
-     * @return true when {@link #read} should be used
+     * @param environment the variables of the process
+     * @return true if {@link #read} must be used
      */
     boolean detect(Map<String, String> environment);
 
     /**
-     * Reads rank, world size and the rest.
+     * Reads rank, world size and the other values.
      *
-     * @param environment the process's variables
-     * @return this process's place
+     * @param environment the variables of the process
+     * @return the membership of this process
      * @throws BootstrapException if variables are missing, malformed or contradict each other; the
      *     message names them, their values and what to set
      */
     Membership read(Map<String, String> environment);
 
     /**
-     * Reads the variables of the first launcher of {@link #KNOWN} that started this process, and
-     * logs which one that is, at level DEBUG.
+     * Reads the variables of the first launcher in {@link #KNOWN} that started this process. Logs
+     * the launcher at level DEBUG.
      *
-     * @param environment the process's variables, usually {@link System#getenv()}
-     * @return this process's place
-     * @throws BootstrapException if no launcher is recognised, or when the recognised one's
-     *     variables are missing, malformed or contradict each other
+     * @param environment the variables of the process, usually {@link System#getenv()}
+     * @return the membership of this process
+     * @throws BootstrapException if no launcher is recognised, or the variables of the recognised
+     *     one are missing, malformed or contradict each other
      * @throws org.jccl.UsageException if the environment is null
      */
     static Membership readFirst(Map<String, String> environment) {
@@ -85,7 +86,7 @@ public sealed interface ClusterEnvironment
                             Level.DEBUG,
                             "started by {0}: {1}",
                             launcher.name(),
-                            placeOf(membership));
+                            describe(membership));
                 }
                 return membership;
             }
@@ -100,28 +101,28 @@ public sealed interface ClusterEnvironment
     }
 
     /** What of a membership is known, as the log tells it. */
-    private static String placeOf(Membership membership) {
-        StringBuilder place =
+    private static String describe(Membership membership) {
+        StringBuilder text =
                 new StringBuilder()
                         .append("rank ")
                         .append(membership.rank())
                         .append(" of ")
                         .append(membership.worldSize());
         if (membership.localRank() >= 0) {
-            place.append(", local rank ").append(membership.localRank());
+            text.append(", local rank ").append(membership.localRank());
         }
         membership
                 .masterAddress()
                 .ifPresent(
                         host -> {
-                            place.append(", store on ").append(host);
+                            text.append(", store on ").append(host);
                             membership
                                     .masterPort()
-                                    .ifPresent(port -> place.append(" port ").append(port));
+                                    .ifPresent(port -> text.append(" port ").append(port));
                         });
         if (membership.restarts() > 0) {
-            place.append(", restart ").append(membership.restarts());
+            text.append(", restart ").append(membership.restarts());
         }
-        return place.toString();
+        return text.toString();
     }
 }

@@ -20,13 +20,13 @@ import org.jccl.spi.PathSetting;
 
 /**
  * The file in which torchrun looks for the reason of a rank's failure, to show the stack trace of
- * the rank that failed first. torchrun names it in {@code TORCHELASTIC_ERROR_FILE}. What the
- * decorator {@code record} of {@code torch.distributed.elastic} is to Python.
+ * the rank that failed first. torchrun names it in {@code TORCHELASTIC_ERROR_FILE}. It corresponds
+ * to the decorator {@code record} of {@code torch.distributed.elastic}.
  *
  * <p>{@link org.jccl.ProcessGroup#init} with {@code env://} calls {@link #recordUncaught} for its
- * thread, so a program whose {@code main} joins the world needs nothing of this. One that catches
- * its failures and ends with {@link System#exit}, or that joins from another thread, calls {@link
- * #record}.
+ * thread, so a program whose {@code main} joins the world need not use this class. A program that
+ * catches its failures and ends with {@link System#exit}, or joins from another thread, calls
+ * {@link #record}.
  *
  * <p>Thread-safe.
  */
@@ -41,7 +41,7 @@ public final class ErrorFile {
     /**
      * Finds the file.
      *
-     * @param environment the process's variables, usually {@link System#getenv()}
+     * @param environment the variables of the process, usually {@link System#getenv()}
      * @return the file, or empty if {@code TORCHELASTIC_ERROR_FILE} is not set or empty. Also empty
      *     if this process cannot represent the path, which is logged
      * @throws UsageException if the argument is null
@@ -69,10 +69,10 @@ public final class ErrorFile {
     }
 
     /**
-     * Writes a failure with its stack trace and the time. The first failure is kept, as those that
-     * follow are often its consequences. That the file cannot be written is logged, not thrown.
+     * Writes a failure with its stack trace and the time. Only the first failure is written,
+     * because later ones are often its consequences. If the file cannot be written, that is logged.
      *
-     * @param failure why the process is going to end
+     * @param failure why the process is about to end
      * @throws UsageException if the argument is null
      */
     public void record(Throwable failure) {
@@ -83,7 +83,7 @@ public final class ErrorFile {
             return;
         }
         try {
-            // A reader must see all of it or nothing: torchrun fails on half a file.
+            // A reader must see the whole file or none: torchrun fails on an incomplete one.
             Path folder = path.toAbsolutePath().getParent();
             Path draft = Files.createTempFile(folder, "error", ".tmp");
             Files.write(draft, json(failure).getBytes(StandardCharsets.UTF_8));
@@ -112,12 +112,11 @@ public final class ErrorFile {
     }
 
     /**
-     * Records the exception that ends a thread, if one does. The thread's present handler, or that
-     * of its group and the default one, gets the exception afterwards, so nothing else changes.
-     * Calling it twice for a thread is harmless; a handler that the program sets for the thread
-     * later replaces this.
+     * Records the exception that ends a thread. The present handler of the thread, or that of its
+     * group or the default one, still gets the exception. A second call for a thread has no effect.
+     * A handler that the program sets later replaces this one.
      *
-     * @param thread usually that of {@code main}
+     * @param thread usually the main thread
      * @throws UsageException if the argument is null
      */
     public void recordUncaught(Thread thread) {
@@ -140,7 +139,7 @@ public final class ErrorFile {
         }
     }
 
-    /** The file's path. */
+    /** Returns the path of the file. */
     @Override
     public String toString() {
         return path.toString();

@@ -4,8 +4,8 @@ import java.util.Map;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Hydra, the {@code mpiexec} of MPICH and Intel MPI. It names no host for the store: a group that
- * needs one is told where by {@code mpiexec -env MASTER_ADDR ... -env MASTER_PORT ...}.
+ * Hydra, the {@code mpiexec} of MPICH and Intel MPI. It does not name the host of the store: a
+ * group that needs one is configured by {@code mpiexec -env MASTER_ADDR ... -env MASTER_PORT ...}.
  */
 final class HydraEnvironment implements ClusterEnvironment {
 
@@ -14,7 +14,7 @@ final class HydraEnvironment implements ClusterEnvironment {
         return "MPICH (Hydra)";
     }
 
-    /** Slurm's own PMI plugin sets PMI_RANK too; only Hydra counts ranks a host. */
+    /** Slurm's own PMI plugin also sets PMI_RANK. Only Hydra sets local ranks. */
     @Override
     public boolean detect(Map<String, String> environment) {
         boolean pmi =

@@ -12,15 +12,15 @@ import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 
 /**
- * An init method's parts, as PyTorch's URLs have them.
+ * The parts of an init method, in the form of PyTorch's URLs.
  *
- * @param text the whole
+ * @param text the whole URL
  * @param scheme {@code env}, {@code tcp} or {@code file}
- * @param host host of the store, empty but for {@code tcp}
- * @param port port of the store, 0 but for {@code tcp}
- * @param path the file, empty but for {@code file}
- * @param rank rank in the URL's query
- * @param worldSize world size in the URL's query
+ * @param host host of the store; empty except for {@code tcp}
+ * @param port port of the store; 0 except for {@code tcp}
+ * @param path the file; empty except for {@code file}
+ * @param rank rank in the query of the URL
+ * @param worldSize world size in the query of the URL
  */
 record InitMethod(
         String text,
@@ -31,28 +31,28 @@ record InitMethod(
         OptionalInt rank,
         OptionalInt worldSize) {
 
-    /** Not {@link java.net.URI}, which refuses {@code env://} and hosts with an underscore. */
+    /** {@link java.net.URI} rejects {@code env://} and hosts with an underscore. */
     private static final Pattern URL =
             Pattern.compile(
                     "(?<scheme>[a-z]+)://(?<authority>[^/?]*)(?<path>[^?]*)(?:\\?(?<query>.*))?");
 
-    /** Also addresses, and those of IPv6 with the name of an interface. */
+    /** Also addresses, and IPv6 addresses with the name of an interface. */
     private static final Pattern HOST = Pattern.compile("[^\\s\\p{Cntrl}\\[\\]]+");
 
     private static final int HIGHEST_PORT = 65535;
 
-    /** PyTorch chooses its server's implementation by {@code use_libuv}; here it has no effect. */
+    /** PyTorch selects its server implementation by {@code use_libuv}; it has no effect here. */
     private static final Set<String> PARAMETERS = Set.of("rank", "world_size", "use_libuv");
 
     /**
-     * Takes a URL apart.
+     * Parses a URL.
      *
-     * @throws BootstrapException if it is none of the three forms
+     * @throws BootstrapException if it has none of the three forms
      */
     static InitMethod parse(String text) {
         Matcher url = URL.matcher(text);
         if (!url.matches()) {
-            throw bad(text, "it is no URL");
+            throw bad(text, "it is not a URL");
         }
         String scheme = url.group("scheme");
         String authority = url.group("authority");
@@ -71,7 +71,7 @@ record InitMethod(
                 }
                 host = authority.substring(0, colon).replaceAll("^\\[(.+)]$", "$1");
                 if (!HOST.matcher(host).matches()) {
-                    throw bad(text, "'" + host + "' is no host");
+                    throw bad(text, "'" + host + "' is not a host");
                 }
                 port = port(text, authority.substring(colon + 1));
             }
@@ -108,7 +108,7 @@ record InitMethod(
         return parameters;
     }
 
-    /** A plus sign stays one; only forms have it stand for a space. */
+    /** Decodes a part of a URL. A plus sign is not a space, except in forms. */
     private static String decode(String text) {
         try {
             return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);

@@ -3,9 +3,7 @@ package org.jccl.bootstrap;
 import java.util.Map;
 import org.jccl.internal.rendezvous.RankVariables;
 
-/**
- * {@code jccl run} and {@link ProcessLauncher}: torchrun's variables beside a run id of our own.
- */
+/** {@code jccl run} and {@code ProcessLauncher}: torchrun's variables and a run id. */
 final class JcclRunEnvironment implements ClusterEnvironment {
 
     @Override

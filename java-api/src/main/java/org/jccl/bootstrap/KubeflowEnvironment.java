@@ -5,10 +5,10 @@ import java.util.Optional;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Kubeflow, and what sets the same. Trainer v2 sets {@code PET_NNODES}, {@code PET_NODE_RANK} and
- * {@code PET_NPROC_PER_NODE}; a PyTorchJob v1 sets {@code RANK} and {@code WORLD_SIZE} too, as
- * Volcano's plugin for PyTorch does without the others. All number pods, so without {@code jccl
- * run} in the pod there is one rank a pod.
+ * Kubeflow, and operators with the same variables. Trainer v2 sets {@code PET_NNODES}, {@code
+ * PET_NODE_RANK} and {@code PET_NPROC_PER_NODE}. A PyTorchJob v1 also sets {@code RANK} and {@code
+ * WORLD_SIZE}; Volcano's plugin for PyTorch sets only these two. All of them number pods, so
+ * without {@code jccl run} in the pod there is one rank in each pod.
  */
 final class KubeflowEnvironment implements ClusterEnvironment {
 
@@ -47,7 +47,7 @@ final class KubeflowEnvironment implements ClusterEnvironment {
         int node = reader.required(0, "index of this pod", "PET_NODE_RANK");
         int nodes = reader.required(1, "number of pods", "PET_NNODES");
         String perNode = reader.text("PET_NPROC_PER_NODE").orElse("1");
-        // A PyTorchJob that says nothing has "auto", and as many in its world as it has pods.
+        // A PyTorchJob without a setting has "auto", and a world size equal to the number of pods.
         boolean onePerPod =
                 perNode.equals("auto") && nodes == reader.optional(1, RankVariables.WORLD_SIZE);
         if (!perNode.equals("1") && !onePerPod) {

@@ -5,18 +5,18 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * This process's place in a job.
+ * The rank of this process in a job, and how to reach the store.
  *
- * @param source what said so, for instance {@code torchrun}
+ * @param source where the values come from, for instance {@code torchrun}
  * @param rank rank in the world, from 0
  * @param worldSize number of ranks
- * @param localRank rank among the processes of this host, or -1 when unknown
- * @param localWorldSize number of ranks on this host, or -1 when unknown
- * @param masterAddress host of the store, when the launcher names one
- * @param masterPort port of the store, when the launcher names one
- * @param storeIsHosted true when the launcher already serves the store, so that rank 0 must not
- * @param restarts how often the launcher has started the ranks again; 0 the first time, and when
- *     the launcher does not tell
+ * @param localRank rank among the processes of this host, or -1 if unknown
+ * @param localWorldSize number of ranks on this host, or -1 if unknown
+ * @param masterAddress host of the store, if the launcher names one
+ * @param masterPort port of the store, if the launcher names one
+ * @param storeIsHosted true if the launcher already serves the store, so that rank 0 must not
+ * @param restarts how often the launcher has restarted the ranks; 0 at first, and if the launcher
+ *     does not report it
  */
 public record Membership(
         String source,
@@ -29,13 +29,16 @@ public record Membership(
         boolean storeIsHosted,
         int restarts) {
 
-    /** Most ranks of a world: what is told of each rank has to fit into one call of a store. */
+    /**
+     * The maximum number of ranks of a world: the values of all ranks must fit in one call of a
+     * store.
+     */
     public static final int MOST_RANKS = 131_072;
 
     /**
-     * Checks that the rank lies in the world.
+     * Checks that the rank is in the world.
      *
-     * @param source what said so
+     * @param source where the values come from
      * @param rank rank in the world
      * @param worldSize number of ranks
      * @param localRank rank on this host, or -1
@@ -43,7 +46,7 @@ public record Membership(
      * @param masterAddress host of the store
      * @param masterPort port of the store
      * @param storeIsHosted whether the launcher serves the store
-     * @param restarts how often the ranks were started again
+     * @param restarts how often the ranks were restarted
      * @throws UsageException if the rank does not exist, or the world has more than {@link
      *     #MOST_RANKS}
      */

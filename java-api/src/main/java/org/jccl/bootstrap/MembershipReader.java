@@ -8,16 +8,16 @@ import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
-import org.jccl.bootstrap.RankTableSource.LocalPlace;
+import org.jccl.bootstrap.RankTableSource.LocalRank;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Reads one launcher's variables. Whatever is wrong is collected, so that {@link #membership} can
- * report everything at once, beside the value of every variable that was looked at.
+ * Reads the variables of one launcher. Problems are collected, so that {@link #membership} reports
+ * all of them at once, with the value of every variable that was read.
  */
 final class MembershipReader {
 
-    /** What a number is when its variable is not set or not readable. */
+    /** The value of a number whose variable is not set or malformed. */
     static final int UNKNOWN = -1;
 
     private static final int HIGHEST_PORT = 65535;
@@ -38,7 +38,7 @@ final class MembershipReader {
         this.environment = RankVariables.required(environment);
     }
 
-    /** The value of the first of these variables that is set and not blank. */
+    /** Returns the value of the first of these variables that is set and not blank. */
     Optional<String> text(String... names) {
         for (String name : names) {
             String value = environment.get(name);
@@ -50,7 +50,7 @@ final class MembershipReader {
         return Optional.empty();
     }
 
-    /** A number of at least {@code least}, or {@link #UNKNOWN} when no variable holds one. */
+    /** Returns a number of at least {@code least}, or {@link #UNKNOWN} if no variable holds one. */
     int optional(int least, String... names) {
         for (String name : names) {
             Optional<String> value = text(name);
@@ -61,7 +61,7 @@ final class MembershipReader {
         return UNKNOWN;
     }
 
-    /** Like {@link #optional}; that nothing is set is a problem. */
+    /** Same as {@link #optional}, but it is a problem if no variable is set. */
     int required(int least, String meaning, String... names) {
         if (text(names).isEmpty()) {
             problem(String.join(" or ", names) + " is not set: set it to the " + meaning);
@@ -70,15 +70,15 @@ final class MembershipReader {
         return optional(least, names);
     }
 
-    /** Like {@link #required}, but where nothing is set and a table says it, that counts. */
+    /** Same as {@link #required}, but a value of the rank table replaces a missing variable. */
     int requiredOr(Optional<Integer> ofTable, int least, String meaning, String name) {
         return ofTable.isPresent() && text(name).isEmpty()
                 ? ofTable.get()
                 : required(least, meaning, name);
     }
 
-    /** The table that {@code RANK_TABLE_FILE} names; that it is not valid is a problem. */
-    Optional<List<LocalPlace>> rankTable() {
+    /** Returns the table that {@code RANK_TABLE_FILE} names. An invalid table is a problem. */
+    Optional<List<LocalRank>> rankTable() {
         text(RankTables.VARIABLE);
         try {
             return RankTables.read(environment);
@@ -103,11 +103,11 @@ final class MembershipReader {
     }
 
     /**
-     * A variable that another launcher or the user may have set as well must say the same.
+     * Checks a variable that another launcher or the user may also have set.
      *
-     * @param name the variable that is checked, for instance {@code RANK}
-     * @param value what the launcher says
-     * @param origin where the launcher says so, for instance {@code SLURM_PROCID}
+     * @param name the variable, for instance {@code RANK}
+     * @param value the value of the launcher
+     * @param origin the variable of the launcher, for instance {@code SLURM_PROCID}
      */
     void mustAgree(String name, int value, String origin) {
         int other = optional(0, name);
@@ -124,14 +124,14 @@ final class MembershipReader {
         return this;
     }
 
-    /** {@code MASTER_ADDR} and {@code MASTER_PORT}, where they are set. */
+    /** Reads {@code MASTER_ADDR} and {@code MASTER_PORT}, if they are set. */
     MembershipReader master() {
         masterAddress = text("MASTER_ADDR");
         masterPort = port("MASTER_PORT");
         return this;
     }
 
-    /** {@code MASTER_ADDR} and {@code MASTER_PORT}, where that they are missing is a problem. */
+    /** Reads {@code MASTER_ADDR} and {@code MASTER_PORT}. It is a problem if they are missing. */
     MembershipReader requiredMaster() {
         master();
         if (masterAddress.isEmpty()) {
@@ -143,7 +143,7 @@ final class MembershipReader {
         return this;
     }
 
-    /** What to use where {@code MASTER_ADDR} or {@code MASTER_PORT} are not set. */
+    /** Sets the defaults for {@code MASTER_ADDR} and {@code MASTER_PORT}. */
     MembershipReader masterOrElse(Optional<String> address, Optional<Integer> port) {
         masterAddress = masterAddress.or(() -> address);
         masterPort = masterPort.or(() -> port);
@@ -156,14 +156,14 @@ final class MembershipReader {
                 .filter(port -> port != UNKNOWN);
     }
 
-    /** Torch's word for "the launcher serves the store"; nothing but the exact text counts. */
+    /** Reads whether the launcher serves the store. As in PyTorch, only the exact text counts. */
     MembershipReader agentStore() {
         seen.put(RankVariables.USE_AGENT_STORE, environment.get(RankVariables.USE_AGENT_STORE));
         storeIsHosted = "True".equals(environment.get(RankVariables.USE_AGENT_STORE));
         return this;
     }
 
-    /** How often the launcher has started the ranks again. */
+    /** Reads how often the launcher has restarted the ranks. */
     MembershipReader restarts(String name) {
         restarts = Math.max(0, optional(0, name));
         return this;
@@ -206,7 +206,7 @@ final class MembershipReader {
 
     private String explanation() {
         StringBuilder text = new StringBuilder("the variables of ");
-        text.append(launcher).append(" do not say which rank this is: ");
+        text.append(launcher).append(" do not define the rank of this process: ");
         text.append(String.join("; ", problems)).append(". Variables read:");
         seen.forEach(
                 (name, value) ->

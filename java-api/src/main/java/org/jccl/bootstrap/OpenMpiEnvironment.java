@@ -4,8 +4,8 @@ import java.util.Map;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Open MPI's {@code mpirun}. It names no host for the store: a group that needs one is told where
- * by {@code mpirun -x MASTER_ADDR=... -x MASTER_PORT=...}.
+ * Open MPI's {@code mpirun}. It does not name the host of the store: a group that needs one is
+ * configured by {@code mpirun -x MASTER_ADDR=... -x MASTER_PORT=...}.
  */
 final class OpenMpiEnvironment implements ClusterEnvironment {
 

@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.jccl.internal.rendezvous.RankVariables;
 
-/** The four variables of {@code env://}, set by hand or by a launcher without a class here. */
+/** The four variables of {@code env://}, set by the user or by a launcher without a class here. */
 final class PlainEnvironment implements ClusterEnvironment {
 
     @Override

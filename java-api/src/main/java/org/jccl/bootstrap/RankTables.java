@@ -9,9 +9,9 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
-import org.jccl.bootstrap.RankTableSource.LocalPlace;
+import org.jccl.bootstrap.RankTableSource.LocalRank;
 
-/** The rank table of this process, where a variable names one. */
+/** The rank table of this process, if a variable names one. */
 final class RankTables {
 
     static final String VARIABLE = "RANK_TABLE_FILE";
@@ -26,7 +26,7 @@ final class RankTables {
         return ServiceLoader.load(RankTableSource.class).findFirst();
     }
 
-    /** Whatever else may be wrong with a table is told by its reader. */
+    /** Waits for the table. Other problems of a table are reported when it is read. */
     static void await(Map<String, String> environment, Duration timeout) {
         Optional<String> file = named(environment);
         if (file.isPresent() && !timeout.isNegative()) {
@@ -42,9 +42,10 @@ final class RankTables {
     /**
      * Reads the table.
      *
-     * @throws org.jccl.JcclException if the table is not valid, or nothing here reads tables
+     * @throws org.jccl.JcclException if the table is not valid, or there is no {@link
+     *     RankTableSource}
      */
-    static Optional<List<LocalPlace>> read(Map<String, String> environment) {
+    static Optional<List<LocalRank>> read(Map<String, String> environment) {
         return named(environment)
                 .map(file -> source().orElseThrow(RankTables::noReader).read(file));
     }
@@ -52,7 +53,7 @@ final class RankTables {
     private static BootstrapException noReader() {
         return new BootstrapException(
                 FailureContext.NONE,
-                "%s names a rank table, which nothing on the class path or module path reads: add the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services), or unset the variable"
+                "%s names a rank table, but no reader for it is on the class path or module path: add the artifact org.jccl:jccl-ranktable (a fat jar must merge META-INF/services), or unset the variable"
                         .formatted(VARIABLE));
     }
 }

@@ -27,9 +27,9 @@ import org.jccl.spi.WaitLog;
 import org.jccl.store.FileStore;
 
 /**
- * Where the ranks of a job meet: this process's place among them and a store that all of them
- * reach. The counterpart of PyTorch's {@code rendezvous}. There is no static state: several ranks
- * of one process may each join.
+ * The membership of this process in a job, and a store that all ranks can reach. It corresponds to
+ * PyTorch's {@code rendezvous}. There is no static state: several ranks of one process may each
+ * join.
  *
  * <p>Thread-safe.
  */
@@ -37,7 +37,10 @@ public final class Rendezvous implements AutoCloseable {
 
     private static final String ENVIRONMENT = "env";
 
-    /** Of a process that serves a store, beside one connection of each rank. */
+    /**
+     * File descriptors of a process that serves a store, in addition to one connection for each
+     * rank.
+     */
     private static final int SERVER_DESCRIPTORS = 16;
 
     private final Membership membership;
@@ -55,27 +58,27 @@ public final class Rendezvous implements AutoCloseable {
      *
      * <ul>
      *   <li>{@code env://}: the variables of the launcher that started this process, see {@link
-     *       ClusterEnvironment}; a rank table that {@code RANK_TABLE_FILE} names is waited for
-     *       while it is {@code initializing}, if {@code jccl-ranktable} is present
+     *       ClusterEnvironment}. If {@code jccl-ranktable} is present, waits for a rank table that
+     *       {@code RANK_TABLE_FILE} names while it is {@code initializing}
      *   <li>{@code tcp://host:port?rank=R&world_size=W}: a store on that port
-     *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can reach; it must not
-     *       exist before the job
+     *   <li>{@code file:///path?rank=R&world_size=W}: a file that every rank can access; it must
+     *       not exist before the job
      * </ul>
      *
      * Over TCP, rank 0 serves the store and waits until every rank is connected, unless the
-     * launcher serves it already ({@code TORCHELASTIC_USE_AGENT_STORE} is {@code True}). Rank 0
-     * must then close its rendezvous last.
+     * launcher serves it ({@code TORCHELASTIC_USE_AGENT_STORE} is {@code True}). Rank 0 must close
+     * its rendezvous last.
      *
      * @param initMethod one of the URLs above
-     * @param rank this process's rank, where the URL and the environment do not say
-     * @param worldSize number of ranks, where the URL and the environment do not say
-     * @param timeout how long to wait for the store and the other ranks, and how long the store's
-     *     blocking calls wait later
-     * @param environment the process's variables, usually {@link System#getenv()}
-     * @return the rendezvous; the caller closes it
-     * @throws BootstrapException if rank, world size or the store's address are missing, malformed
-     *     or contradict each other, when the host is unknown, the port cannot be had, or the store
-     *     is that of another run ({@code TORCHELASTIC_RUN_ID})
+     * @param rank the rank of this process, if the URL and the environment do not define it
+     * @param worldSize the number of ranks, if the URL and the environment do not define it
+     * @param timeout how long to wait for the store and the other ranks, and the timeout of the
+     *     store
+     * @param environment the variables of the process, usually {@link System#getenv()}
+     * @return the rendezvous, which the caller closes
+     * @throws BootstrapException if rank, world size or the address of the store are missing,
+     *     malformed or contradictory, the host is unknown, the port cannot be used, or the store
+     *     belongs to another run ({@code TORCHELASTIC_RUN_ID})
      * @throws org.jccl.StoreException if the store cannot be reached, or not every rank comes, in
      *     time
      * @throws UsageException if an argument is null
@@ -110,11 +113,11 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Meets over a store that the caller has.
+     * Uses a store of the caller.
      *
-     * @param store a store that all ranks reach; stays the caller's to close
-     * @param rank this process's rank
-     * @param worldSize number of ranks
+     * @param store a store that all ranks can reach; the caller closes it
+     * @param rank the rank of this process
+     * @param worldSize the number of ranks
      * @return the rendezvous
      * @throws BootstrapException if the rank or world size are missing
      * @throws UsageException if an argument is null or the rank does not exist
@@ -130,16 +133,16 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * Meets in a world that a library knows by itself: rank 0 serves a store on a free port of all
-     * interfaces, with a secret, and the library tells the others where and the secret. They take
-     * the first of the host's addresses at which they reach it.
+     * Joins a world that a library knows. Rank 0 serves a store with a secret on a free port of all
+     * interfaces, and the library sends the address and the secret to the others. They use the
+     * first address at which they reach the host.
      *
      * @param source what knows the world, for instance the name of the backend
-     * @param world as the library says
-     * @param broadcast of the library
-     * @param timeout how long to wait for the store and the other ranks, and how long the store's
-     *     blocking calls wait later
-     * @return the rendezvous; the caller closes it
+     * @param world the world of the library
+     * @param broadcast the broadcast of the library
+     * @param timeout how long to wait for the store and the other ranks, and the timeout of the
+     *     store
+     * @return the rendezvous, which the caller closes
      * @throws org.jccl.StoreException if the store cannot be reached, or not every rank comes, in
      *     time
      */
@@ -191,7 +194,7 @@ public final class Rendezvous implements AutoCloseable {
             String what, OptionalInt argument, String origin, int other) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "%s %s contradicts %s, which gives %s: give it once, or twice the same"
+                "%s %s contradicts %s, which gives %s: set it once, or to the same value"
                         .formatted(what, argument.getAsInt(), origin, other));
     }
 
@@ -225,7 +228,7 @@ public final class Rendezvous implements AutoCloseable {
             OptionalInt rank,
             OptionalInt worldSize,
             Map<String, String> environment) {
-        // A launcher serves one store only: at its own address, not at any that a URL may name.
+        // A launcher serves one store, at its own address, which need not be that of the URL.
         boolean launchers =
                 "True".equals(environment.get(RankVariables.USE_AGENT_STORE))
                         && method.host().equals(environment.get(RankVariables.MASTER_ADDR))
@@ -277,8 +280,8 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * The run of a launcher. A URL with an address says itself which ranks belong together: those
-     * of several launchers may.
+     * Returns the run of a launcher. A URL with an address defines itself which ranks belong
+     * together, and these may have several launchers.
      */
     private static RunId runId(InitMethod method, Map<String, String> environment) {
         return method.scheme().equals(ENVIRONMENT) ? RunId.in(environment) : RunId.UNKNOWN;
@@ -290,8 +293,7 @@ public final class Rendezvous implements AutoCloseable {
         boolean serve = place.rank() == 0 && !place.storeIsHosted();
         if (port == 0 && !(serve && place.worldSize() == 1)) {
             throw new BootstrapException(
-                    FailureContext.NONE,
-                    place.source() + ": port 0 is no port that the other ranks could find");
+                    FailureContext.NONE, place.source() + ": the other ranks cannot find port 0");
         }
         TimeLimit limit = TimeLimit.in(timeout);
         HostedStore hosted = null;
@@ -315,7 +317,7 @@ public final class Rendezvous implements AutoCloseable {
     private static HostedStore connect(
             Membership place, String host, int port, RunId run, Duration timeout) {
         String waitsFor =
-                "the store at %s:%s, which %s serves, can not be reached yet"
+                "the store at %s:%s, which %s serves, cannot be reached yet"
                         .formatted(host, port, place.storeIsHosted() ? "the launcher" : "rank 0");
         return WaitLog.during(
                 "rank " + place.rank(),
@@ -323,7 +325,10 @@ public final class Rendezvous implements AutoCloseable {
                 () -> run.connect(host, port, !place.storeIsHosted(), timeout));
     }
 
-    /** The server would accept the first ranks only, and the others would wait for nothing. */
+    /**
+     * Without enough descriptors, the server would accept the first ranks only, and the others
+     * would wait until the timeout.
+     */
     private static void requireDescriptors(boolean serve, int worldSize) {
         if (serve) {
             Descriptors.require(
@@ -332,7 +337,7 @@ public final class Rendezvous implements AutoCloseable {
         }
     }
 
-    /** Says whose process is missing, or does not answer. */
+    /** Adds that the process of rank 0 is missing or does not answer. */
     private static StoreException ofRankZero(StoreException failure) {
         String reason = "rank 0 serves the store: " + failure.reason();
         return failure instanceof StoreTimeoutException
@@ -341,28 +346,28 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     /**
-     * This process's place in the job.
+     * Returns the membership of this process in the job.
      *
-     * @return rank, world size and what else is known
+     * @return rank, world size and the other values
      */
     public Membership membership() {
         return membership;
     }
 
     /**
-     * The store that all ranks reach. Where the launcher keeps one store for all attempts, as
-     * torchrun does unless told {@code --standalone} or {@code --rdzv-backend}, ranks that were
-     * started again find what earlier ones wrote; {@link Membership#restarts} tells them apart.
+     * Returns the store of all ranks. If the launcher keeps one store for all attempts, as torchrun
+     * does without {@code --standalone} and {@code --rdzv-backend}, restarted ranks find the keys
+     * of earlier ones; {@link Membership#restarts} distinguishes them.
      *
-     * @return the store; closed with this object unless the program gave it
+     * @return the store; closed with this object unless the caller provided it
      */
     public Store store() {
         return store;
     }
 
     /**
-     * Closes the store, and its server where this rank serves it; that waits up to three seconds
-     * for the other ranks to close theirs. Closing twice is harmless.
+     * Closes the store, and its server if this rank serves it, after waiting up to three seconds
+     * for the other ranks to close theirs. Idempotent.
      */
     @Override
     public void close() {

@@ -7,12 +7,12 @@ import java.util.regex.Pattern;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * A step of Slurm's {@code srun}. The store lives on the step's first host, on a port derived from
- * the ids of job and step, unless {@code MASTER_ADDR} and {@code MASTER_PORT} say otherwise.
+ * A step of Slurm's {@code srun}. The store is on the first host of the step, on a port that is
+ * derived from the ids of job and step, unless {@code MASTER_ADDR} and {@code MASTER_PORT} are set.
  */
 final class SlurmEnvironment implements ClusterEnvironment {
 
-    /** Ports 15000 to 24999, below those that systems give out by themselves. */
+    /** Ports 15000 to 24999 are below the ephemeral ports. */
     private static final int FIRST_PORT = 15000;
 
     private static final int PORTS = 10000;
@@ -29,8 +29,8 @@ final class SlurmEnvironment implements ClusterEnvironment {
     }
 
     /**
-     * A batch script has {@code SLURM_PROCID} too, but is no task of a step. A step of one task may
-     * be a shell from which something else starts the ranks.
+     * A batch script also has {@code SLURM_PROCID}, but is not a task of a step. A step of one task
+     * may be a shell that starts the ranks in another way.
      */
     @Override
     public boolean detect(Map<String, String> environment) {
@@ -56,7 +56,7 @@ final class SlurmEnvironment implements ClusterEnvironment {
                 .membership(rank, worldSize);
     }
 
-    /** SLURM_NTASKS_PER_NODE is what was asked for, often for another step. */
+    /** SLURM_NTASKS_PER_NODE is the requested number, often of another step. */
     private static int localWorldSize(MembershipReader reader, int rank) {
         Optional<String> ranks = reader.text(RANKS_OF_HOST);
         if (ranks.isEmpty()) {
@@ -81,7 +81,7 @@ final class SlurmEnvironment implements ClusterEnvironment {
         return host;
     }
 
-    /** Steps may run at once, and their ids are as large as 4294967290. */
+    /** Steps may run at the same time. Their ids may be as large as 4294967290. */
     private static Optional<Integer> masterPort(MembershipReader reader) {
         String step = reader.text("SLURM_STEP_ID").orElse("");
         return reader.text("SLURM_JOB_ID")
@@ -89,11 +89,10 @@ final class SlurmEnvironment implements ClusterEnvironment {
     }
 
     /**
-     * First host of a list such as {@code rack[0-1]node[03,07-09],login}: of each bracket the first
-     * number, with its zeros.
+     * Returns the first host of a list such as {@code rack[0-1]node[03,07-09],login}: the first
+     * number of each bracket, with its zeros.
      *
-     * @param nodes the list
-     * @return the host, or empty when the brackets do not match or it is no name of a host
+     * @return the host, or empty if the brackets do not match or it is not a host name
      */
     static Optional<String> firstHost(String nodes) {
         StringBuilder host = new StringBuilder();

@@ -3,12 +3,12 @@ package org.jccl.bootstrap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jccl.bootstrap.RankTableSource.LocalPlace;
+import org.jccl.bootstrap.RankTableSource.LocalRank;
 import org.jccl.internal.rendezvous.RankVariables;
 
 /**
  * Sophgo's {@code RANK}, {@code WORLD_SIZE}, {@code LOCAL_RANK} and {@code CHIP_MAP}, a list of the
- * chips of this host, one a local rank. What is not set is taken from a rank table.
+ * chips of this host, one for each local rank. Missing values are taken from a rank table.
  */
 final class SophgoEnvironment implements ClusterEnvironment {
 
@@ -26,7 +26,7 @@ final class SophgoEnvironment implements ClusterEnvironment {
     public Membership read(Map<String, String> environment) {
         MembershipReader reader = new MembershipReader(name(), environment);
         int rank = reader.required(0, "rank of this process", RankVariables.RANK);
-        Optional<List<LocalPlace>> table = reader.rankTable();
+        Optional<List<LocalRank>> table = reader.rankTable();
         int worldSize =
                 reader.requiredOr(
                         table.map(List::size), 1, "number of ranks", RankVariables.WORLD_SIZE);

@@ -15,35 +15,36 @@ import org.jccl.spi.WaitLog;
 import org.jccl.store.TcpStore;
 
 /**
- * The barrier of a rendezvous: each rank says that it has reached the store, and the rank that
- * serves the store waits for all of them.
+ * The barrier of a rendezvous: each rank registers in the store, and the rank that serves the store
+ * waits for all of them.
  *
- * @param store of all ranks
- * @param place of this rank
+ * @param store the store of all ranks
+ * @param member this rank
  */
-record WorkerBarrier(TcpStore store, Membership place) {
+record WorkerBarrier(TcpStore store, Membership member) {
 
-    /** Set by each rank that has reached the store. PyTorch's ranks do not set it. */
+    /** Set by each rank that has reached the store, except ranks that do not run JCCL. */
     private static final String HERE = "jccl/here/";
 
     /**
-     * Says that this rank has come and, where it serves the store, waits for the others.
+     * Registers this rank and, if it serves the store, waits for the others.
      *
-     * @throws StoreTimeoutException if not every rank comes in time; it names the missing ones
+     * @throws StoreTimeoutException if not every rank comes in time; the message names the missing
+     *     ones
      */
     void pass(boolean serves, Duration timeout) {
-        store.set(HERE + place.rank(), LocalHost.name().getBytes(StandardCharsets.UTF_8));
+        store.set(HERE + member.rank(), LocalHost.name().getBytes(StandardCharsets.UTF_8));
         store.joinWorkers();
         if (serves) {
             try {
                 WaitLog.during(
                         "rank 0",
                         0,
-                        place.worldSize(),
+                        member.worldSize(),
                         this::hostsOf,
                         () -> {
-                            store.awaitWorkers(place.worldSize(), timeout);
-                            return place;
+                            store.awaitWorkers(member.worldSize(), timeout);
+                            return member;
                         });
             } catch (StoreTimeoutException e) {
                 throw new StoreTimeoutException(e.reason() + ". Missing: " + missing(), e);
@@ -51,7 +52,7 @@ record WorkerBarrier(TcpStore store, Membership place) {
         }
     }
 
-    /** The hosts of those ranks that have come. */
+    /** Returns the hosts of the ranks that have come. */
     private SortedMap<Integer, String> hostsOf(List<Integer> ranks) {
         List<Integer> came = new ArrayList<>(ranks);
         came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, rank -> HERE + rank)));
@@ -65,10 +66,10 @@ record WorkerBarrier(TcpStore store, Membership place) {
         return hosts;
     }
 
-    /** PyTorch's ranks count themselves, but do not say which they are. */
+    /** Ranks of another API are counted, but do not register. */
     private String missing() {
-        List<Integer> all = IntStream.range(0, place.worldSize()).boxed().toList();
+        List<Integer> all = IntStream.range(0, member.worldSize()).boxed().toList();
         List<Integer> silent = Arrivals.missing(store, all, rank -> HERE + rank);
-        return "ranks " + Arrivals.ranks(silent) + ", but for those among them that are PyTorch's";
+        return "ranks " + Arrivals.ranks(silent) + ", except ranks that do not run JCCL";
     }
 }

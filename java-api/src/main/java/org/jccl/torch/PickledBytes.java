@@ -7,8 +7,8 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
 /**
- * One {@code bytes} object in Python's pickle format. A pickle is a program; of its instructions
- * only those are read that such an object has, and none is executed.
+ * One {@code bytes} object in Python's pickle format. A pickle is a program. Only the instructions
+ * of such an object are accepted, and none is executed.
  */
 final class PickledBytes {
 
@@ -21,10 +21,10 @@ final class PickledBytes {
     private static final byte SHORT_PUT = 'q';
     private static final byte STOP = '.';
 
-    /** The first protocol that has bytes. */
+    /** The first protocol with bytes. */
     private static final byte VERSION = 3;
 
-    /** The longest pickle, in bytes: about what a Java array can hold. */
+    /** The longest pickle, in bytes: about the maximum size of a Java array. */
     static final int MAX_LENGTH = Integer.MAX_VALUE - 8;
 
     private static final int OVERHEAD = 8;
@@ -32,9 +32,8 @@ final class PickledBytes {
     private PickledBytes() {}
 
     /**
-     * Pickles.
+     * Encodes bytes.
      *
-     * @param value any bytes
      * @return what Python's {@code pickle.loads} turns into {@code bytes}
      * @throws UsageException if it would be longer than {@link #MAX_LENGTH}
      */
@@ -51,11 +50,9 @@ final class PickledBytes {
     }
 
     /**
-     * Reads a pickle.
+     * Decodes a pickle of one {@code bytes} object.
      *
-     * @param pickle of one {@code bytes} object
-     * @return its value
-     * @throws UsageException if it is one of something else
+     * @throws UsageException if it contains something else
      */
     static byte[] decode(byte[] pickle) {
         ByteBuffer in = ByteBuffer.wrap(pickle).order(ByteOrder.LITTLE_ENDIAN);
@@ -101,7 +98,7 @@ final class PickledBytes {
     private static UsageException notBytes(String found) {
         return new UsageException(
                 FailureContext.NONE,
-                "a rank sent an object that is not bytes (its pickle has %s); make bytes of it before it is sent, for instance with json.dumps and encode"
+                "a rank sent an object that is not bytes (its pickle has %s); convert it to bytes before it is sent, for instance with json.dumps and encode"
                         .formatted(found));
     }
 }

@@ -17,28 +17,28 @@ import org.jccl.internal.checks.Require;
 
 /**
  * The object collectives of {@code torch.distributed} for objects that are {@code bytes} in Python
- * and {@code byte[]} in Java. Sizes may differ from rank to rank. They block, and go over the
- * group's backend for host memory.
+ * and {@code byte[]} in Java. Sizes may differ between ranks. The methods block, and use the
+ * backend of the group for host memory.
  *
- * <p>As in Python, sizes go first and the objects are padded to the largest where the collective
- * wants equal parts. Only bytes are read: an object of another type is a {@link UsageException},
- * and nothing that a peer sends is ever executed, as Python's unpickling would. Errors are those of
- * the collectives beneath. What is wrong with a rank's own arguments is refused before anything is
- * sent.
+ * <p>As in Python, sizes are sent first, and objects are padded to the largest if the collective
+ * needs equal parts. Only bytes are accepted: an object of another type is a {@link
+ * UsageException}, and data of a peer is never executed, as Python's unpickling would. Other
+ * exceptions are those of the collectives. Wrong arguments of a rank are rejected before anything
+ * is sent.
  */
 public final class TorchObjects {
 
     private TorchObjects() {}
 
     /**
-     * {@code all_gather_object}.
+     * Corresponds to {@code all_gather_object}.
      *
      * @param group the ranks
-     * @param value of this rank
-     * @return one value a rank
-     * @throws UsageException if an argument is null, a rank sent something else than bytes, or the
-     *     objects are too large for Java's arrays
-     * @throws JcclException as the collectives of the group
+     * @param value the value of this rank
+     * @return one value for each rank
+     * @throws UsageException if an argument is null, a rank sent something other than bytes, or the
+     *     objects are too large for Java arrays
+     * @throws JcclException under the conditions of the collectives of the group
      */
     public static List<byte[]> allGather(ProcessGroup group, byte[] value) {
         Require.nonNull(group, "group");
@@ -53,15 +53,15 @@ public final class TorchObjects {
     }
 
     /**
-     * {@code gather_object}.
+     * Corresponds to {@code gather_object}.
      *
      * @param group the ranks
-     * @param value of this rank
-     * @param root who gets the values
-     * @return on the root one value a rank, elsewhere empty
-     * @throws UsageException if an argument is null, root is no rank, a rank sent something else
-     *     than bytes, or the objects are too large for Java's arrays
-     * @throws JcclException as the collectives of the group
+     * @param value the value of this rank
+     * @param root the rank that gets the values
+     * @return on the root one value for each rank, elsewhere empty
+     * @throws UsageException if an argument is null, the root is not a rank, a rank sent something
+     *     other than bytes, or the objects are too large for Java arrays
+     * @throws JcclException under the conditions of the collectives of the group
      */
     public static Optional<List<byte[]>> gather(ProcessGroup group, byte[] value, int root) {
         checkRoot(group, root);
@@ -77,15 +77,16 @@ public final class TorchObjects {
     }
 
     /**
-     * {@code broadcast_object_list}.
+     * Corresponds to {@code broadcast_object_list}.
      *
      * @param group the ranks
-     * @param values on the root what to send, elsewhere as many elements of any value
-     * @param root who sends
-     * @return the root's values
-     * @throws UsageException if the list is null or, on the root, a value of it, root is no rank,
-     *     the root sent something else than bytes, or more than Java's arrays hold
-     * @throws JcclException as the collectives of the group
+     * @param values on the root the values to send, elsewhere a list of the same size with any
+     *     values
+     * @param root the rank that sends
+     * @return the values of the root
+     * @throws UsageException if the list or, on the root, a value of it is null, the root is not a
+     *     rank, or it sent something other than bytes or more than Java arrays can hold
+     * @throws JcclException under the conditions of the collectives of the group
      */
     public static List<byte[]> broadcast(ProcessGroup group, List<byte[]> values, int root) {
         checkRoot(group, root);
@@ -117,15 +118,15 @@ public final class TorchObjects {
     }
 
     /**
-     * {@code scatter_object_list}.
+     * Corresponds to {@code scatter_object_list}.
      *
      * @param group the ranks
-     * @param values on the root one value a rank, elsewhere ignored and may be null
-     * @param root who sends
-     * @return this rank's value
-     * @throws UsageException if root is no rank, the root gives null or not one value a rank, or
-     *     sent something else than bytes or more than Java's arrays hold
-     * @throws JcclException as the collectives of the group
+     * @param values on the root one value for each rank, elsewhere ignored; may be null there
+     * @param root the rank that sends
+     * @return the value of this rank
+     * @throws UsageException if the root is not a rank, passes null or not one value for each rank,
+     *     or sent something other than bytes or more than Java arrays can hold
+     * @throws JcclException under the conditions of the collectives of the group
      */
     public static byte[] scatter(ProcessGroup group, List<byte[]> values, int root) {
         checkRoot(group, root);
@@ -180,7 +181,7 @@ public final class TorchObjects {
         }
     }
 
-    /** Reads a caller's list once, as another thread may change it meanwhile. */
+    /** Copies the list of a caller, because another thread may change it meanwhile. */
     private static List<byte[]> copy(ProcessGroup group, List<byte[]> values) {
         Require.nonNull(values, "values");
         try {
@@ -188,7 +189,7 @@ public final class TorchObjects {
         } catch (RuntimeException e) {
             throw new UsageException(
                     FailureContext.ofGroup(group.name(), group.rank()),
-                    "values can not be read as a list of byte[]: " + e,
+                    "values cannot be read as a list of byte[]: " + e,
                     e);
         }
     }
@@ -197,7 +198,7 @@ public final class TorchObjects {
         return PickledBytes.encode(Require.nonNull(value, "value"));
     }
 
-    /** The largest of the sizes that ranks told; sizes are known to be possible afterwards. */
+    /** Returns the largest size of all ranks, after checking all of them. */
     private static int largest(ProcessGroup group, long[] sizes) {
         long largest = 0;
         for (long size : sizes) {

@@ -291,7 +291,7 @@ class RendezvousTest {
             delimiter = '|',
             value = {
                 "http://h:1 | the scheme 'http' is unknown",
-                "h | it is no URL",
+                "h | it is not a URL",
                 "tcp://host?rank=0&world_size=1 | it needs a host and a port",
                 "tcp://:1?rank=0&world_size=1 | it needs a host and a port",
                 "tcp://host:?rank=0&world_size=1 | it needs a host and a port",
@@ -306,11 +306,11 @@ class RendezvousTest {
                 "tcp://host:1?rank=0&world_size=0 | world_size=0 must be a number of 1 or more",
                 "tcp://host:1?rank=0&rank=1 | the parameter 'rank' is given twice",
                 "tcp://host:1?rank=0&worldsize=1 | the parameter 'worldsize' is unknown",
-                "tcp://host:0?rank=1&world_size=2 | port 0 is no port",
+                "tcp://host:0?rank=1&world_size=2 | the other ranks cannot find port 0",
                 "file://?rank=0&world_size=1 | it needs an absolute path",
                 "file:///?rank=0&world_size=1 | it names no file",
                 "file://host/path?rank=0&world_size=1 | it needs an absolute path",
-                "file:path?rank=0&world_size=1 | it is no URL",
+                "file:path?rank=0&world_size=1 | it is not a URL",
                 "file:///path?world_size=1 | the rank is missing"
             })
     void aBadInitMethodIsExplained(String method, String explanation) {

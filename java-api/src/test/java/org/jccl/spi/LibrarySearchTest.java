@@ -142,7 +142,7 @@ final class LibrarySearchTest {
         assertThat(search.load(path -> {}, tried)).isEmpty();
         assertThat(tried)
                 .hasSize(4)
-                .anyMatch(line -> line.startsWith("X_HOME is '/a\0', which can not be a path"))
+                .anyMatch(line -> line.startsWith("X_HOME is '/a\0', which cannot be a path"))
                 .anyMatch(line -> line.startsWith("LD_LIBRARY_PATH is '/b\0'"))
                 .anyMatch(line -> line.startsWith("VIRTUAL_ENV is '/d\0'"));
     }
@@ -158,7 +158,7 @@ final class LibrarySearchTest {
         assertThat(tried)
                 .singleElement()
                 .asString()
-                .startsWith("system property x.library is '/a\0', which can not be a path");
+                .startsWith("system property x.library is '/a\0', which cannot be a path");
     }
 
     @Test

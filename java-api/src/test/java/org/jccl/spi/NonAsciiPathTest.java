@@ -93,7 +93,7 @@ class NonAsciiPathTest {
         String[] tried = {
             "unavailable",
             "environment variable XDG_CACHE_HOME is '/nowhere/j",
-            "which can not be a path",
+            "which cannot be a path",
             "LC_ALL=C.UTF-8",
             "system property user.home is '/nowhere/j",
             "system property java.io.tmpdir is '/nowhere/j",

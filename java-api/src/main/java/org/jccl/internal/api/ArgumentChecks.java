@@ -13,9 +13,7 @@ import org.jccl.internal.engine.Engine;
 import org.jccl.internal.operation.Operation;
 import org.jccl.internal.tensor.NativeTensor;
 
-/**
- * What must hold between the arguments of one call; throws an exception that says what does not.
- */
+/** Checks the relations between the arguments of one call. The exceptions name the argument. */
 final class ArgumentChecks {
 
     private static final Tensor[] NO_TENSORS = {};
@@ -40,7 +38,7 @@ final class ArgumentChecks {
         return value;
     }
 
-    /** Only of tensors that this library made it is known what keeps their memory. */
+    /** Only for tensors that this library created is it known what keeps their memory. */
     void known(Operation operation, String name, Tensor tensor) {
         if (!(tensor instanceof NativeTensor)) {
             throw bad(
@@ -75,7 +73,7 @@ final class ArgumentChecks {
                 && tensor.device().equals(reference.device());
     }
 
-    /** What the caller gave, read once; null for null. */
+    /** Copies a list of the caller; returns null for null. */
     List<Tensor> copy(String name, List<Tensor> tensors) {
         return Lists.copy(tensors, NO_TENSORS, context, name);
     }
@@ -101,7 +99,7 @@ final class ArgumentChecks {
         }
     }
 
-    /** One tensor or more, all as the first. */
+    /** Requires one tensor or more, all like the first. */
     void alike(String name, List<Tensor> tensors) {
         if (tensors == null || tensors.isEmpty()) {
             throw bad(null, name + " is " + (tensors == null ? "null" : "empty"));
@@ -114,7 +112,7 @@ final class ArgumentChecks {
         allSame(name, tensors, first);
     }
 
-    /** As many tensors as the other list has, all as its first. */
+    /** Requires as many tensors as the other list has, all like its first. */
     void pairs(String name, List<Tensor> tensors, String otherName, List<Tensor> other) {
         if (tensors == null || tensors.size() != other.size()) {
             throw bad(
@@ -161,7 +159,7 @@ final class ArgumentChecks {
 
     void multiple(
             Operation operation, String large, long largeCount, String small, long smallCount) {
-        // Divided rather than multiplied, so that nothing overflows.
+        // Divided instead of multiplied, so that nothing overflows.
         if (largeCount % size != 0 || largeCount / size != smallCount) {
             throw bad(
                     operation,
@@ -170,7 +168,7 @@ final class ArgumentChecks {
         }
     }
 
-    /** What the caller gave, read once. */
+    /** Copies the splits of the caller. */
     long[] splits(Operation operation, String name, long[] given, long count) {
         if (given == null || given.length != size) {
             throw bad(operation, name + " must hold one count for each of the " + size + " ranks");
@@ -205,7 +203,8 @@ final class ArgumentChecks {
     }
 
     /**
-     * Outputs may not overlap each other or an input; output {@code own} may be the input itself.
+     * Requires that outputs do not overlap each other or an input. Output {@code own} may be the
+     * input itself.
      */
     void distinct(Operation operation, List<Tensor> outputs, List<Tensor> inputs, int own) {
         Tensor[] inOrder = inOrderOfMemory(outputs);
@@ -231,7 +230,7 @@ final class ArgumentChecks {
         }
     }
 
-    /** Those that have elements. */
+    /** Returns the non-empty tensors in the order of their addresses. */
     private static Tensor[] inOrderOfMemory(List<Tensor> tensors) {
         Tensor[] inOrder = new Tensor[tensors.size()];
         int count = 0;
@@ -240,14 +239,14 @@ final class ArgumentChecks {
                 inOrder[count++] = tensors.get(i);
             }
         }
-        // As a rule they are in this order, and then it takes one comparison for each.
+        // They usually are in this order, and sorting then compares each once.
         Arrays.sort(inOrder, 0, count, BY_ADDRESS);
         return count == inOrder.length ? inOrder : Arrays.copyOf(inOrder, count);
     }
 
     /**
-     * The last of tensors in order that begins before an address, or -1. Where they do not overlap,
-     * no other of them reaches as far.
+     * Returns the last of the ordered tensors that begins before an address, or -1. If they do not
+     * overlap, no other one reaches as far.
      */
     private static int lastBefore(Tensor[] inOrder, long address) {
         int low = 0;
@@ -280,7 +279,7 @@ final class ArgumentChecks {
         return bad(operation, one + " and " + other + " overlap in memory");
     }
 
-    /** Fills in how elements are combined. */
+    /** Sets how elements are combined. */
     void reduction(Operation operation, Engine engine, ReduceOp op, Device device) {
         if (op == null) {
             throw bad(operation, "reduce op is null");
@@ -296,7 +295,7 @@ final class ArgumentChecks {
         operation.op = op;
     }
 
-    /** Fills in the other side of a message, and its tag. */
+    /** Sets the other side of a message, and its tag. */
     void peer(Operation operation, Engine engine, int peer, int tag) {
         message(operation, engine, tag);
         operation.peer = rankArgument(operation, "peer", peer);
@@ -305,7 +304,7 @@ final class ArgumentChecks {
         }
     }
 
-    /** Fills in the tag of a message. */
+    /** Sets the tag of a message. */
     void message(Operation operation, Engine engine, int tag) {
         if (size == 1) {
             throw bad(operation, "the group has no other rank");
@@ -326,7 +325,7 @@ final class ArgumentChecks {
         operation.tag = tag;
     }
 
-    /** {@code operation} may be null, where it is not known yet. */
+    /** Creates the exception. {@code operation} may be null, if it is not known yet. */
     UsageException bad(Operation operation, String problem) {
         return new UsageException(context(operation), problem);
     }

@@ -14,8 +14,8 @@ import org.jccl.spi.Communicator;
 import org.jccl.spi.OperationKind;
 
 /**
- * Checks the arguments of each operation and fills in what the engine runs. Everything that can be
- * known on one rank is checked here, before native code sees it.
+ * Checks the arguments of each operation and fills in the operation that the engine runs.
+ * Everything that one rank can know is checked here, before native code sees it.
  */
 final class Arguments {
 
@@ -24,11 +24,7 @@ final class Arguments {
     private final int size;
     private final ArgumentChecks checks;
 
-    /**
-     * Makes it for a group.
-     *
-     * @param group whose operations they are
-     */
+    /** Creates the checks of a group. */
     Arguments(Group group) {
         this.group = group;
         this.rank = group.context().rank();
@@ -37,10 +33,9 @@ final class Arguments {
     }
 
     /**
-     * The engine that a call is for.
+     * Returns the engine for a call.
      *
-     * @param tensor one of the call's; null is for the caller's next check to refuse
-     * @return the engine for its device
+     * @param tensor a tensor of the call; the next check rejects null
      */
     Engine engineOf(Tensor tensor) {
         if (tensor == null) {
@@ -68,8 +63,8 @@ final class Arguments {
     }
 
     /**
-     * A list of one or more tensors of one type on one device; read once, and before the engine is
-     * known, since its first tensor tells which it is.
+     * Copies a list of one or more tensors of one type on one device. It is copied before the
+     * engine is known, since its first tensor determines the engine.
      */
     List<Tensor> list(String name, List<Tensor> given) {
         List<Tensor> tensors = checks.copy(name, given);
@@ -77,14 +72,14 @@ final class Arguments {
         return tensors;
     }
 
-    /** The same where each is written. */
+    /** Same as {@link #list(String, List)}, for tensors that are written. */
     List<Tensor> distinctList(String name, List<Tensor> given) {
         List<Tensor> tensors = list(name, given);
         checks.distinct(null, tensors, List.of(), -1);
         return tensors;
     }
 
-    /** The list that goes with another, tensor by tensor. */
+    /** Copies a list that corresponds to another one, tensor by tensor. */
     List<Tensor> list(String name, List<Tensor> given, String otherName, List<Tensor> other) {
         List<Tensor> tensors = checks.copy(name, given);
         checks.pairs(name, tensors, otherName, other);
@@ -299,9 +294,7 @@ final class Arguments {
         return hold(operation, input, "input");
     }
 
-    /**
-     * The inputs of {@link #allToAll}, read once: the first one tells which engine the call is for.
-     */
+    /** Copies the inputs of {@link #allToAll}; the first one determines the engine. */
     List<Tensor> allToAllInputs(List<Tensor> given) {
         List<Tensor> inputs = checks.copy("inputs", given);
         checks.length(null, "inputs", inputs);

@@ -18,7 +18,10 @@ public final class DefaultBatch implements Batch {
     private final Arguments arguments;
     private final List<Operation> operations = new ArrayList<>();
 
-    /** Of each operation. They are held from issuing on: a batch may be dropped instead. */
+    /**
+     * The tensors of each operation. They are retained when the batch is issued, since it may be
+     * dropped instead.
+     */
     private final List<Tensor[]> tensors = new ArrayList<>();
 
     private Engine engine;

@@ -22,11 +22,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
     private final Arguments arguments;
     private final SyncCollectives sync;
 
-    /**
-     * Makes it of a group that is connected.
-     *
-     * @param group closed with this one
-     */
+    /** Wraps a connected group, which it closes. */
     public DefaultProcessGroup(Group group) {
         this.group = group;
         this.arguments = new Arguments(group);
@@ -171,8 +167,8 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     /**
-     * Issues one operation a tensor as one group of calls. They end in their order on the group's
-     * stream, and a failure ends the group: the last work tells of all.
+     * Issues one operation for each tensor as one group of calls. They end in order on the stream
+     * of the group, and a failure ends the group, so the last work stands for all.
      */
     private Work together(List<Tensor> tensors, ObjIntConsumer<Batch> add) {
         Batch batch = batch();
@@ -251,8 +247,8 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     @Override
-    public ProcessGroup shrink(Duration patience) {
-        return new DefaultProcessGroup(group.shrink(patience));
+    public ProcessGroup shrink(Duration gracePeriod) {
+        return new DefaultProcessGroup(group.shrink(gracePeriod));
     }
 
     @Override

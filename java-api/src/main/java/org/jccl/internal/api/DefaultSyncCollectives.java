@@ -7,7 +7,7 @@ import org.jccl.Tensor;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.group.Group;
 
-/** Runs operations in the caller's own order. */
+/** The synchronous operations of a group. */
 public final class DefaultSyncCollectives implements SyncCollectives {
 
     private final Group group;

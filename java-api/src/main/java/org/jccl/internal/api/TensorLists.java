@@ -34,7 +34,7 @@ final class TensorLists {
         return sum;
     }
 
-    /** The counts once for each rank. */
+    /** Repeats the counts once for each rank. */
     static long[] repeated(long[] counts, int ranks) {
         long[] all = new long[counts.length * ranks];
         for (int rank = 0; rank < ranks; rank++) {
@@ -44,7 +44,8 @@ final class TensorLists {
     }
 
     /**
-     * Of tensors with one part a rank: the parts of rank 0 of all tensors, of rank 1, and so on.
+     * Returns the addresses of the parts of tensors with one part for each rank: those of rank 0 of
+     * all tensors, then of rank 1, and so on.
      */
     static long[] ofEachRank(List<Tensor> tensors, List<Tensor> parts, int ranks) {
         long[] addresses = new long[tensors.size() * ranks];

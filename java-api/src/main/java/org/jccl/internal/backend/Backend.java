@@ -14,22 +14,22 @@ import org.jccl.spi.BackendProvider;
  */
 public record Backend(BackendProvider provider, Device device, Optional<BackendOptions> options) {
 
-    /** Whether the library works on the host, while another binding drives the device. */
+    /** Returns whether the library works on the host, while another binding drives the device. */
     public boolean isForeign() {
         return provider.foreignDeviceTypes().contains(device.type());
     }
 
-    /** Whether the library takes host memory only, and tensors are copied through it. */
+    /** Returns whether the library takes host memory only, and tensors are copied through it. */
     public boolean isStaged() {
         return !provider.deviceTypes().contains(device.type()) && !isForeign();
     }
 
-    /** Whether the library works on the host, although the tensors are not there. */
+    /** Returns whether the library works on the host, even if the tensors are elsewhere. */
     public boolean worksOnHost() {
         return device.isCpu() || isForeign() || isStaged();
     }
 
-    /** Where its keys are; a library may stand behind two types of devices. */
+    /** Returns the part of the store for its keys. A library may serve two types of devices. */
     public String storeName() {
         return isForeign() || isStaged() ? provider.name() + "-" + device.type() : provider.name();
     }

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.TreeSet;
 
-/** Names of backends, for the error that says which one is meant or missing. */
+/** Names of backends, for the message about a missing one. */
 final class BackendNames {
 
     private static final int MOST_EDITS = 2;
 
     private BackendNames() {}
 
-    /** The backends of this project, each of which is the artifact {@code jccl-NAME}. */
+    /** Returns the backends of this project, each of which is the artifact {@code jccl-NAME}. */
     static List<String> published() {
         try (InputStream in = BackendNames.class.getResourceAsStream("published")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
@@ -26,9 +26,9 @@ final class BackendNames {
     }
 
     /**
-     * Why a backend was not found, and what to do.
+     * Explains why a backend was not found, and what to do.
      *
-     * @param name what the user asked for
+     * @param name the requested name
      * @param present the backends on the class path
      */
     static String notFound(String name, List<String> present) {
@@ -51,7 +51,7 @@ final class BackendNames {
                         published);
     }
 
-    /** The known names that the fewest edits make of a name, if those are few. */
+    /** Returns the known names with the smallest edit distance, if it is small. */
     private static List<String> near(String name, Collection<String> known) {
         String given = name.strip().toLowerCase(Locale.ROOT);
         int fewest =
@@ -63,7 +63,7 @@ final class BackendNames {
                 .toList();
     }
 
-    /** How many characters must be added, removed or replaced to make one text of another. */
+    /** Returns how many characters must be added, removed or replaced. */
     private static int edits(String from, String to) {
         int[] above = new int[to.length() + 1];
         for (int j = 0; j <= to.length(); j++) {

@@ -15,16 +15,15 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.spi.BackendProvider;
 
-/** Finds the bindings that are present and picks those a user asked for. Never another one. */
+/**
+ * Finds the bindings that are present and chooses those that a user requested. There is no
+ * fallback.
+ */
 public final class Backends {
 
     private Backends() {}
 
-    /**
-     * All bindings on the class path or module path.
-     *
-     * @return in no order
-     */
+    /** Returns all bindings on the class path or module path, in no order. */
     public static List<BackendProvider> present() {
         return ServiceLoader.load(BackendProvider.class).stream()
                 .map(ServiceLoader.Provider::get)
@@ -32,13 +31,12 @@ public final class Backends {
     }
 
     /**
-     * The backends for a group.
+     * Chooses the backends of a group, one for each device type.
      *
-     * @param names a name, pairs of device type and name, or empty to pick
-     * @param device the device asked for
-     * @param options by backend name
-     * @return one entry a device type
-     * @throws UsageException if the text has another form, or no backend takes the device
+     * @param names a name, pairs of device type and name, or empty to choose
+     * @param device the requested device
+     * @param options options by backend name
+     * @throws UsageException if the names are malformed, or no backend takes the device
      * @throws BackendUnavailableException if a backend is missing or cannot be loaded
      */
     public static List<Backend> choose(
@@ -73,7 +71,7 @@ public final class Backends {
         return chosen;
     }
 
-    /** A device that no backend uses would leave the user on another one without a word. */
+    /** If no backend used the device, the user would silently get another one. */
     private static void requireTaken(Device device, List<Backend> chosen) {
         if (chosen.stream().noneMatch(backend -> backend.device().equals(device))) {
             throw new UsageException(
@@ -128,7 +126,7 @@ public final class Backends {
         chosen.add(new Backend(provider, place, Optional.ofNullable(options.get(provider.name()))));
     }
 
-    /** Types of devices whose tensors it takes, in the order of the alphabet. */
+    /** Returns the types of devices whose tensors a backend takes, in alphabetical order. */
     private static Set<String> takes(List<BackendProvider> present, BackendProvider provider) {
         Set<String> types = new TreeSet<>(provider.deviceTypes());
         types.addAll(provider.foreignDeviceTypes());
@@ -153,7 +151,7 @@ public final class Backends {
     private static BackendProvider best(List<BackendProvider> present, Optional<Device> device) {
         List<String> refused = new ArrayList<>();
         List<BackendProvider> byPreference = new ArrayList<>(present);
-        // Accelerators first: whoever has one wants it used.
+        // Accelerators first.
         byPreference.sort(
                 (a, b) -> {
                     boolean aOnCpu = a.deviceTypes().contains("cpu");

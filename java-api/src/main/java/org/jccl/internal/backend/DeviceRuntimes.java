@@ -19,12 +19,10 @@ public final class DeviceRuntimes {
     private DeviceRuntimes() {}
 
     /**
-     * The runtime of a device, which becomes current on the calling thread.
+     * Returns the runtime of a device, and makes the device current on the calling thread.
      *
-     * @param device an accelerator
-     * @return its runtime
-     * @throws UsageException if the device is the CPU, there is no such device, or the calling
-     *     thread is virtual
+     * @throws UsageException if the device is the CPU or does not exist, or the calling thread is
+     *     virtual
      * @throws BackendUnavailableException if no binding drives such devices
      */
     public static DeviceRuntime of(Device device) {
@@ -53,9 +51,7 @@ public final class DeviceRuntimes {
     /**
      * Makes a device current on the calling thread.
      *
-     * @param runtime of the device
-     * @param device the device
-     * @throws UsageException if there is no such device or the calling thread is virtual
+     * @throws UsageException if the device does not exist or the calling thread is virtual
      */
     public static void enter(DeviceRuntime runtime, Device device) {
         if (VirtualThreads.isCurrent()) {
@@ -73,11 +69,8 @@ public final class DeviceRuntimes {
     }
 
     /**
-     * Makes a device current for a call that some vendors take in any thread, and others in one
-     * that has a device only. Leaves virtual threads as they are.
-     *
-     * @param runtime of the device
-     * @param device the device, which is there
+     * Makes a device current for a query, which some vendors answer on any thread and others only
+     * on a thread with a device. Does nothing on virtual threads.
      */
     public static void enterForQuestion(DeviceRuntime runtime, Device device) {
         if (!VirtualThreads.isCurrent()) {

@@ -4,14 +4,14 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** Tells virtual threads from platform threads, on any Java. */
+/** Distinguishes virtual threads from platform threads, on any Java version. */
 public final class VirtualThreads {
 
     private static final MethodHandle IS_VIRTUAL = isVirtual();
 
     private VirtualThreads() {}
 
-    /** Whether the calling thread is virtual. */
+    /** Returns whether the calling thread is virtual. */
     public static boolean isCurrent() {
         try {
             return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());

@@ -14,31 +14,31 @@ import org.jccl.spi.Arrivals;
 import org.jccl.spi.Durations;
 
 /**
- * Says which ranks a world was not made without, from the tickets in the store.
+ * Explains which ranks a world lacks, from the tickets in the store.
  *
  * @param store the part of the store in which ranks of worlds of this size meet
- * @param rank this process's rank
+ * @param rank the rank of this process
  * @param size number of ranks
- * @param servesOneWorld whether rank 0 serves the store for this world alone
- * @param timeout that the user gave for joining, for messages
+ * @param servesOneWorld whether rank 0 serves the store for this world only
+ * @param timeout the timeout of the user for joining, for messages
  */
 record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Duration timeout) {
 
-    /** Why rank 0 gave up, when it has. */
+    /** The key for the reason why rank 0 gave up. */
     static final String WHY = "why";
 
     /**
-     * In larger worlds only rank 0 looks for ranks that are missing: when all that have come look
-     * for all others at the same time, the store does not get through with it.
+     * In larger worlds, only rank 0 searches for missing ranks. If all ranks searched at the same
+     * time, the store could not answer in time.
      */
     private static final int MOST_LOOK = 256;
 
-    /** How much later than this rank's the time of rank 0 may be over. */
+    /** How much later than this rank rank 0 may time out. */
     private static final Duration RANK_ZERO_GRACE = Duration.ofSeconds(2);
 
     /**
-     * The others give up at about the same time, so one that has taken its ticket back was here and
-     * is not to blame for it.
+     * Describes the missing ranks. The ranks time out at about the same time, so a rank that has
+     * withdrawn its ticket was present and is not missing.
      */
     String describe() {
         if (rank > 0 && size > MOST_LOOK) {
@@ -51,7 +51,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
         return found;
     }
 
-    /** For the worlds in which not every rank looks for every other. */
+    /** Returns the description of rank 0, for worlds in which not every rank searches. */
     private String whatRankZeroSays() {
         String ofRankZero = present(List.of(0)).getOrDefault(0, WorldAgreement.TAKEN);
         if (ofRankZero.startsWith(WorldAgreement.TAKEN)) {
@@ -60,7 +60,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
         try {
             store.await(List.of(WHY), RANK_ZERO_GRACE);
         } catch (StoreTimeoutException e) {
-            return "the world of %s ranks was not made within %s; rank 0 still waits, and its message will say for whom"
+            return "the world of %s ranks was not made within %s; rank 0 still waits, and its message will name the missing ranks"
                     .formatted(size, Durations.text(timeout));
         }
         return "rank 0 gave up: " + WorldAgreement.text(store.get(WHY));
@@ -69,7 +69,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
     private String lookForMissing() {
         List<Integer> absent = new ArrayList<>();
         List<Integer> gaveUp = new ArrayList<>();
-        // Rank 0 is here where it serves this store.
+        // If rank 0 serves this store, it is present.
         List<Integer> others =
                 IntStream.range(servesOneWorld ? 1 : 0, size)
                         .filter(other -> other != rank)
@@ -79,7 +79,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
         for (int other : others) {
             String ticket = tickets.get(other);
             if (ticket == null || !WorldAgreement.waits(ticket)) {
-                (WorldAgreement.TAKEN_BACK.equals(ticket) ? gaveUp : absent).add(other);
+                (WorldAgreement.WITHDRAWN.equals(ticket) ? gaveUp : absent).add(other);
             }
         }
         String rest =
@@ -99,7 +99,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
                 : "rank 0 did not make the world of " + size + " ranks, though all came," + rest;
     }
 
-    /** What ranks have put down last; those that never did are not among the keys. */
+    /** Returns the tickets of ranks. Ranks that never wrote one are not among the keys. */
     Map<Integer, String> present(List<Integer> ranks) {
         List<Integer> came = new ArrayList<>(ranks);
         came.removeAll(new HashSet<>(Arrivals.missing(store, ranks, WorldAgreement::ticketOf)));

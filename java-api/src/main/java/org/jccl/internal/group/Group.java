@@ -25,11 +25,12 @@ import org.jccl.spi.Durations;
 import org.jccl.store.PrefixStore;
 
 /**
- * What stands behind a process group: one engine for each device type, the store, and sub-groups.
+ * The implementation of a process group: one engine for each device type, the store, and
+ * sub-groups.
  */
 public final class Group {
 
-    /** How long a closing group waits for another message to end. */
+    /** How long a closing group waits for another message to complete. */
     private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
 
     private final FailureContext context;
@@ -49,11 +50,8 @@ public final class Group {
     private boolean closed;
 
     /**
-     * Makes a group that is not connected yet.
+     * Creates a group that is not connected yet.
      *
-     * @param context of the calling rank
-     * @param worldRanks the members
-     * @param world what all groups share
      * @param foreign where ranks of another API form communicators, or empty
      * @param onClose called when the group is closed
      */
@@ -75,7 +73,7 @@ public final class Group {
         this.onClose = onClose;
     }
 
-    /** Makes the engines, or closes the group. */
+    /** Connects the engines, or closes the group. */
     void connect(List<Backend> backends, GroupEngines.Origin origin, long deadline) {
         try {
             engines.connect(backends, origin, deadline);
@@ -89,7 +87,10 @@ public final class Group {
         }
     }
 
-    /** Closes what was made of the group. It fails, so that others do not take it for closed. */
+    /**
+     * Closes a group that could not be made. It fails first, so that peers do not take it for
+     * closed in order.
+     */
     private void giveUp(Throwable why) {
         JcclException cause =
                 new GroupAbortedException(context, "the group could not be made: " + why, why);
@@ -97,68 +98,41 @@ public final class Group {
         CleanUp.run(context.toString(), this::close);
     }
 
-    /**
-     * Group and rank, for messages.
-     *
-     * @return the context
-     */
+    /** Returns group and rank, for messages. */
     public FailureContext context() {
         return context;
     }
 
-    /**
-     * Number of ranks.
-     *
-     * @return at least 1
-     */
+    /** Returns the number of ranks. */
     public int size() {
         return worldRanks.size();
     }
 
-    /**
-     * The members' ranks in the world.
-     *
-     * @return by rank in this group
-     */
+    /** Returns the ranks of the members in the world, by rank in this group. */
     public List<Integer> worldRanks() {
         return worldRanks;
     }
 
-    /**
-     * Backend of a device type.
-     *
-     * @param deviceType for instance {@code cpu}
-     * @return its name
-     */
+    /** Returns the name of the backend for a device type. */
     public Optional<String> backend(String deviceType) {
         return engines.backend(deviceType).map(backend -> backend.provider().name());
     }
 
-    /**
-     * The devices of this rank, one for each backend.
-     *
-     * @return in the order of the backends
-     */
+    /** Returns the devices of this rank, one for each backend, in their order. */
     public List<Device> devices() {
         return engines.backends().stream().map(Backend::device).toList();
     }
 
     /**
-     * The engine for the tensors of a device.
+     * Returns the engine for the tensors of a device.
      *
-     * @param device where they are
-     * @return the engine
-     * @throws UsageException if the group has no backend for its device
+     * @throws UsageException if the group has no backend for it
      */
     public Engine engineOf(Device device) {
         return engines.of(device);
     }
 
-    /**
-     * The engine for barriers.
-     *
-     * @return the first one
-     */
+    /** Returns the engine for barriers. */
     public Engine defaultEngine() {
         return engines.first();
     }
@@ -181,14 +155,14 @@ public final class Group {
     }
 
     /**
-     * A barrier over the store.
+     * Waits at a barrier over the store.
      *
      * @param wait how long rank 0 waits
      * @param waitAllRanks whether all missing ranks are named
      * @throws UsageException if the time is null, negative or more than a day, or there is no store
      * @throws OperationTimeoutException if ranks are missing, or the store does not answer
-     * @throws PeerLostException if rank 0, which serves the store, is gone
-     * @throws StoreException if the store is gone that somebody else serves
+     * @throws PeerLostException if rank 0, which serves the store, was lost
+     * @throws StoreException if the store of another process was lost
      */
     public void monitoredBarrier(Duration wait, boolean waitAllRanks) {
         requireUsable();
@@ -211,12 +185,7 @@ public final class Group {
         }
     }
 
-    /**
-     * Makes a sub-group of the given ranks.
-     *
-     * @param ranks ranks of this group
-     * @return empty when this rank is not among them
-     */
+    /** Makes a sub-group of the given ranks. Returns empty if this rank is not a member. */
     public Optional<Group> newGroup(List<Integer> ranks) {
         long deadline = System.nanoTime() + world.timeout().toNanos();
         requireUsable();
@@ -240,13 +209,7 @@ public final class Group {
         return Optional.of(child(name, keys, mine, ranks, color, deadline));
     }
 
-    /**
-     * Divides the group by color.
-     *
-     * @param color negative to be in no new group
-     * @param key place in the new group
-     * @return empty for a negative color
-     */
+    /** Divides the group by color. Returns empty for a negative color. */
     public Optional<Group> split(int color, int key) {
         long deadline = System.nanoTime() + world.timeout().toNanos();
         requireUsable();
@@ -279,21 +242,20 @@ public final class Group {
     }
 
     /**
-     * Makes a group of the ranks that are left, and fails this one where it has not failed yet. A
-     * rank that is lost meanwhile is left out by another attempt.
+     * Makes a group of the remaining ranks, and fails this one if it has not failed yet. If a rank
+     * is lost meanwhile, another attempt leaves it out.
      *
-     * @param patience how long to wait for ranks that do not come
-     * @return the new group
+     * @param gracePeriod how long to wait for ranks that do not come
      */
-    public Group shrink(Duration patience) {
-        if (patience == null
-                || patience.isNegative()
-                || patience.isZero()
-                || patience.compareTo(Duration.ofDays(1)) > 0) {
+    public Group shrink(Duration gracePeriod) {
+        if (gracePeriod == null
+                || gracePeriod.isNegative()
+                || gracePeriod.isZero()
+                || gracePeriod.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     context,
-                    "shrink: patience must be more than zero and at most a day, got "
-                            + Durations.text(patience));
+                    "shrink: the grace period must be more than zero and at most a day, got "
+                            + Durations.text(gracePeriod));
         }
         requireShrinkable();
         Store shared = requireStore("shrink");
@@ -302,7 +264,7 @@ public final class Group {
         engines.forEach(Engine::replaced);
         try {
             return new Shrinking(context, size(), shared, this::nextShrink, this::ofSurvivors)
-                    .run(patience, world.timeout());
+                    .run(gracePeriod, world.timeout());
         } catch (StoreException e) {
             throw shrinkNeedsStore(e);
         }
@@ -320,7 +282,7 @@ public final class Group {
             if (!engines.of(backend.device()).capabilities().has(Feature.SHRINK)) {
                 throw new UsageException(
                         context,
-                        "shrink: with backend %s no group outlives a lost rank; start all ranks again, from a checkpoint"
+                        "shrink: a group of backend %s cannot continue without a lost rank; restart all ranks from a checkpoint"
                                 .formatted(backend.provider().name()));
             }
         }
@@ -328,7 +290,7 @@ public final class Group {
 
     private StoreException shrinkNeedsStore(StoreException failure) {
         return new StoreException(
-                "%s: shrink needs the store, which is gone%s%s"
+                "%s: shrink needs the store, which was lost%s%s"
                         .formatted(
                                 context,
                                 world.rankZeroServes()
@@ -354,7 +316,9 @@ public final class Group {
         return group;
     }
 
-    /** Nothing is made out of this group's communicators, which have failed. */
+    /**
+     * Makes the group of an attempt. It uses no communicator of this group, since they have failed.
+     */
     private Group ofSurvivors(List<Integer> ranks, int attempt, long deadline) {
         String name = context.group() + "/shrink" + attempt;
         Group group = member(name, Optional.empty(), ranks.indexOf(context.rank()), ranks);
@@ -367,19 +331,19 @@ public final class Group {
         return new Group(childContext(name, rank, members), members, world, keys, () -> {});
     }
 
-    /** Messages name ranks of the group, which the world may know by other numbers. */
+    /** Messages name ranks of the group, whose numbers in the world may differ. */
     private static FailureContext childContext(String name, int rank, List<Integer> members) {
         boolean same = members.equals(IntStream.range(0, members.size()).boxed().toList());
         return new FailureContext(name, rank, "", -1, same ? List.of() : members);
     }
 
-    /** Fails everything that runs on this group. */
+    /** Fails all operations on this group. */
     public void abort() {
         JcclException cause = new GroupAbortedException(context, "abort() was called");
         engines.forEach(engine -> engine.abort(cause));
     }
 
-    /** Closes the engines, then what the group was made with. Idempotent. */
+    /** Closes the engines, then what belongs to the group. Idempotent. */
     public void close() {
         synchronized (groupsMade) {
             if (closed) {
@@ -398,7 +362,7 @@ public final class Group {
         runAll(steps);
     }
 
-    /** What fails in one step must not keep the others away, which would leave threads behind. */
+    /** Runs all steps, also if some fail, so that no thread is left. Throws the first failure. */
     static void runAll(List<Runnable> steps) {
         Throwable first = null;
         for (Runnable step : steps) {

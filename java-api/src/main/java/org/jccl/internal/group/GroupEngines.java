@@ -41,7 +41,7 @@ import org.jccl.store.PrefixStore;
 /** The engines of a group, one for each type of device, and how they get their communicators. */
 final class GroupEngines {
 
-    /** What the ranks of a group tell each other of trouble. */
+    /** The part of the store for diagnosis. */
     private static final String DESYNC = "desync";
 
     private record Entry(Backend backend, Engine engine) {
@@ -56,11 +56,11 @@ final class GroupEngines {
     }
 
     /**
-     * What the communicators of a group may be made out of.
+     * The group from which communicators are made.
      *
      * @param parent the group whose ranks these are, or empty
-     * @param ranks in that group
-     * @param color of this group, where all ranks of the parent take part
+     * @param ranks ranks in that group
+     * @param color the color of this group, if all ranks of the parent take part
      */
     record Origin(Optional<GroupEngines> parent, List<Integer> ranks, OptionalInt color) {
 
@@ -74,17 +74,13 @@ final class GroupEngines {
     private final Optional<GroupKeys> foreign;
     private final WorldServices world;
 
-    /** One or two as a rule, which each operation looks through. */
+    /** Usually one or two. Each operation searches them. */
     private final List<Entry> entries = new ArrayList<>();
 
     /**
-     * Makes none yet.
+     * Creates no engine yet.
      *
-     * @param context of the calling rank
-     * @param worldRanks the members
-     * @param store of the group
      * @param foreign where ranks of another API form communicators, or empty
-     * @param world what all groups share
      */
     GroupEngines(
             FailureContext context,
@@ -100,11 +96,10 @@ final class GroupEngines {
     }
 
     /**
-     * Makes the engines, and waits for the other ranks.
+     * Connects the engines, and waits for the other ranks.
      *
      * @param backends at least one, the preferred one for barriers first
-     * @param origin what communicators may be made out of
-     * @param deadline in the time of {@link System#nanoTime}
+     * @param deadline by {@link System#nanoTime}
      */
     void connect(List<Backend> backends, Origin origin, long deadline) {
         for (Backend backend : backends) {
@@ -186,15 +181,15 @@ final class GroupEngines {
                                         from,
                                         origin.ranks()));
         try {
-            // The parent must not be freed while another communicator is made out of it.
+            // The parent must not be freed while another communicator is made from it.
             return parent.isPresent()
                     ? parent.get().inside(each -> create.apply(Optional.of(each)))
                     : create.apply(Optional.empty());
         } catch (PeerLostException e) {
-            // The rank it was lost to may itself have given up because of another one.
+            // The lost rank may have given up because of another one.
             throw detector.explainSoon(e);
         } catch (JcclException e) {
-            // Others lose this rank now, and ask it why.
+            // The others lose this rank now and look for its reason.
             detector.noteFailure(e);
             if (SilentStore.isCauseOf(e)) {
                 detector.publishLater();
@@ -216,8 +211,8 @@ final class GroupEngines {
     }
 
     /**
-     * Only a split has all ranks of the parent take part, which libraries need to make one
-     * communicator out of another.
+     * All ranks of the parent take part in a split only, and libraries need that to make one
+     * communicator from another.
      */
     private static Communicator create(
             Backend backend, OptionalInt color, CommunicatorConfig config) {
@@ -238,7 +233,7 @@ final class GroupEngines {
                 backend.device());
     }
 
-    /** An engine that can not be made does not own the communicator yet. */
+    /** Closes the communicator if the engine cannot be created, since no engine owns it yet. */
     private Engine engineOrClose(
             Backend backend, Communicator communicator, DesyncDetector detector) {
         try {
@@ -288,7 +283,7 @@ final class GroupEngines {
         return entries.stream().map(Entry::engine);
     }
 
-    /** The engine for barriers. */
+    /** Returns the engine for barriers. */
     Engine first() {
         return entries.get(0).engine();
     }
@@ -307,7 +302,7 @@ final class GroupEngines {
                 .findFirst();
     }
 
-    /** The engine for the tensors of a device. */
+    /** Returns the engine for the tensors of a device. */
     Engine of(Device device) {
         for (int i = 0; i < entries.size(); i++) {
             Entry entry = entries.get(i);
@@ -332,7 +327,7 @@ final class GroupEngines {
         }
     }
 
-    /** Libraries split a communicator that is idle, and with all its ranks. */
+    /** Libraries split a communicator only while it is idle, and with all its ranks. */
     void prepareSplits(int color) {
         engines()
                 .filter(engine -> engine.capabilities().has(Feature.SPLIT))

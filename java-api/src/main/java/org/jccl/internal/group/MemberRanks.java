@@ -7,7 +7,7 @@ import java.util.UUID;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
-/** The list of ranks that a sub-group is made of. */
+/** The ranks of a sub-group. */
 final class MemberRanks {
 
     private static final int RANKS_IN_NAME = 8;
@@ -15,7 +15,7 @@ final class MemberRanks {
     private MemberRanks() {}
 
     /**
-     * Checks what a user gave.
+     * Checks the list of a caller.
      *
      * @throws UsageException if it is not a list of different ranks of the group
      */
@@ -35,7 +35,7 @@ final class MemberRanks {
         }
     }
 
-    /** A part of a group's name, equal for equal ranks and not too long. */
+    /** Returns a part of the name of a group: equal for equal ranks, and of limited length. */
     static String text(List<Integer> ranks) {
         if (ranks.size() <= RANKS_IN_NAME) {
             return ranks.toString().replace(" ", "").replace("[", "").replace("]", "");

@@ -13,13 +13,13 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
 
 /**
- * A barrier over the store, in which rank 0 finds out who is missing and tells the others. All
- * ranks get the same outcome.
+ * A barrier over the store, in which rank 0 finds the missing ranks and reports them to the others.
+ * All ranks get the same outcome.
  *
- * @param context of the calling rank
- * @param size of the group
- * @param shared reached by all ranks of the group
- * @param prefix of this barrier's keys alone
+ * @param context the calling rank
+ * @param size size of the group
+ * @param shared the store of all ranks of the group
+ * @param prefix the prefix of the keys of this barrier
  */
 record MonitoredBarrier(FailureContext context, int size, Store shared, String prefix) {
 
@@ -27,7 +27,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     private static final String LEFT = "left";
     private static final String NONE = "ranks []";
 
-    private static final Duration STORE_PATIENCE = Duration.ofSeconds(10);
+    private static final Duration STORE_GRACE = Duration.ofSeconds(10);
 
     /**
      * Waits for the other ranks.
@@ -42,7 +42,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
 
     private void meet(Duration wait, boolean waitAllRanks) {
         String missing = context.rank() == 0 ? find(wait, waitAllRanks) : ask(wait);
-        // The outcome is known, whatever becomes of the store.
+        // The outcome is known, so a failure of the store does not matter.
         CleanUp.run("monitoredBarrier of " + context, this::leave);
         if (!missing.equals(NONE)) {
             throw new OperationTimeoutException(
@@ -57,19 +57,19 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
 
     private String ask(Duration wait) {
         shared.set(prefix + context.rank(), new byte[0]);
-        // Rank 0 may come a whole timeout later and then waits for one.
-        if (hears(wait) || hears(wait)) {
+        // Rank 0 may come a whole timeout later, and then waits for another one.
+        if (isDecided(wait) || isDecided(wait)) {
             return text(shared.get(prefix + OUTCOME));
         }
         return agree("rank 0");
     }
 
     /**
-     * Whether the outcome is known in time.
+     * Returns whether the outcome is known in time.
      *
-     * @throws OperationTimeoutException if the store says neither; it is not worth another wait
+     * @throws OperationTimeoutException if the store does not answer; another wait is then useless
      */
-    private boolean hears(Duration wait) {
+    private boolean isDecided(Duration wait) {
         try {
             bounded(() -> shared.await(List.of(prefix + OUTCOME), wait), wait);
             return true;
@@ -78,10 +78,10 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
         }
     }
 
-    /** Asks the store for something that takes some time, or none when it does not answer. */
+    /** Runs a request to the store with a time limit. */
     private void bounded(Runnable ask, Duration wait) {
         String name = "jccl-monitored-barrier-" + context.group();
-        if (!BoundedCall.run(name, ask, wait.plus(STORE_PATIENCE))) {
+        if (!BoundedCall.run(name, ask, wait.plus(STORE_GRACE))) {
             throw new OperationTimeoutException(
                     context,
                     "monitoredBarrier: the store does not answer; look at the process that serves"
@@ -90,8 +90,8 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
     }
 
     /**
-     * The rank that leaves last deletes the keys, since nobody reads them any more. A rank that
-     * never comes leaves them there, as it may still ask.
+     * Deletes the keys if this rank is the last one to leave. A rank that never comes leaves the
+     * keys in place, as it may still read them.
      */
     private void leave() {
         if (shared.add(prefix + LEFT, 1) == size) {
@@ -103,7 +103,10 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
         }
     }
 
-    /** The first outcome counts: a rank that gave up must not be passed by one that comes later. */
+    /**
+     * Sets the outcome if there is none yet. The first outcome counts: a rank that gave up must not
+     * be contradicted by a later one.
+     */
     private String agree(String missing) {
         byte[] own = missing.getBytes(StandardCharsets.UTF_8);
         return text(shared.compareSet(prefix + OUTCOME, new byte[0], own));

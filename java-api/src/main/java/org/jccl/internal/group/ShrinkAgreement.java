@@ -13,14 +13,14 @@ import org.jccl.Store;
 import org.jccl.spi.Durations;
 
 /**
- * How the ranks that are left of a group agree on who they are, and whether the new group has been
- * made on all of them. Each question has one key, which the first answer takes by a
- * compare-and-set: so all ranks read the same answer, whoever of them is lost meanwhile.
+ * How the remaining ranks of a group agree on the members of a new group, and on whether all
+ * members have made it. Each question has one key, and the first answer takes it by a
+ * compare-and-set. So all ranks read the same answer, even if a rank is lost meanwhile.
  *
- * @param context of the calling rank
- * @param size of the group
- * @param shared reached by all ranks of the group
- * @param prefix of this attempt's keys alone
+ * @param context the calling rank
+ * @param size size of the group
+ * @param shared the store of all ranks of the group
+ * @param prefix the prefix of the keys of this attempt
  */
 record ShrinkAgreement(FailureContext context, int size, Store shared, String prefix) {
 
@@ -33,14 +33,14 @@ record ShrinkAgreement(FailureContext context, int size, Store shared, String pr
     /**
      * Waits for the other ranks.
      *
-     * @param patience how long to wait for those that do not come
-     * @return the ranks that are left, in their order
-     * @throws GroupAbortedException if the others went on without this one
+     * @param gracePeriod how long to wait for ranks that do not come
+     * @return the remaining ranks, in their order
+     * @throws GroupAbortedException if the others continued without this rank
      */
-    List<Integer> enter(Duration patience) {
-        long end = System.nanoTime() + patience.toNanos();
+    List<Integer> enter(Duration gracePeriod) {
+        long end = System.nanoTime() + gracePeriod.toNanos();
         shared.set(here(context.rank()), new byte[0]);
-        // Counted after it was written, so whoever sees the count finds all keys.
+        // Counted after the key was written, so a rank that sees the count finds all keys.
         long count = shared.add(prefix + "count", 1);
         while (count < size && System.nanoTime() - end < 0 && !isAnswered(MEMBERS)) {
             LockSupport.parkNanos(POLL.toNanos());
@@ -53,8 +53,8 @@ record ShrinkAgreement(FailureContext context, int size, Store shared, String pr
         if (!members.contains(context.rank())) {
             throw new GroupAbortedException(
                     context,
-                    "shrink: ranks %s went on without this one, which came too late for them: they waited for %s. End this process, or give shrink more time on all ranks"
-                            .formatted(members, Durations.text(patience)));
+                    "shrink: ranks %s continued without this one, which came too late: they waited for %s. End this process, or give shrink a longer grace period on all ranks"
+                            .formatted(members, Durations.text(gracePeriod)));
         }
         return members;
     }
@@ -67,16 +67,16 @@ record ShrinkAgreement(FailureContext context, int size, Store shared, String pr
     }
 
     /**
-     * Tells whether the new group was made here, and waits until all members have told or one could
-     * not make it.
+     * Reports whether this rank has made the new group, and waits until all members have reported
+     * success or one has reported failure.
      *
-     * @param made here
-     * @param members number of ranks that are left
-     * @param patience how long to wait for the others
+     * @param made whether this rank has made it
+     * @param members number of remaining ranks
+     * @param gracePeriod how long to wait for the others
      * @return whether all members have made it
      */
-    boolean conclude(boolean made, int members, Duration patience) {
-        long end = System.nanoTime() + patience.toNanos();
+    boolean conclude(boolean made, int members, Duration gracePeriod) {
+        long end = System.nanoTime() + gracePeriod.toNanos();
         if (!made) {
             return answer(OUTCOME, NOT_MADE).equals(MADE);
         }
@@ -96,7 +96,7 @@ record ShrinkAgreement(FailureContext context, int size, Store shared, String pr
         return shared.check(List.of(prefix + question));
     }
 
-    /** The first answer that any rank gives. */
+    /** Returns the first answer of any rank. */
     private String answer(String question, String own) {
         byte[] said = own.getBytes(StandardCharsets.UTF_8);
         return new String(

@@ -12,19 +12,19 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
 
 /**
- * Makes a group of the ranks that are left, in as many attempts as it takes: a rank that is lost
- * meanwhile is left out by another one.
+ * Makes a group of the remaining ranks, in as many attempts as necessary: a rank that is lost
+ * meanwhile is left out by the next attempt.
  *
- * @param context of the calling rank
- * @param size of the group that lost ranks
- * @param shared store of that group
- * @param attempts numbers attempts, alike on all ranks
+ * @param context the calling rank
+ * @param size size of the group that lost ranks
+ * @param shared the store of that group
+ * @param attempts numbers the attempts, equally on all ranks
  * @param forming makes the group
  */
 record Shrinking(
         FailureContext context, int size, Store shared, IntSupplier attempts, Forming forming) {
 
-    /** How long the ranks that are left may take at least to form a communicator. */
+    /** The minimum time for the remaining ranks to form a communicator. */
     private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
 
     /** Makes the group of an attempt. */
@@ -33,35 +33,34 @@ record Shrinking(
     }
 
     /**
-     * Returns when the group is made on all ranks that are left.
+     * Returns when the group is made on all remaining ranks.
      *
-     * @param patience how long to wait for ranks that do not come
-     * @param timeout of all attempts together
-     * @return the group
+     * @param gracePeriod how long to wait for ranks that do not come
+     * @param timeout the timeout of all attempts together
      */
-    Group run(Duration patience, Duration timeout) {
-        // A rank that is lost now is waited for as long as that, since nobody may notice it.
-        Duration twice = patience.multipliedBy(2);
+    Group run(Duration gracePeriod, Duration timeout) {
+        // If a rank is lost now, the others may wait for it that long, since no rank may notice.
+        Duration twice = gracePeriod.multipliedBy(2);
         Duration time = SHORTEST_FORMING.compareTo(twice) > 0 ? SHORTEST_FORMING : twice;
         long end = System.nanoTime() + timeout.toNanos();
         while (true) {
-            Optional<Group> made = attempt(attempts.getAsInt(), patience, time);
+            Optional<Group> made = attempt(attempts.getAsInt(), gracePeriod, time);
             if (made.isPresent()) {
                 return made.get();
             }
             if (System.nanoTime() - end >= 0) {
                 throw new OperationTimeoutException(
                         context,
-                        "shrink: no group of the ranks that are left came about in %s, as ranks were lost again and again; end the job"
+                        "shrink: no group of the remaining ranks was formed in %s, because more ranks were lost; end the job"
                                 .formatted(Durations.text(timeout)));
             }
         }
     }
 
-    private Optional<Group> attempt(int attempt, Duration patience, Duration time) {
+    private Optional<Group> attempt(int attempt, Duration gracePeriod, Duration time) {
         ShrinkAgreement agreement =
                 new ShrinkAgreement(context, size, shared, "shrink/" + attempt + "/");
-        List<Integer> left = agreement.enter(patience);
+        List<Integer> left = agreement.enter(gracePeriod);
         Optional<Group> made = Optional.empty();
         try {
             made = Optional.of(forming.of(left, attempt, System.nanoTime() + time.toNanos()));

@@ -10,7 +10,7 @@ import org.jccl.JcclException;
 import org.jccl.Store;
 import org.jccl.spi.Arrivals;
 
-/** How the ranks of a group learn each other's colors and keys: through the store. */
+/** How the ranks of a group exchange their colors and keys, through the store. */
 final class SplitAgreement {
 
     private record Entry(int rank, int color, int key) {}
@@ -22,10 +22,7 @@ final class SplitAgreement {
     /**
      * Creates the agreement of one split.
      *
-     * @param store of the group
-     * @param prefix of this split's keys
-     * @param context group and rank
-     * @param size number of ranks
+     * @param prefix the prefix of the keys of this split
      */
     SplitAgreement(Store store, String prefix, FailureContext context, int size) {
         this.arrivals = new Arrivals(store, size, rank -> prefix + rank);
@@ -34,12 +31,12 @@ final class SplitAgreement {
     }
 
     /**
-     * Tells this rank's color and key, and waits for those of all others.
+     * Passes on the color and key of this rank, and waits for those of the others.
      *
      * @return the ranks of the same color in the order of their keys, then of their ranks
-     * @throws org.jccl.OperationTimeoutException if not all come in time; names those
-     * @throws org.jccl.BootstrapException if the store has something else than a rank tells; names
-     *     it
+     * @throws org.jccl.OperationTimeoutException if not all ranks come in time; names the missing
+     *     ones
+     * @throws org.jccl.BootstrapException if the store contains something else; names it
      */
     List<Integer> enter(int color, int key, Duration timeout) {
         try {

@@ -15,19 +15,22 @@ import org.jccl.spi.CleanUp;
 import org.jccl.spi.SilentStore;
 
 /**
- * Names rank 0 where it serves the store, and the store is why something failed.
+ * Explains failures of the store, and names rank 0 if it serves the store.
  *
- * @param context of the calling rank
- * @param zero rank in this group of the world's rank 0; negative when it is no member
+ * @param context the calling rank
+ * @param zero the rank in this group of rank 0 of the world; negative if it is not a member
  * @param served whether that rank serves the store
- * @param store of the group
+ * @param store the store of the group
  */
 record StoreFailures(FailureContext context, int zero, boolean served, Optional<Store> store) {
 
     private static final Duration LOOK_TIMEOUT = Duration.ofSeconds(2);
     private static final String SERVER = "rank 0 of the world, which serves the store, ";
 
-    /** The failure itself, or one that names rank 0; asks the store for at most two seconds. */
+    /**
+     * Returns the failure itself, or one that names rank 0. Calls the store for at most two
+     * seconds.
+     */
     JcclException explain(JcclException failure) {
         boolean mayBeStore =
                 failure instanceof StoreException || failure instanceof OperationTimeoutException;

@@ -24,36 +24,36 @@ import org.jccl.spi.WaitLog;
 import org.jccl.store.PrefixStore;
 
 /**
- * How the ranks of a world agree on a part of the store that no world before has used. A store may
- * outlive a world, for instance that of a launcher: what an earlier world wrote there, as the
- * addresses of its ranks, must never be taken for this one's.
+ * How the ranks of a world agree on an unused part of the store. A store may outlive a world, for
+ * instance the store of a launcher. What an earlier world wrote there, such as the addresses of its
+ * ranks, must never be read by this one.
  *
- * <p>Each rank comes with a ticket, a random text that no attempt before had. When a ticket of
- * every rank lies there, rank 0 takes them, each by a comparison with what it read, and answers to
- * each the number of the new world. So a world consists of exactly one attempt of each rank,
- * however often any of them tried before; a rank that gives up takes its ticket back, or finds that
- * it was taken and goes in.
+ * <p>Each attempt of a rank writes a ticket, a random text. When a ticket of every rank is present,
+ * rank 0 takes each ticket by a compare-and-set, and answers to each the number of the new world.
+ * So a world consists of exactly one attempt of each rank, even if ranks have tried before. A rank
+ * that times out withdraws its ticket in the same way; if the ticket was taken, the rank is a
+ * member.
  */
 public final class WorldAgreement {
 
     private static final String PREFIX = "worlds";
 
-    /** In a store that serves one world only: that it has been made, or will not be. */
+    /** In a store that serves one world: the world has been made, or never will be. */
     private static final String OVER = "over";
 
     private static final String COUNTER = "made";
     static final String TAKEN = "taken ";
 
-    /** In a ticket, before the name of its rank's host. */
+    /** In a ticket, separates the random text from the host. */
     private static final char AT = '@';
 
-    static final String TAKEN_BACK = "";
-    private static final String COME_AGAIN = "again";
+    static final String WITHDRAWN = "";
+    private static final String RETRY = "again";
 
     private static final Duration SHORTEST_POLL = Duration.ofMillis(5);
     private static final Duration LONGEST_POLL = Duration.ofMillis(50);
 
-    /** How long an answer may take that rank 0 is about to write. */
+    /** How long to wait for an answer that rank 0 is about to write. */
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
 
     private final Store root;
@@ -66,16 +66,7 @@ public final class WorldAgreement {
     private final AbsentRanks absent;
     private final long deadline;
 
-    /**
-     * Creates the agreement of one attempt to join, with the whole timeout.
-     *
-     * @param root what all ranks reach
-     * @param rank this process's rank
-     * @param size number of ranks
-     * @param servesOneWorld whether rank 0 opened the store for this world and will close it with
-     *     it
-     * @param timeout how long the other ranks may take
-     */
+    /** Creates the agreement of one attempt to join, with the whole timeout. */
     public WorldAgreement(
             Store root, int rank, int size, boolean servesOneWorld, Duration timeout) {
         this(root, rank, size, servesOneWorld, timeout, timeout);
@@ -84,13 +75,10 @@ public final class WorldAgreement {
     /**
      * Creates the agreement of one attempt to join.
      *
-     * @param root what all ranks reach
-     * @param rank this process's rank
-     * @param size number of ranks
-     * @param servesOneWorld whether rank 0 opened the store for this world and will close it with
-     *     it
-     * @param timeout that the user gave for all of joining, for messages
-     * @param within how long the other ranks may take
+     * @param root the store of all ranks
+     * @param servesOneWorld whether rank 0 serves the store for this world only
+     * @param timeout the timeout of the user for joining, for messages
+     * @param within how long to wait for the other ranks
      */
     public WorldAgreement(
             Store root,
@@ -113,10 +101,10 @@ public final class WorldAgreement {
     /**
      * Waits for the other ranks.
      *
-     * @return the new world's own part of the store
-     * @throws StoreException if the store is lost, or is one of a world before that rank 0 has not
-     *     closed yet: connecting again may lead to the right one
-     * @throws OperationTimeoutException if a rank does not come in time; names those missing
+     * @return the part of the store of the new world
+     * @throws StoreException if the store is lost, or belongs to an earlier world that rank 0 has
+     *     not closed yet; another connection may reach the right one
+     * @throws OperationTimeoutException if a rank does not come in time; names the missing ranks
      */
     public Store enter() {
         String world =
@@ -129,7 +117,7 @@ public final class WorldAgreement {
         return new PrefixStore(PREFIX + "/" + size + "/" + world, root);
     }
 
-    /** The hosts of ranks that wait, this one included. */
+    /** Returns the hosts of ranks that wait, including this one. */
     private SortedMap<Integer, String> waiting(List<Integer> ranks) {
         SortedMap<Integer, String> hosts = new TreeMap<>();
         absent.present(ranks)
@@ -148,7 +136,7 @@ public final class WorldAgreement {
             String ticket = newTicket();
             put(ticketOf(rank), ticket);
             String answer = answer(ticket);
-            if (!answer.equals(COME_AGAIN)) {
+            if (!answer.equals(RETRY)) {
                 return answer;
             }
         }
@@ -157,8 +145,7 @@ public final class WorldAgreement {
     private void requireNotOver() {
         if (servesOneWorld && store.check(List.of(OVER))) {
             throw new StoreException(
-                    "the store is still that of a world before, which rank 0 has not closed: close"
-                            + " the old group on every rank",
+                    "the store still belongs to an earlier world, which rank 0 has not closed: close the old group on every rank",
                     null);
         }
     }
@@ -168,8 +155,8 @@ public final class WorldAgreement {
         try {
             store.await(List.of(key), left());
         } catch (StoreTimeoutException e) {
-            String present = atOnce(() -> exchange(ticketOf(rank), ticket, TAKEN_BACK), e);
-            if (present.equals(TAKEN_BACK)) {
+            String present = atOnce(() -> exchange(ticketOf(rank), ticket, WITHDRAWN), e);
+            if (present.equals(WITHDRAWN)) {
                 throw missing(e);
             }
             if (!present.equals(TAKEN + ticket)) {
@@ -182,15 +169,14 @@ public final class WorldAgreement {
         return answer;
     }
 
-    /** Once its ticket was taken a rank belongs to the world, even if its time is over. */
+    /** Once its ticket was taken, a rank belongs to the world, even after its timeout. */
     private void awaitOwed(String key) {
         try {
             store.await(List.of(key), ANSWER_TIMEOUT);
         } catch (StoreTimeoutException e) {
             throw new OperationTimeoutException(
                     context,
-                    "rank 0 began to make the world and stopped in the middle; read its log, and"
-                            + " build the world again on every rank",
+                    "rank 0 began to make the world and then stopped; read its log, and build the world again on every rank",
                     e);
         }
     }
@@ -209,18 +195,19 @@ public final class WorldAgreement {
                     answer(tickets, world);
                     return world;
                 }
-                answer(taken, COME_AGAIN);
+                answer(taken, RETRY);
             }
         } catch (OperationTimeoutException e) {
-            close(TAKEN_BACK);
+            close(WITHDRAWN);
             sendAway(others);
             throw e;
         }
     }
 
     /**
-     * Numbers do not begin at 1: a rank of a job before, whose store was served at the same
-     * address, may still write there why it failed, and must not say it of a world of this store.
+     * Numbers do not start at 1. A rank of an earlier job, whose store was served at the same
+     * address, may still write its failure there. It must not be taken for a rank of a world of
+     * this store.
      */
     private long nextNumber() {
         long first = UUID.randomUUID().getMostSignificantBits() >>> Short.SIZE;
@@ -228,7 +215,7 @@ public final class WorldAgreement {
         return store.add(COUNTER, 1);
     }
 
-    /** What every other rank has put down, as soon as all have. */
+    /** Returns the tickets of the other ranks, as soon as all are present. */
     private List<String> tickets(List<Integer> ranks) {
         List<String> keys = ranks.stream().map(WorldAgreement::ticketOf).toList();
         try {
@@ -251,7 +238,7 @@ public final class WorldAgreement {
         }
     }
 
-    /** Takes tickets. Returns those that it has: some may have been exchanged meanwhile. */
+    /** Takes tickets. Returns those that were taken; some may have changed meanwhile. */
     private List<String> take(List<Integer> ranks, List<String> tickets) {
         List<byte[]> found =
                 store.multiCompareSet(
@@ -277,24 +264,24 @@ public final class WorldAgreement {
         }
     }
 
-    /** Those who wait in a store that is about to be closed would wait until it is. */
+    /** Ranks that wait in a store that is about to close would wait until then. */
     private void sendAway(List<Integer> others) {
         if (servesOneWorld) {
             List<String> waiting =
                     absent.present(others).values().stream().filter(WorldAgreement::waits).toList();
-            answer(waiting, COME_AGAIN);
+            answer(waiting, RETRY);
         }
     }
 
     private OperationTimeoutException missing(StoreTimeoutException cause) {
         return new OperationTimeoutException(
                 context,
-                "%s; see whether they run and build the same world, with the same number of ranks"
+                "%s; check that they run and build the same world, with the same number of ranks"
                         .formatted(atOnce(absent::describe, cause)),
                 cause);
     }
 
-    /** The time is over, so what is asked now must not take as long again. */
+    /** Calls the store with a short time limit, because the timeout has passed. */
     private <T> T atOnce(Supplier<T> question, StoreTimeoutException cause) {
         AtomicReference<T> answer = new AtomicReference<>();
         Runnable ask = () -> answer.set(question.get());
@@ -304,7 +291,7 @@ public final class WorldAgreement {
         }
         throw new OperationTimeoutException(
                 context,
-                "the world was not made within %s, and the store does not answer: look at %s"
+                "the world was not made within %s, and the store does not answer; check %s"
                         .formatted(
                                 Durations.text(timeout),
                                 servesOneWorld
@@ -334,9 +321,9 @@ public final class WorldAgreement {
         return text(store.compareSet(key, bytes(expected), bytes(desired)));
     }
 
-    /** Whether a rank with this ticket waits for an answer. */
+    /** Returns whether a rank with this ticket waits for an answer. */
     static boolean waits(String ticket) {
-        return !ticket.equals(TAKEN_BACK) && !ticket.startsWith(TAKEN);
+        return !ticket.equals(WITHDRAWN) && !ticket.startsWith(TAKEN);
     }
 
     private static String newTicket() {

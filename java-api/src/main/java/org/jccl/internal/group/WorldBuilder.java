@@ -14,7 +14,7 @@ import org.jccl.internal.observe.Listener;
 import org.jccl.internal.observe.Observation;
 import org.jccl.spi.CleanUp;
 
-/** Connects a world. Used by one thread, once. */
+/** Connects a world. Used once, by one thread. */
 public final class WorldBuilder {
 
     private final int rank;
@@ -31,10 +31,8 @@ public final class WorldBuilder {
     private Runnable onClose = () -> {};
 
     /**
-     * Begins without a store.
+     * Starts with the defaults: no store, failures are thrown, no listeners.
      *
-     * @param rank this process's rank
-     * @param size number of ranks
      * @param timeout deadline of each operation, and of connecting unless another is set
      * @param backends at least one, the preferred one for barriers first
      */
@@ -47,11 +45,9 @@ public final class WorldBuilder {
     }
 
     /**
-     * Sets the store.
+     * Sets the store of all ranks.
      *
-     * @param value reached by all ranks
      * @param servedByRankZero whether it is in the process of rank 0
-     * @return this builder
      */
     public WorldBuilder store(Store value, boolean servedByRankZero) {
         store = Optional.of(value);
@@ -59,67 +55,39 @@ public final class WorldBuilder {
         return this;
     }
 
-    /**
-     * Sets where communicators are formed, in a world that has ranks of another API.
-     *
-     * @param value keys of the world, in its store; by default there are no such ranks
-     * @return this builder
-     */
+    /** Sets where communicators are formed, if the world has ranks of another API. */
     public WorldBuilder keys(Optional<GroupKeys> value) {
         keys = value;
         return this;
     }
 
-    /**
-     * Sets the deadline of connecting.
-     *
-     * @param value the time that is left
-     * @return this builder
-     */
+    /** Sets the time that is left to connect. */
     public WorldBuilder joinTimeout(Duration value) {
         joinTimeout = value;
         return this;
     }
 
-    /**
-     * Sets what a failure does, of sub-groups too.
-     *
-     * @param value by default it is thrown
-     * @return this builder
-     */
+    /** Sets what a failure of the world or of its sub-groups does. */
     public WorldBuilder onFailure(OnFailure value) {
         onFailure = value;
         return this;
     }
 
     /**
-     * Sets whether each collective is compared with those of the other ranks, in sub-groups too.
-     *
-     * @param value by default it is not
-     * @return this builder
+     * Sets whether each collective is compared with those of the other ranks, also in sub-groups.
      */
     public WorldBuilder checkCalls(boolean value) {
         checksCalls = value;
         return this;
     }
 
-    /**
-     * Sets who observes the world and its sub-groups.
-     *
-     * @param value called without any lock
-     * @return this builder
-     */
+    /** Sets the observers of the world and of its sub-groups. */
     public WorldBuilder listeners(List<Listener> value) {
         listeners = value;
         return this;
     }
 
-    /**
-     * Sets what is called when the world is closed, or cannot be made.
-     *
-     * @param value called once
-     * @return this builder
-     */
+    /** Sets what is called once when the world is closed, or cannot be made. */
     public WorldBuilder onClose(Runnable value) {
         onClose = value;
         return this;
@@ -128,13 +96,12 @@ public final class WorldBuilder {
     /**
      * Connects to the other ranks.
      *
-     * @return the world
-     * @throws org.jccl.JcclException if it cannot be made in time
+     * @throws org.jccl.JcclException if that fails or takes too long
      */
     public Group connect() {
         long deadline = System.nanoTime() + joinTimeout.toNanos();
         FailureContext context = FailureContext.ofGroup("world", rank);
-        // First, since it refuses folders: the others have threads by then.
+        // First, since it may reject a folder, and the others start threads.
         Observation observation = new Observation("rank-" + rank, listeners, timeout);
         Watchdog watchdog = new Watchdog("rank-" + rank);
         Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);

@@ -11,11 +11,11 @@ import org.jccl.internal.observe.Observation;
 /**
  * What all groups of a world share. The world closes it.
  *
- * @param store reached by all ranks, or empty
+ * @param store the store of all ranks, or empty
  * @param rankZeroServes whether the store is in the process of rank 0
  * @param timeout deadline of each operation
- * @param watchdog ends what takes too long
- * @param diagnosis finds out why
+ * @param watchdog ends operations over their deadline
+ * @param diagnosis explains them
  * @param observation observes operations
  * @param onFailure what a failure does
  * @param checksCalls whether each collective is compared with those of the other ranks

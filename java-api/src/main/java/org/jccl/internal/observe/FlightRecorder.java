@@ -22,32 +22,33 @@ import org.jccl.internal.operation.OperationRecord;
 import org.jccl.spi.BoundedCall;
 
 /**
- * The last operations of one group on one backend, kept in a ring and written to a file when the
- * group is closed or fails. Field names are those of PyTorch's flight recorder where it has them.
+ * The last operations of one group on one backend. They are kept in a ring and written to a file
+ * when the group is closed or fails. Field names are those of PyTorch's flight recorder where it
+ * has them.
  *
- * <p>What the operations run as on a device is not seen, only when they were issued and when their
- * end was noticed; so operations of a device go from scheduled to completed.
+ * <p>The recorder does not see when a device executes an operation, only when it was issued and
+ * when its end was noticed. So operations of a device go from scheduled to completed.
  *
- * <p>Beside the operations it keeps when threads of the program were blocked for them. What such a
- * thread did in between was not communication, so a reader sees what overlapped.
+ * <p>The recorder also keeps when threads of the program were blocked for operations. Outside these
+ * times, a thread did not communicate, so a reader sees what overlapped.
  */
 final class FlightRecorder implements OperationObserver {
 
-    /** Names the folder to write to; nothing is recorded without it. */
+    /** Names the folder for the files. Without it, nothing is recorded. */
     static final String FOLDER_VARIABLE = "JCCL_TRACE_DIR";
 
-    /** As many as PyTorch keeps. */
+    /** The capacity of PyTorch's recorder. */
     static final int CAPACITY = 2000;
 
     private static final Logger LOGGER = System.getLogger("org.jccl");
 
     /**
-     * How long writing the file may hold up who fails or closes the group: as long as a file server
-     * takes to which all ranks of a large job write at once.
+     * How long writing the file may delay a failing or closing group: the time that a file server
+     * needs if all ranks of a large job write at once.
      */
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration WRITE_TIMEOUT = Duration.ofSeconds(10);
 
-    /** Where an operation is. */
+    /** The state of an operation. */
     enum State {
         /** Issued to a device's stream. */
         SCHEDULED,
@@ -62,7 +63,7 @@ final class FlightRecorder implements OperationObserver {
         }
     }
 
-    /** One operation; the thread by name, since threads end. */
+    /** One operation, with the name of its thread, since threads end. */
     private record Entry(long recordId, OperationRecord operation, String thread) {
 
         boolean isCompleted() {
@@ -70,7 +71,7 @@ final class FlightRecorder implements OperationObserver {
         }
     }
 
-    /** A thread of the program that was blocked until an operation was over. */
+    /** A thread of the program that was blocked until an operation completed. */
     private record Wait(
             String thread, boolean collective, long sequence, long beganNanos, long endedNanos) {}
 
@@ -81,9 +82,9 @@ final class FlightRecorder implements OperationObserver {
     private final GroupInfo group;
     private final State first;
     private final long timeoutMillis;
-    private final Duration patience;
+    private final Duration writeTimeout;
 
-    /** Makes times of this machine's steady clock comparable with other ranks'. */
+    /** Makes times of the monotonic clock of this host comparable with those of other ranks. */
     private final long epochNanos = nanosSince1970() - System.nanoTime();
 
     private final Entry[] ring = new Entry[CAPACITY];
@@ -95,25 +96,27 @@ final class FlightRecorder implements OperationObserver {
     /**
      * Creates an empty recorder.
      *
-     * @param folder made when it is missing
-     * @param group whose operations it records
-     * @param first state of an operation that was just handed to the library
-     * @param timeoutMillis deadline of an operation
+     * @param folder created if it is missing
+     * @param first the state of an operation that was just passed to the library
+     * @param timeoutMillis the deadline of an operation
      */
     FlightRecorder(Path folder, GroupInfo group, State first, long timeoutMillis) {
-        this(folder, group, first, timeoutMillis, PATIENCE);
+        this(folder, group, first, timeoutMillis, WRITE_TIMEOUT);
     }
 
     FlightRecorder(
-            Path folder, GroupInfo group, State first, long timeoutMillis, Duration patience) {
+            Path folder, GroupInfo group, State first, long timeoutMillis, Duration writeTimeout) {
         this.folder = folder;
         this.group = group;
         this.first = first;
         this.timeoutMillis = timeoutMillis;
-        this.patience = patience;
+        this.writeTimeout = writeTimeout;
     }
 
-    /** To the microsecond where the system tells: ranks of one host are compared by it. */
+    /**
+     * Returns the time in microseconds if the system provides that, because ranks of one host are
+     * compared by it.
+     */
     private static long nanosSince1970() {
         Instant now = Instant.now();
         return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
@@ -138,7 +141,7 @@ final class FlightRecorder implements OperationObserver {
 
     @Override
     public void ended(OperationRecord operation) {
-        // The record itself says so.
+        // The record contains the end.
     }
 
     @Override
@@ -174,9 +177,8 @@ final class FlightRecorder implements OperationObserver {
     }
 
     /**
-     * Writes the file, once: a group that failed is closed later too. Whoever fails or closes a
-     * group does not wait for long where the folder hangs, as that of a file server that is gone:
-     * others wait to be told of the failure.
+     * Writes the file, once, because a failed group is also closed later. The wait is limited,
+     * because a folder of a lost file server may hang, and other threads wait for the failure.
      *
      * @param failure why the group failed, or null
      */
@@ -199,7 +201,7 @@ final class FlightRecorder implements OperationObserver {
             text = json(failure);
         }
         String name = "jccl-trace-" + group.name() + "-" + group.rank();
-        if (!BoundedCall.run(name, () -> writeFile(text), patience)) {
+        if (!BoundedCall.run(name, () -> writeFile(text), writeTimeout)) {
             warn("is still writing to " + folder, null);
         }
     }
@@ -213,8 +215,8 @@ final class FlightRecorder implements OperationObserver {
             // Readers see a whole file or none.
             Files.move(unfinished, file, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException | UncheckedIOException e) {
-            // The group's own end matters more than its record.
-            warn("can not write " + file, e);
+            // The end of the group must not depend on its record.
+            warn("cannot write " + file, e);
         }
     }
 
@@ -293,7 +295,7 @@ final class FlightRecorder implements OperationObserver {
         json.field("timeout_ms", timeoutMillis).field("retired", completed).endObject();
     }
 
-    /** Greatest sequence of a collective that has come to a state, or -1. */
+    /** Returns the greatest sequence of a collective that has reached a state, or -1. */
     private long last(State reached) {
         long last = -1;
         for (Entry entry : ring) {

@@ -7,11 +7,10 @@ import org.jccl.internal.operation.OperationObserver;
 import org.jccl.internal.operation.OperationRecord;
 
 /**
- * Writes events to JFR, which may be switched on and off at any time. As long as nobody has
- * switched it on in this JVM no event is named, since the first one brings a hundred classes and
- * takes a tenth of a second. While it is off again, asking an event whether it is on is a method
- * that returns false, which the compiler removes. To be named only where the module {@code jdk.jfr}
- * is present.
+ * Writes events to JFR, which may be enabled and disabled at any time. Until JFR is first enabled
+ * in this JVM, no event class is used, because the first one loads a hundred classes and takes a
+ * tenth of a second. While JFR is disabled, {@code isEnabled} of an event is a method that returns
+ * false, which the compiler removes. Only used if the module {@code jdk.jfr} is present.
  */
 final class JfrObserver implements OperationObserver {
 
@@ -40,7 +39,7 @@ final class JfrObserver implements OperationObserver {
         return jdk.jfr.FlightRecorder.isInitialized();
     }
 
-    /** Loaded when JFR is on for the first time. */
+    /** Loaded when JFR is enabled for the first time. */
     private static final class Events {
 
         private static final CollectiveEvent COLLECTIVE = new CollectiveEvent();
@@ -61,13 +60,13 @@ final class JfrObserver implements OperationObserver {
                 operation.isCollective() ? new CollectiveEvent() : new MessageEvent();
         if (event.isEnabled()) {
             event.begin();
-            operation.keep(event);
+            operation.attach(event);
         }
     }
 
     @Override
     public void ended(OperationRecord operation) {
-        if (operation.kept() instanceof OperationEvent event) {
+        if (operation.attachment() instanceof OperationEvent event) {
             event.end();
             if (event.shouldCommit()) {
                 fill(event, operation);

@@ -6,21 +6,19 @@ import org.jccl.GroupListener;
 import org.jccl.UsageException;
 
 /**
- * A program's listener.
+ * A listener of the program.
  *
- * @param called by the thread of listeners
- * @param stallNanos from when on an operation counts as stalled for it
+ * @param called the listener
+ * @param stallNanos the time after which an operation counts as stalled
  */
 public record Listener(GroupListener called, long stallNanos) {
 
     private static final Duration LONGEST = Duration.ofDays(365);
 
     /**
-     * Asks a listener what it wants.
+     * Reads the settings of a listener.
      *
-     * @param given the program's
-     * @return what is kept of it
-     * @throws UsageException if its threshold is none
+     * @throws UsageException if its threshold is out of range
      */
     public static Listener of(GroupListener given) {
         Duration threshold = given.stallThreshold();
@@ -36,7 +34,7 @@ public record Listener(GroupListener called, long stallNanos) {
         return new Listener(given, threshold.toNanos());
     }
 
-    /** Its class: what it says of itself may throw. */
+    /** Names the class, because the own method of a listener may throw. */
     @Override
     public String toString() {
         return "listener " + called.getClass().getName();

@@ -11,18 +11,18 @@ import org.jccl.OperationTime;
 import org.jccl.internal.operation.OperationObserver;
 import org.jccl.internal.operation.OperationRecord;
 
-/** Leaves what one listener is to be told of one group with the thread that tells it. */
+/** Queues the events of one group for one listener. */
 final class ListenerObserver implements OperationObserver {
 
-    /** Makes times of this machine's steady clock ones of its calendar. */
+    /** Converts times of the monotonic clock to times of the calendar. */
     private static final long EPOCH_NANOS =
             TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
 
     private final GroupInfo group;
     private final ListenerThread thread;
-    private final ListenerThread.Told to;
+    private final ListenerThread.Subscription to;
 
-    ListenerObserver(GroupInfo group, ListenerThread thread, ListenerThread.Told to) {
+    ListenerObserver(GroupInfo group, ListenerThread thread, ListenerThread.Subscription to) {
         this.group = group;
         this.thread = thread;
         this.to = to;
@@ -56,11 +56,11 @@ final class ListenerObserver implements OperationObserver {
     @Override
     public void ended(OperationRecord operation) {
         if (!operation.isMissed(to.index())) {
-            thread.add(to, () -> tellEnd(operation));
+            thread.add(to, () -> reportEnd(operation));
         }
     }
 
-    private void tellEnd(OperationRecord operation) {
+    private void reportEnd(OperationRecord operation) {
         OperationTime time =
                 new OperationTime(
                         Duration.ofNanos(operation.endNanos() - operation.startNanos()),

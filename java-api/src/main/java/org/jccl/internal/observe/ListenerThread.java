@@ -9,33 +9,35 @@ import java.util.stream.IntStream;
 import org.jccl.spi.Durations;
 
 /**
- * Calls the listeners of a world, one after the other. Whoever has news leaves it here and goes on;
- * the thread looks every hundredth of a second, because waking it would cost an operation more than
- * all else.
+ * Calls the listeners of a world, one after the other. Other threads queue calls here. The thread
+ * polls every 10 ms, because waking it would cost more than the rest of an operation.
  */
 final class ListenerThread implements AutoCloseable {
 
     private static final System.Logger LOGGER = System.getLogger("org.jccl.listener");
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-    private static final Duration PATIENCE = Duration.ofSeconds(1);
+    private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
 
-    /** Starts of operations that wait at most; their ends are as many, and always taken. */
+    /**
+     * The maximum number of queued starts of operations. The queue accepts the ends of all accepted
+     * starts.
+     */
     static final int CAPACITY = 1 << 14;
 
-    /** A listener, and what it has not been told. */
-    static final class Told {
+    /** A listener, and the number of events that it missed. */
+    static final class Subscription {
         private final int index;
         private final Listener listener;
 
-        /** Guarded by the thread's monitor. */
+        /** Guarded by the monitor of the thread. */
         private long missed;
 
-        /** The thread's own. */
+        /** Used by the thread only. */
         private boolean hasThrown;
 
         private boolean hasMissed;
 
-        Told(int index, Listener listener) {
+        Subscription(int index, Listener listener) {
             this.index = index;
             this.listener = listener;
         }
@@ -49,13 +51,13 @@ final class ListenerThread implements AutoCloseable {
         }
     }
 
-    private record News(Told to, Runnable call) {}
+    private record Call(Subscription to, Runnable call) {}
 
     private final Thread thread;
-    private final List<Told> listeners;
+    private final List<Subscription> listeners;
 
-    // Guarded by this object's monitor, which is held for a few instructions.
-    private List<News> waiting = new ArrayList<>();
+    // Guarded by the monitor of this object, which is held for a few instructions.
+    private List<Call> waiting = new ArrayList<>();
     private int starts;
 
     private volatile boolean closed;
@@ -63,45 +65,44 @@ final class ListenerThread implements AutoCloseable {
     /**
      * Starts the thread.
      *
-     * @param name of the world and rank, for the thread's name
-     * @param listeners who is called
+     * @param name the name of the thread
      */
     ListenerThread(String name, List<Listener> listeners) {
         this.listeners =
                 IntStream.range(0, listeners.size())
-                        .mapToObj(index -> new Told(index, listeners.get(index)))
+                        .mapToObj(index -> new Subscription(index, listeners.get(index)))
                         .toList();
         thread = new Thread(this::run, "jccl-listeners-" + name);
         thread.setDaemon(true);
         thread.start();
     }
 
-    List<Told> listeners() {
+    List<Subscription> listeners() {
         return listeners;
     }
 
     /**
-     * Leaves the start of an operation, unless too many wait.
+     * Queues the start of an operation, unless too many are queued.
      *
-     * @return whether it was taken; then its end must be told too
+     * @return whether it was queued; then its end must be queued too
      */
-    synchronized boolean offerStart(Told to, Runnable call) {
+    synchronized boolean offerStart(Subscription to, Runnable call) {
         if (starts == CAPACITY) {
             to.missed++;
             return false;
         }
         starts++;
-        waiting.add(new News(to, call));
+        waiting.add(new Call(to, call));
         return true;
     }
 
-    /** Leaves anything else, which always has room. */
-    synchronized void add(Told to, Runnable call) {
-        waiting.add(new News(to, call));
+    /** Queues any other call. */
+    synchronized void add(Subscription to, Runnable call) {
+        waiting.add(new Call(to, call));
     }
 
-    /** The same for what is told at once. */
-    void addNow(Told to, Runnable call) {
+    /** Queues a call and wakes the thread. */
+    void addNow(Subscription to, Runnable call) {
         add(to, call);
         LockSupport.unpark(thread);
     }
@@ -109,31 +110,31 @@ final class ListenerThread implements AutoCloseable {
     private void run() {
         while (true) {
             boolean last = closed;
-            List<News> taken = take();
+            List<Call> taken = take();
             taken.forEach(each -> call(each.to, each.call));
-            listeners.forEach(this::tellMissed);
+            listeners.forEach(this::reportMissed);
             if (taken.isEmpty()) {
                 if (last) {
                     return;
                 }
-                LockSupport.parkNanos(LOOK_NANOS);
-                // What a listener of the program's interrupted would have this thread spin.
+                LockSupport.parkNanos(POLL_NANOS);
+                // Clears an interrupt of a listener, after which this thread would spin.
                 Thread.interrupted();
             }
         }
     }
 
-    private synchronized List<News> take() {
+    private synchronized List<Call> take() {
         if (waiting.isEmpty()) {
             return List.of();
         }
-        List<News> taken = waiting;
+        List<Call> taken = waiting;
         waiting = new ArrayList<>();
         starts = 0;
         return taken;
     }
 
-    private void tellMissed(Told to) {
+    private void reportMissed(Subscription to) {
         long missed;
         synchronized (this) {
             missed = to.missed;
@@ -145,14 +146,14 @@ final class ListenerThread implements AutoCloseable {
         if (!to.hasMissed) {
             to.hasMissed = true;
             log(
-                    "%s is slower than the operations it is told of; it learns only how many it missed"
+                    "%s is slower than the operations that it observes; only the number of missed operations is reported"
                             .formatted(to.listener),
                     null);
         }
         call(to, () -> to.listener.called().operationsMissed(missed));
     }
 
-    private static void call(Told to, Runnable call) {
+    private static void call(Subscription to, Runnable call) {
         try {
             call.run();
         } catch (Throwable e) {
@@ -167,11 +168,14 @@ final class ListenerThread implements AutoCloseable {
         try {
             LOGGER.log(System.Logger.Level.WARNING, what, thrown);
         } catch (Throwable again) {
-            // A listener's own toString, or a log without memory: the next news is what counts.
+            // The failure cannot be logged; the next call must still be made.
         }
     }
 
-    /** Waits until everything was told, for a while, unless a listener closes the world itself. */
+    /**
+     * Waits for a grace period until all calls were made, unless a listener itself closes the
+     * world.
+     */
     @Override
     public void close() {
         closed = true;
@@ -180,7 +184,7 @@ final class ListenerThread implements AutoCloseable {
             return;
         }
         boolean interrupted = false;
-        long end = System.nanoTime() + PATIENCE.toNanos();
+        long end = System.nanoTime() + CLOSE_GRACE.toNanos();
         while (thread.isAlive() && end - System.nanoTime() > 0) {
             try {
                 thread.join(Math.max(1, (end - System.nanoTime()) / 1_000_000));
@@ -193,8 +197,8 @@ final class ListenerThread implements AutoCloseable {
         }
         if (thread.isAlive()) {
             log(
-                    "a listener was not done with what it was told %s after the world was closed"
-                            .formatted(Durations.text(PATIENCE)),
+                    "a listener had not handled its events %s after the world was closed"
+                            .formatted(Durations.text(CLOSE_GRACE)),
                     null);
         }
     }

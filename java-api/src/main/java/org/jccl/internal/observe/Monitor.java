@@ -14,19 +14,19 @@ import org.jccl.GroupInfo;
 import org.jccl.internal.json.JsonText;
 
 /**
- * Says on each whole second in a file where this rank is, for {@code jccl top}. A thread of its own
- * writes, so that a file that is old means that the whole process stands still; readers see a whole
+ * Writes the state of this rank to a file at each whole second, for {@code jccl top}. It has a
+ * thread of its own, so an old file means that the whole process is stopped. Readers see a whole
  * file or none.
  */
 final class Monitor implements AutoCloseable {
 
-    /** Names the folder to write to; nothing is written without it. */
+    /** Names the folder for the files. Without it, nothing is written. */
     static final String FOLDER_VARIABLE = "JCCL_MONITOR_DIR";
 
     private static final System.Logger LOGGER = System.getLogger("org.jccl.monitor");
     private static final long INTERVAL_MILLIS = 1000;
 
-    /** A program may have thousands of groups; who is stuck is among those that come first. */
+    /** A program may have thousands of groups. Stuck groups come first. */
     private static final int MOST_GROUPS = 16;
 
     private final Path folder;
@@ -48,8 +48,8 @@ final class Monitor implements AutoCloseable {
     /**
      * Starts the thread.
      *
-     * @param folder made when it is missing
-     * @param name of the world and rank, for the thread's name
+     * @param folder created if it is missing
+     * @param name the name of the thread
      */
     Monitor(Path folder, String name) {
         this.folder = folder;
@@ -66,7 +66,7 @@ final class Monitor implements AutoCloseable {
         }
     }
 
-    /** Watches a group until it is closed. */
+    /** Includes a group until it is closed. */
     synchronized MonitoredGroup watch(GroupInfo group) {
         MonitoredGroup watched = new MonitoredGroup(group, this::forget);
         if (world == null) {
@@ -89,7 +89,7 @@ final class Monitor implements AutoCloseable {
                     try {
                         wait(millisToNext(System.currentTimeMillis()));
                     } catch (InterruptedException e) {
-                        // Nobody has a reason to; then this one is early.
+                        // This file is then early.
                     }
                 }
                 last = ended;
@@ -98,10 +98,13 @@ final class Monitor implements AutoCloseable {
         }
     }
 
-    /** Until the next whole second, at which all ranks write, so that a reader can compare them. */
+    /**
+     * Returns the time to the next whole second, at which all ranks write, so that a reader can
+     * compare them.
+     */
     private static long millisToNext(long now) {
         long left = INTERVAL_MILLIS - now % INTERVAL_MILLIS;
-        // Whoever wakes a little early has written already.
+        // A thread that wakes slightly early has written already.
         return left < INTERVAL_MILLIS / 10 ? left + INTERVAL_MILLIS : left;
     }
 
@@ -120,12 +123,12 @@ final class Monitor implements AutoCloseable {
                 hasFailed = true;
                 LOGGER.log(
                         System.Logger.Level.WARNING,
-                        "can not write to " + folder + " where this rank is: " + e);
+                        "cannot write the state of this rank to " + folder + ": " + e);
             }
         }
     }
 
-    /** Empty before the world is there. */
+    /** Returns an empty text before the world exists. */
     private synchronized String json() {
         if (world == null) {
             return "";
@@ -163,7 +166,7 @@ final class Monitor implements AutoCloseable {
         return json.endArray().endObject().toString();
     }
 
-    /** Says that this rank has ended, and does not wait for more than a moment. */
+    /** Writes that this rank has ended. Waits for a moment only. */
     @Override
     public void close() {
         synchronized (this) {

@@ -10,15 +10,15 @@ import org.jccl.internal.json.JsonText;
 import org.jccl.internal.operation.OperationObserver;
 import org.jccl.internal.operation.OperationRecord;
 
-/** What the monitor tells of one group on one backend. */
+/** The state of one group on one backend, for the monitor. */
 final class MonitoredGroup implements OperationObserver {
 
     /**
-     * What has ended.
+     * Numbers of ended operations.
      *
-     * @param operations all, well or not
-     * @param bytes of those that completed
-     * @param failed those that did not
+     * @param operations all operations
+     * @param bytes the bytes of completed operations
+     * @param failed failed operations
      */
     record Totals(long operations, long bytes, long failed) {
 
@@ -31,14 +31,14 @@ final class MonitoredGroup implements OperationObserver {
     }
 
     /**
-     * Where the group is at one moment.
+     * The state of the group at one moment.
      *
      * @param info the group
      * @param started sequence of the newest collective that started, or -1
      * @param completed sequence of the newest collective that completed, or -1
-     * @param running the oldest operation that runs, or null
+     * @param running the oldest running operation, or null
      * @param runningNanos for how long, or -1
-     * @param failure why it failed, or null
+     * @param failure why the group failed, or null
      */
     record State(
             GroupInfo info,
@@ -68,7 +68,7 @@ final class MonitoredGroup implements OperationObserver {
     private final GroupInfo info;
     private final Consumer<MonitoredGroup> onClose;
 
-    // Guarded by this object's monitor.
+    // Guarded by the monitor of this object.
     private final Set<OperationRecord> running = new LinkedHashSet<>();
     private long operations;
     private long bytes;

@@ -11,7 +11,7 @@ import org.jccl.internal.operation.Observers;
 import org.jccl.internal.operation.OperationObserver;
 import org.jccl.spi.PathSetting;
 
-/** Who observes a world and all groups made from it. */
+/** The observers of a world and of all groups made from it. */
 public final class Observation implements AutoCloseable {
 
     private final Optional<ListenerThread> listeners;
@@ -20,20 +20,19 @@ public final class Observation implements AutoCloseable {
     private final Duration timeout;
 
     /**
-     * Starts a thread where there are listeners, and one where the rank is monitored.
+     * Starts the thread of the listeners and that of the monitor, if needed.
      *
-     * @param name of the world and rank, for the thread's name
-     * @param given the program's listeners
-     * @param timeout deadline of an operation
+     * @param name the world and rank, for the names of threads
+     * @param timeout the deadline of an operation
      * @throws UsageException if this process cannot represent a folder that the environment names
      */
-    public Observation(String name, List<Listener> given, Duration timeout) {
+    public Observation(String name, List<Listener> wanted, Duration timeout) {
         this.records = folder(FlightRecorder.FOLDER_VARIABLE);
         Optional<Path> monitored = folder(Monitor.FOLDER_VARIABLE);
         this.listeners =
-                given.isEmpty()
+                wanted.isEmpty()
                         ? Optional.empty()
-                        : Optional.of(new ListenerThread(name, List.copyOf(given)));
+                        : Optional.of(new ListenerThread(name, List.copyOf(wanted)));
         this.monitor = monitored.map(folder -> new Monitor(folder, name));
         this.timeout = timeout;
     }
@@ -45,9 +44,8 @@ public final class Observation implements AutoCloseable {
     }
 
     /**
-     * The observers of one group on one backend.
+     * Returns the observers of one group on one backend.
      *
-     * @param group the group
      * @param onHost whether its library works on the host
      */
     public Observers of(GroupInfo group, boolean onHost) {
@@ -77,7 +75,7 @@ public final class Observation implements AutoCloseable {
         return Observers.of(group, observers);
     }
 
-    /** An image of Java may come without the module {@code jdk.jfr}. */
+    /** A Java image may lack the module {@code jdk.jfr}. */
     private static boolean hasJfr() {
         try {
             Class.forName("jdk.jfr.Event", false, Observation.class.getClassLoader());
@@ -87,7 +85,7 @@ public final class Observation implements AutoCloseable {
         }
     }
 
-    /** Waits for a moment until listeners know everything. */
+    /** Waits for a moment until the listeners have handled all events. */
     @Override
     public void close() {
         listeners.ifPresent(ListenerThread::close);

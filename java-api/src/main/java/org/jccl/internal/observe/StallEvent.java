@@ -8,7 +8,7 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
 
-/** An operation runs for long, and may still complete. */
+/** An operation runs for a long time, and may still complete. */
 @Name("org.jccl.Stall")
 @Label("Stall")
 @Category("JCCL")

@@ -4,9 +4,9 @@ import org.jccl.internal.memory.ScratchMemory;
 import org.jccl.spi.OperationKind;
 
 /**
- * A bounce buffer: scratch memory through which operations are copied whose parts lie apart, where
- * the library wants them in one piece. Grown and kept, since fresh memory costs page faults. Used
- * under the engine's turn.
+ * Scratch memory through which operations with non-contiguous parts are copied, if the library
+ * needs contiguous memory. It grows and is retained, because new memory causes page faults. Used by
+ * the thread that executes the collective.
  */
 public final class BounceBuffer implements AutoCloseable {
 
@@ -42,14 +42,14 @@ public final class BounceBuffer implements AutoCloseable {
         }
     }
 
-    /** Deals the output out to its parts. */
+    /** Copies the output to its parts. */
     public void after(Operation operation) {
         if (operation.outputParts != null) {
             copy(operation, operation.outputParts, operation.outputCounts, operation.output, false);
         }
     }
 
-    /** Whether its tensors are input and output in one. */
+    /** Returns whether its tensors are input and output. */
     private static boolean isInPlace(Operation operation) {
         return operation.kind == OperationKind.ALL_REDUCE
                 || operation.kind == OperationKind.BROADCAST;

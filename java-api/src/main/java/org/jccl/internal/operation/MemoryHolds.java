@@ -5,8 +5,8 @@ import java.util.function.Consumer;
 import org.jccl.internal.memory.Memory;
 
 /**
- * Memory of operations whose objects are used for others already, while the device still runs them.
- * For one thread at a time.
+ * Memory of operations whose objects are already reused while the device still runs them. For one
+ * thread at a time.
  */
 public final class MemoryHolds {
 
@@ -14,12 +14,12 @@ public final class MemoryHolds {
     private int count;
     private final Consumer<Memory> adding = this::add;
 
-    /** Takes over an operation's holds. */
+    /** Takes over the memory of an operation. */
     public void takeFrom(Operation operation) {
         operation.moveHolds(adding);
     }
 
-    /** One hold is enough for what the operation before has used too. */
+    /** One hold is enough if the previous operation used the same memory. */
     private void add(Memory memory) {
         if (count > 0 && held[count - 1] == memory || count > 1 && held[count - 2] == memory) {
             memory.release();
@@ -31,17 +31,20 @@ public final class MemoryHolds {
         held[count++] = memory;
     }
 
-    /** Hands all over. */
+    /** Hands all memory over. */
     public void moveTo(MemoryHolds other) {
         end(other.adding);
     }
 
-    /** Ends all holds. */
+    /** Releases all memory. */
     public void release() {
         end(Memory::release);
     }
 
-    /** Has all holds last until the process ends, where nobody will know when they may end. */
+    /**
+     * Retains all memory until the process ends, because it is unknown when native code stops using
+     * it.
+     */
     public void retain() {
         end(Memory::retain);
     }

@@ -14,8 +14,8 @@ import org.jccl.spi.OperationKind;
 import org.jccl.spi.StreamCommunicator;
 
 /**
- * One checked operation: what to call and with which primitives. Filled by the public API, run by
- * an engine. Synchronous calls reuse objects, so it is mutable.
+ * One checked operation: what to call, with primitive arguments. The public API fills it in, an
+ * engine runs it. Mutable, because synchronous calls reuse objects.
  */
 public class Operation {
 
@@ -55,7 +55,7 @@ public class Operation {
     /** Addresses of scattered output parts to be staged, or null. */
     public long[] outputParts;
 
-    /** Recorded on the caller's stream when it was issued, or null where nobody waits for it. */
+    /** Recorded on the current stream of the caller when it was issued, or null if not needed. */
     public Event callerEvent;
 
     private Memory first;
@@ -63,7 +63,7 @@ public class Operation {
     private Memory[] more;
     private int moreCount;
 
-    /** Whether the caller has said that it counts on its end. */
+    /** Whether the caller waits for its end. */
     public boolean awaited;
 
     /** Whether it was found equal to the calls of the other ranks. */
@@ -72,22 +72,22 @@ public class Operation {
     /** When it started, in nanoseconds of {@link System#nanoTime()}. */
     public long startNanos;
 
-    /** Place in the list of running operations. */
+    /** Index in the list of running operations. */
     int runningIndex;
 
     /** Position among the collectives of the group, or among the messages with one peer and tag. */
     public long sequence = -1;
 
-    /** What observers see of it, or null where nobody does. */
+    /** The record for observers, or null if there are none. */
     OperationRecord observed;
 
-    /** A device's event right before it, where somebody wants to know its time, or 0. */
+    /** An event of the device right before it, if its time is measured, or 0. */
     public long startEvent;
 
     /** For subclasses and pools. */
     public Operation() {}
 
-    /** Forgets everything. */
+    /** Resets all fields. */
     public final void clear() {
         kind = null;
         input = 0;
@@ -110,13 +110,14 @@ public class Operation {
     }
 
     /**
-     * Whether it is to end before the group may: a message that nobody awaits may have no partner.
+     * Returns whether it must end before the group closes. A message that is not awaited may have
+     * no partner.
      */
     public final boolean mustEnd() {
         return awaited || kind.isCollective();
     }
 
-    /** Takes what {@link #describe} tells from another operation. */
+    /** Copies the fields that {@link #describe} uses. */
     public final void describeAs(Operation other) {
         kind = other.kind;
         count = other.count;
@@ -128,7 +129,7 @@ public class Operation {
         outputCounts = other.outputCounts;
     }
 
-    /** Hands everything over to an empty operation, which also holds the memory from now on. */
+    /** Moves all fields to an empty operation, which then retains the memory. */
     public final void moveTo(Operation other) {
         other.describeAs(this);
         other.input = input;
@@ -148,10 +149,9 @@ public class Operation {
     }
 
     /**
-     * Holds memory until the operation is complete.
+     * Retains memory until the operation is complete.
      *
-     * @param memory the memory
-     * @return false when it is closed
+     * @return false if the memory is closed
      */
     public final boolean hold(Memory memory) {
         if (!memory.acquire()) {
@@ -170,17 +170,17 @@ public class Operation {
         return true;
     }
 
-    /** Lets go of all memory. Called once the native library is done with it. */
+    /** Releases all memory. Called once native code no longer uses it. */
     public final void releaseMemory() {
         endHolds(Memory::release);
     }
 
-    /** Keeps all memory until the process ends, since the native library may still use it. */
+    /** Retains all memory until the process ends, because native code may still use it. */
     public final void retainMemory() {
         endHolds(Memory::retain);
     }
 
-    /** Has somebody else end the holds. */
+    /** Hands all memory to another owner. */
     final void moveHolds(Consumer<Memory> to) {
         endHolds(to);
     }
@@ -256,19 +256,19 @@ public class Operation {
         }
     }
 
-    /** Whether somebody observes it. */
+    /** Returns whether an observer sees it. */
     public final boolean isObserved() {
         return observed != null;
     }
 
-    /** Notes how long the device took for it, for who observes it. */
+    /** Records the time of the device, for observers. */
     public final void measured(long nanos) {
         if (observed != null) {
             observed.measured(nanos);
         }
     }
 
-    /** Size of this rank's tensor in a group: of its input or output, whichever is larger. */
+    /** Returns the size of the tensor of this rank, or the larger one of input and output. */
     final long bytes(int size) {
         if (type == null) {
             return 0;
@@ -292,13 +292,14 @@ public class Operation {
         return sum;
     }
 
-    /** Where a failure of this operation happened. */
+    /** Returns the context of a failure of this operation. */
     public final FailureContext context(FailureContext group) {
         return group.of(describe(), sequence);
     }
 
     /**
-     * The operation with what must be the same on all ranks, for messages and for comparing ranks.
+     * Describes the operation with the arguments that must be the same on all ranks, for messages
+     * and for comparing ranks.
      *
      * @return for instance {@code allReduce(float32 x 4, SUM)}
      */

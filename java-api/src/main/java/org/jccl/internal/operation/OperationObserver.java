@@ -3,62 +3,68 @@ package org.jccl.internal.operation;
 import org.jccl.JcclException;
 
 /**
- * Sees what happens in one group on one backend. The one hook of the engines: flight recorder, JFR
- * and listeners are such observers. Called by the threads that issue and complete operations and by
- * the watchdog, so none of these methods may block, call the library or throw.
+ * Observes one group on one backend. It is the only hook of the engines: flight recorder, JFR and
+ * listeners are observers. The threads that issue and complete operations and the watchdog call it,
+ * so its methods must not block, call the library or throw.
  */
 public interface OperationObserver {
 
     /**
-     * Whether to tell it of operations that start now. Asked for each, so it must cost next to
-     * nothing.
+     * Returns whether it wants to see operations that start now. Called for each operation, so it
+     * must be cheap.
      */
     boolean isOn();
 
-    /** Whether to tell it when threads of the program are blocked. */
+    /** Returns whether it wants to see when threads of the program are blocked. */
     default boolean seesWaits() {
         return false;
     }
 
     /**
-     * The calling thread, one of the program, is blocked for an operation from now on, until {@link
+     * The calling thread, a thread of the program, is blocked for an operation until {@link
      * #waited}.
      *
-     * @param operation the engine's own, which is given its sequence later and used again after the
-     *     wait
-     * @param beganNanos now, of {@link System#nanoTime()}
+     * @param operation the object of the engine, which gets its sequence later and is reused after
+     *     the wait
+     * @param beganNanos now, by {@link System#nanoTime()}
      */
     default void waiting(Operation operation, long beganNanos) {}
 
     /**
-     * The calling thread, one of the program, was blocked for an operation until now.
+     * The calling thread, a thread of the program, was blocked for an operation until now.
      *
-     * @param collective whether it is one
-     * @param sequence of the operation
-     * @param beganNanos since when, of {@link System#nanoTime()}
+     * @param collective whether it is a collective
+     * @param sequence the sequence of the operation
+     * @param beganNanos since when, by {@link System#nanoTime()}
      */
     default void waited(boolean collective, long sequence, long beganNanos) {}
 
-    /** From when on an operation counts as stalled for it, or {@link Long#MAX_VALUE}. */
+    /** Returns the time after which an operation counts as stalled, or {@link Long#MAX_VALUE}. */
     default long stallNanos() {
         return Long.MAX_VALUE;
     }
 
-    /** The group is ready, which took as long. */
+    /** The group is ready. Forming it took the given time. */
     default void groupMade(long nanos) {}
 
-    /** An operation is about to be handed to the library; under the running operations' monitor. */
+    /**
+     * An operation is about to be passed to the library. Called under the monitor of the running
+     * operations.
+     */
     void started(OperationRecord operation);
 
-    /** It is over, well or not. Only called for what it was told the start of by some observer. */
+    /** An operation has completed or failed. Called only if an observer saw its start. */
     void ended(OperationRecord operation);
 
-    /** It runs for longer than {@link #stallNanos}. Once for each operation, by the watchdog. */
+    /**
+     * An operation runs for longer than {@link #stallNanos}. The watchdog calls it once for each
+     * operation.
+     */
     default void stalled(OperationRecord operation, long nanos) {}
 
-    /** The group failed; once. */
+    /** The group failed. Called once. */
     default void groupFailed(JcclException cause) {}
 
-    /** The group is closed; once. */
+    /** The group is closed. Called once. */
     default void groupClosed() {}
 }

@@ -9,8 +9,8 @@ import org.jccl.ReduceOp;
 import org.jccl.spi.OperationKind;
 
 /**
- * What observers see of one operation, whose own object is reused. Made where somebody observes,
- * and only there. Filled in by the thread that starts it, and once more by the one that ends it.
+ * What observers see of one operation, whose own object is reused. Created only if there is an
+ * observer. Filled in by the thread that starts the operation, and again by the one that ends it.
  */
 public final class OperationRecord {
 
@@ -23,19 +23,19 @@ public final class OperationRecord {
     private final Thread thread = Thread.currentThread();
     private final long startNanos = System.nanoTime();
 
-    /** Bits of the observers that know that it stalls; the watchdog's own. */
-    private int stallTold;
+    /** Bits of the observers that were notified of a stall; used by the watchdog only. */
+    private int stallsReported;
 
-    /** Bits of the listeners that were not told of its start. */
+    /** Bits of the listeners that did not see its start. */
     private int missed;
 
-    /** What an observer keeps with it from its start to its end: the one that asked for it. */
-    private Object kept;
+    /** An object of one observer, from the start to the end. */
+    private Object attachment;
 
     private JcclException failure;
     private long deviceNanos = UNKNOWN;
 
-    /** 0 while it runs; written last. */
+    /** 0 while it runs. Written last. */
     private volatile long endNanos;
 
     OperationRecord(GroupInfo group, Operation operation) {
@@ -45,7 +45,7 @@ public final class OperationRecord {
         this.bytes = operation.bytes(group.size());
     }
 
-    /** Notes the device's own time, before the end. */
+    /** Records the time of the device, before the end. */
     void measured(long nanos) {
         deviceNanos = nanos;
     }
@@ -57,12 +57,12 @@ public final class OperationRecord {
     }
 
     boolean reportStall(int observer) {
-        int before = stallTold;
-        stallTold |= 1 << observer;
-        return stallTold != before;
+        int before = stallsReported;
+        stallsReported |= 1 << observer;
+        return stallsReported != before;
     }
 
-    /** Notes that a listener was not told of its start, so that its end is not told either. */
+    /** Records that a listener did not see its start, so that its end is not reported either. */
     public void miss(int listener) {
         missed |= 1 << listener;
     }
@@ -71,12 +71,12 @@ public final class OperationRecord {
         return (missed & 1 << listener) != 0;
     }
 
-    public void keep(Object value) {
-        kept = value;
+    public void attach(Object value) {
+        attachment = value;
     }
 
-    public Object kept() {
-        return kept;
+    public Object attachment() {
+        return attachment;
     }
 
     public GroupInfo group() {
@@ -87,14 +87,14 @@ public final class OperationRecord {
         return described.kind;
     }
 
-    /** The method's name. */
+    /** Returns the name of the method. */
     public String name() {
         return described.kind == OperationKind.ALL_TO_ALL_V
                 ? OperationKind.ALL_TO_ALL.toString()
                 : described.kind.toString();
     }
 
-    /** The operation with its arguments. */
+    /** Returns the operation with its arguments. */
     public String text() {
         return described.describe();
     }
@@ -111,22 +111,22 @@ public final class OperationRecord {
         return bytes;
     }
 
-    /** Null for a barrier. */
+    /** Returns the element type, or null for a barrier. */
     public DataType type() {
         return described.type;
     }
 
-    /** Null where nothing is reduced. */
+    /** Returns the reduction, or null. */
     public ReduceOp op() {
         return described.op;
     }
 
-    /** Root or other side, or -1. */
+    /** Returns the root or other side, or -1. */
     public int peer() {
         return described.peer;
     }
 
-    /** The thread that handed it to the library. */
+    /** Returns the thread that passed it to the library. */
     public Thread thread() {
         return thread;
     }
@@ -139,22 +139,22 @@ public final class OperationRecord {
         return endNanos != 0;
     }
 
-    /** When it ended; it has. */
+    /** Returns when it ended. Call it only if {@link #hasEnded}. */
     public long endNanos() {
         return endNanos;
     }
 
-    /** Why it failed, or null. */
+    /** Returns why it failed, or null. */
     public JcclException failure() {
         return failure;
     }
 
-    /** What the device measured. */
+    /** Returns the time that the device measured. */
     public Optional<Long> deviceNanos() {
         return deviceNanos == UNKNOWN ? Optional.empty() : Optional.of(deviceNanos);
     }
 
-    /** Where it is. */
+    /** Returns the context of a failure. */
     public FailureContext context() {
         return new FailureContext(group.name(), group.rank(), text(), sequence);
     }

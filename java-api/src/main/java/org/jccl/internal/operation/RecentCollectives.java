@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Numbers collectives and remembers the last ones, so that stuck ranks can compare what they issued
- * before: a rank may have come past the operation in which it differs, or have called it without an
- * end event. Keeps its memory. Not thread-safe at once.
+ * Numbers collectives and keeps the last ones, so that stuck ranks can compare what they issued
+ * before. A rank may have passed the operation in which it differs, or have called it without an
+ * end event. Does not allocate. Not thread-safe.
  */
 public final class RecentCollectives {
 
@@ -28,12 +28,12 @@ public final class RecentCollectives {
         issued++;
     }
 
-    /** How many were numbered. */
+    /** Returns how many were numbered. */
     public long issued() {
         return issued;
     }
 
-    /** Descriptions of what was issued before a collective, from the newest on. */
+    /** Returns descriptions of the collectives before one, newest first. */
     public List<String> before(long sequence) {
         List<String> earlier = new ArrayList<>();
         long oldest = Math.max(0, issued - KEPT);

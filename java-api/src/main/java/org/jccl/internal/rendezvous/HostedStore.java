@@ -19,25 +19,25 @@ import org.jccl.spi.Durations;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 
-/** A client of a TCP store, and the server where this process serves it. */
+/** A client of a TCP store, and the server if this process serves it. */
 public final class HostedStore implements AutoCloseable {
 
     /**
-     * How long closing waits for ranks that are not done with the store: time enough to read why
-     * this rank failed, or that all have passed what this rank has passed.
+     * How long closing waits for ranks that still use the store: long enough to read why this rank
+     * failed, or that all have passed a barrier.
      */
     private static final Duration CLOSE_GRACE = Duration.ofSeconds(3);
 
-    /** How long to try an address where there are others. */
+    /** How long to try one of several addresses. */
     private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(1);
 
-    /** As good as for ever; a longer time can not be counted in nanoseconds. */
+    /** The longest time that can be counted in nanoseconds. */
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
-    /** How long to wait before a name that is not known is looked up again. */
+    /** How long to wait before an unknown name is looked up again. */
     private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
 
-    /** The last tenth of the time is for whoever waits to learn what was wrong. */
+    /** The last tenth of the time is for reporting the reason. */
     private static final int ASK_UNTIL = 10;
 
     private static final String LOOPBACK = "127.0.0.1";
@@ -57,9 +57,9 @@ public final class HostedStore implements AutoCloseable {
      *
      * @param host the name by which the other ranks know this host
      * @param port the port, 0 for any free one
-     * @param contents what it has before anybody can connect
-     * @param timeout for the name, the connection and the client's blocking calls
-     * @throws BootstrapException if the name is unknown or the port cannot be had
+     * @param contents the initial keys and values
+     * @param timeout for the name lookup, the connection and the blocking calls of the client
+     * @throws BootstrapException if the name is unknown or the port cannot be used
      */
     public static HostedStore serve(
             String host, int port, Map<String, byte[]> contents, Duration timeout) {
@@ -70,7 +70,7 @@ public final class HostedStore implements AutoCloseable {
         } catch (StoreException e) {
             throw new BootstrapException(
                     FailureContext.NONE,
-                    "this process has to serve the store at %s:%s, but can not: %s. If another job of this host uses the port, give each its own"
+                    "this process has to serve the store at %s:%s, but cannot: %s. If another job of this host uses the port, give each its own"
                             .formatted(host, port, e.getMessage()),
                     e);
         }
@@ -84,13 +84,13 @@ public final class HostedStore implements AutoCloseable {
         }
     }
 
-    /** What another process serves, through a client that is connected already. */
+    /** Wraps a connected client of a store that another process serves. */
     public static HostedStore of(TcpStore client, int port) {
         return new HostedStore(null, client, port);
     }
 
     /**
-     * Connects to a store that another process serves, or will soon.
+     * Connects to a store that another process serves, or will serve soon.
      *
      * @throws BootstrapException if the name stays unknown
      * @throws StoreException if the store cannot be reached in time
@@ -103,8 +103,7 @@ public final class HostedStore implements AutoCloseable {
     /**
      * Serves a store with a secret on all interfaces, at a free port, and connects to it.
      *
-     * @param secret what clients have to know
-     * @param timeout for the connection and the client's blocking calls
+     * @param timeout for the connection and the blocking calls of the client
      */
     public static HostedStore serveWithSecret(byte[] secret, Duration timeout) {
         TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress(0), secret);
@@ -118,8 +117,8 @@ public final class HostedStore implements AutoCloseable {
     }
 
     /**
-     * Connects to the first of a store's addresses that this host reaches. Each is tried for a
-     * short time and, when none answered, for a longer one.
+     * Connects to the first of the addresses of a store that this host reaches. Each is tried for a
+     * short time, then again for a longer one.
      *
      * @throws StoreException if none can be reached in time
      */
@@ -135,7 +134,7 @@ public final class HostedStore implements AutoCloseable {
                 } catch (StoreException e) {
                     if (limit.isOver()) {
                         throw new StoreException(
-                                "the store of rank 0 can not be reached within %s at any of %s, port %s. See that rank 0 runs and that no firewall is between: %s"
+                                "the store of rank 0 cannot be reached within %s at any of %s, port %s. Check that rank 0 runs and that no firewall blocks the connection: %s"
                                         .formatted(
                                                 Durations.text(timeout),
                                                 store.addresses(),
@@ -149,7 +148,7 @@ public final class HostedStore implements AutoCloseable {
         }
     }
 
-    /** Asks the name server within a time limit, which the platform's own call does not have. */
+    /** Looks up a name within a time limit, which the JDK's own call does not have. */
     private static InetAddress resolve(String host, int port, Duration timeout) {
         CompletableFuture<InetAddress> answer = new CompletableFuture<>();
         TimeLimit limit = TimeLimit.in(timeout);
@@ -172,7 +171,10 @@ public final class HostedStore implements AutoCloseable {
         }
     }
 
-    /** Again and again: Kubernetes knows the name of a pod when the pod runs, not before. */
+    /**
+     * Looks up a name repeatedly, because Kubernetes knows the name of a pod only once the pod
+     * runs.
+     */
     private static void ask(String host, Duration timeout, CompletableFuture<InetAddress> answer) {
         TimeLimit limit = TimeLimit.in(timeout.minus(timeout.dividedBy(ASK_UNTIL)));
         for (boolean logged = false; !answer.isDone(); logged = true) {
@@ -185,7 +187,7 @@ public final class HostedStore implements AutoCloseable {
                     System.getLogger(HostedStore.class.getName())
                             .log(
                                     Level.WARNING,
-                                    "the store''s host {0} is not known; asking again for {1}",
+                                    "the store''s host {0} is not known; looking it up again for {1}",
                                     host,
                                     Durations.text(timeout));
                 }
@@ -198,15 +200,16 @@ public final class HostedStore implements AutoCloseable {
             String host, int port, String why, Throwable cause) {
         return new BootstrapException(
                 FailureContext.NONE,
-                "the store's host %s (port %s) can not be found: %s. Set MASTER_ADDR, or the host of the init method, to a name or address that every rank can reach"
+                "the store's host %s (port %s) cannot be found: %s. Set MASTER_ADDR, or the host of the init method, to a name or address that every rank can reach"
                         .formatted(host, port, why),
                 cause);
     }
 
     /**
-     * The narrowest interface that serves everybody who knows this host by that name. A name that
-     * this host itself resolves to loopback (as Debian's /etc/hosts does) or to no address of its
-     * own (behind a service or NAT) means another interface to others, so all are listened on.
+     * Returns the narrowest interface for all processes that know this host by that name. A name
+     * may resolve to loopback here (as in Debian's /etc/hosts) or to no address of this host
+     * (behind a service or NAT). Other hosts then reach another interface, so the store listens on
+     * all.
      */
     private static InetAddress interfaceFor(String host, InetAddress address) {
         boolean loopback = address.isLoopbackAddress();
@@ -221,7 +224,7 @@ public final class HostedStore implements AutoCloseable {
                         host,
                         address.getHostAddress(),
                         loopback
-                                ? "which others do not reach"
+                                ? "which other hosts cannot reach"
                                 : "which is not an address of its own");
         return all;
     }
@@ -246,14 +249,16 @@ public final class HostedStore implements AutoCloseable {
         return port;
     }
 
-    /** Closes the server at once, so that whoever uses it notices. */
+    /** Closes the server at once, so that its clients notice. */
     public void abandon() {
         if (server != null) {
             server.close();
         }
     }
 
-    /** Closes the client; then the server, as soon as no other rank uses it, or after a while. */
+    /**
+     * Closes the client, then the server as soon as no other rank uses it, or after a grace period.
+     */
     @Override
     public void close() {
         client.close();

@@ -3,10 +3,10 @@ package org.jccl.internal.rendezvous;
 import java.util.Map;
 import org.jccl.internal.checks.Require;
 
-/** The variables that tell a rank its place in a job: torchrun's, and a run id of our own. */
+/** The variables that define the rank of a process in a job: torchrun's, and a run id of JCCL. */
 public final class RankVariables {
 
-    /** Set by {@code jccl run} and {@code ProcessLauncher} only: the id of the run. */
+    /** The id of the run. Only {@code jccl run} and {@code ProcessLauncher} set it. */
     public static final String JCCL_RUN_ID = "JCCL_RUN_ID";
 
     /** Number of the rank in the world, from 0. */
@@ -30,22 +30,20 @@ public final class RankVariables {
     /** torchrun's name for the id of the run. */
     public static final String TORCHELASTIC_RUN_ID = "TORCHELASTIC_RUN_ID";
 
-    /** How often the launcher has started the ranks again. */
+    /** How often the launcher has restarted the ranks. */
     public static final String RESTART_COUNT = "TORCHELASTIC_RESTART_COUNT";
 
-    /** {@code True} where the launcher serves the store. */
+    /** {@code True} if the launcher serves the store. */
     public static final String USE_AGENT_STORE = "TORCHELASTIC_USE_AGENT_STORE";
 
-    /** The file for the reason of a rank's failure. */
+    /** The file for the reason of a failure. */
     public static final String ERROR_FILE = "TORCHELASTIC_ERROR_FILE";
 
     private RankVariables() {}
 
     /**
-     * Checks the environment that a caller passed.
+     * Returns the environment that a caller passed.
      *
-     * @param environment usually {@code System.getenv()}
-     * @return the environment
      * @throws org.jccl.UsageException if it is null
      */
     public static Map<String, String> required(Map<String, String> environment) {

@@ -10,22 +10,21 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 
 /**
- * The name of a launcher's run, which tells the ranks of two jobs apart that were given the same
- * address. The store has it under a key: from the beginning where a rank or a launcher of this
- * library serves the store, otherwise from the first rank that comes and knows its run. PyTorch's
- * ranks neither write nor read it.
+ * The id of the run of a launcher. It distinguishes the ranks of two jobs that were given the same
+ * address. The store contains it under a key: from the beginning if JCCL serves the store,
+ * otherwise from the first rank that knows its run. PyTorch's ranks neither write nor read it.
  *
- * @param text empty when the run has no name
+ * @param text empty if the run has no id
  */
 public record RunId(String text) {
 
     public static final RunId UNKNOWN = new RunId("");
 
-    /** Kept from one attempt to the next, as all keys of the launchers are. */
+    /** Like all keys of the launchers, it is kept from one attempt to the next. */
     private static final String KEY = "jccl/run-id";
 
     /** How long a store of the run before may be there: its rank 0 closes it within 3 s. */
-    private static final Duration RUN_BEFORE = Duration.ofSeconds(5);
+    private static final Duration EARLIER_RUN = Duration.ofSeconds(5);
 
     private static final Duration PAUSE = Duration.ofMillis(50);
 
@@ -35,12 +34,12 @@ public record RunId(String text) {
         return new RunId(text.strip());
     }
 
-    /** The run of the process that has these variables. */
+    /** Returns the run of the process with these variables. */
     public static RunId in(Map<String, String> environment) {
         return of(environment.getOrDefault(RankVariables.TORCHELASTIC_RUN_ID, ""));
     }
 
-    /** What a store of this run has from the beginning. */
+    /** Returns the initial contents of a store of this run. */
     public Map<String, byte[]> contents() {
         return text.isEmpty() ? Map.of() : Map.of(KEY, bytes());
     }
@@ -48,13 +47,13 @@ public record RunId(String text) {
     /**
      * Connects to the store of this run.
      *
-     * @param mayFollow whether a rank of a run before may still serve the address for a moment
-     * @param timeout for the connection and the client's blocking calls
+     * @param mayFollow whether a rank of an earlier run may still serve the address for a moment
+     * @param timeout for the connection and the blocking calls of the client
      * @throws BootstrapException if the store belongs to another run; names both
      */
     public HostedStore connect(String host, int port, boolean mayFollow, Duration timeout) {
         TimeLimit limit = TimeLimit.in(timeout);
-        TimeLimit before = TimeLimit.in(limit.atMost(mayFollow ? RUN_BEFORE : Duration.ZERO));
+        TimeLimit before = TimeLimit.in(limit.atMost(mayFollow ? EARLIER_RUN : Duration.ZERO));
         for (Duration left = timeout; true; left = limit.atMost(timeout)) {
             HostedStore store = HostedStore.connect(host, port, left);
             try {

@@ -3,7 +3,7 @@ package org.jccl.internal.rendezvous;
 import java.time.Duration;
 import java.util.Optional;
 
-/** How long something may take from now on, possibly forever. */
+/** A time limit that starts now, possibly infinite. */
 public final class TimeLimit {
 
     private final Optional<Duration> allowed;
@@ -21,7 +21,7 @@ public final class TimeLimit {
         return new TimeLimit(duration);
     }
 
-    /** The time that is left, or {@code most} when that is less. */
+    /** Returns the remaining time, or {@code most} if that is less. */
     public Duration atMost(Duration most) {
         return left().filter(left -> left.compareTo(most) < 0).orElse(most);
     }

@@ -15,27 +15,27 @@ import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 
 /**
- * Where rank 0 of a library's world serves the store, as it tells the others. It names all of its
- * host's addresses and no host name: not every host knows the others' names, and which of the
- * addresses the others reach, only they can tell. The secret keeps everybody out who was not told,
- * and tells this store from whatever else listens at one of the addresses.
+ * The address of the store that rank 0 serves for the world of a library. It contains all addresses
+ * of the host and no host name, because other hosts may not know its name, and only they know which
+ * addresses they reach. The secret keeps other processes out, and distinguishes this store from
+ * other servers at these addresses.
  *
- * @param port of the store
- * @param secret of the store, in hexadecimal digits
+ * @param port the port of the store
+ * @param secret the secret of the store, in hexadecimal digits
  * @param addresses numeric, at least one
  */
 public record WorldStore(int port, String secret, List<String> addresses) {
 
-    /** What it takes as bytes, the same on all ranks. */
+    /** The size of the encoded form, the same on all ranks. */
     public static final int BYTES = 2048;
 
-    /** As many of the longest form as fit. */
+    /** The number of addresses of the longest form that fit. */
     static final int MOST_ADDRESSES = 32;
 
     private static final int SECRET_BYTES = 16;
     private static final int HIGHEST_PORT = 65535;
 
-    /** Port, secret, address. */
+    /** Port, secret and one address. */
     private static final int LEAST_WORDS = 3;
 
     public static byte[] newSecret() {
@@ -58,7 +58,7 @@ public record WorldStore(int port, String secret, List<String> addresses) {
     }
 
     /**
-     * Reads what {@link #encode} has written, and zeros after it.
+     * Decodes the result of {@link #encode}, which zeros may follow.
      *
      * @throws BootstrapException if it is something else
      */
@@ -79,17 +79,16 @@ public record WorldStore(int port, String secret, List<String> addresses) {
         return new WorldStore(port, words[1], addresses);
     }
 
-    /** Without what it is, which has the secret. */
+    /** The message does not contain the bytes, which may contain the secret. */
     private static BootstrapException foreign() {
         return new BootstrapException(
                 FailureContext.NONE,
-                "what rank 0 broadcast is not where it serves the store: start all ranks with the"
-                        + " same version of JCCL");
+                "what rank 0 broadcast is not the address of a store: start all ranks with the same version of JCCL");
     }
 
     /**
-     * Addresses of this host that others may reach, IPv4 first; loopback where there is no other,
-     * as then there can be no other host.
+     * Returns the addresses of this host that others may reach, IPv4 first. Without any, returns
+     * loopback, because then there is no other host.
      */
     private static List<String> addressesOfThisHost() {
         List<InetAddress> found = new ArrayList<>();
@@ -103,10 +102,7 @@ public record WorldStore(int port, String secret, List<String> addresses) {
             }
         } catch (SocketException e) {
             System.getLogger(WorldStore.class.getName())
-                    .log(
-                            System.Logger.Level.WARNING,
-                            "not all addresses of this host are known",
-                            e);
+                    .log(System.Logger.Level.WARNING, "cannot list all addresses of this host", e);
         }
         found.sort(Comparator.comparing(address -> !(address instanceof Inet4Address)));
         if (found.isEmpty()) {
@@ -115,7 +111,10 @@ public record WorldStore(int port, String secret, List<String> addresses) {
         return found.stream().limit(MOST_ADDRESSES).map(WorldStore::text).toList();
     }
 
-    /** Without a scope: it names an interface of this host, and others can not parse it. */
+    /**
+     * Formats an address without a scope, which names an interface of this host and cannot be
+     * parsed elsewhere.
+     */
     public static String text(InetAddress address) {
         return address.getHostAddress().replaceFirst("%.*", "");
     }

@@ -7,7 +7,10 @@ import org.jccl.internal.device.failures.StreamClocks;
 import org.jccl.internal.memory.HostMemory;
 import org.jccl.spi.DeviceRuntime;
 
-/** Copies between arrays and device memory, through host memory that does not move. */
+/**
+ * Copies between arrays and device memory, through host memory that the garbage collector does not
+ * move.
+ */
 final class DeviceCopies {
 
     private DeviceCopies() {}
@@ -32,7 +35,7 @@ final class DeviceCopies {
         }
     }
 
-    /** Done on return. */
+    /** Complete on return. */
     static void toDevice(long from, long to, long bytes, Device device) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         long stream = NativeStream.current(device).handle();
@@ -50,7 +53,7 @@ final class DeviceCopies {
                                                 stream));
     }
 
-    /** Done on return, unless what the stream waited for has failed. */
+    /** Complete on return, unless the stream waited for an operation that failed. */
     static void toHost(long from, long to, long bytes, Device device) {
         DeviceRuntime runtime = DeviceRuntimes.of(device);
         long stream = NativeStream.current(device).handle();

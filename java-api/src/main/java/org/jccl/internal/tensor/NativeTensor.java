@@ -131,7 +131,10 @@ public final class NativeTensor implements Tensor {
         return values;
     }
 
-    /** Checks an array against this tensor, holds the memory, and returns the array's bytes. */
+    /**
+     * Checks an array against this tensor, retains the memory, and returns the size of the array in
+     * bytes.
+     */
     private long checkArray(Object values) {
         Require.nonNull(values, "values");
         DataType given = TensorFactory.arrayType(values);
@@ -180,11 +183,7 @@ public final class NativeTensor implements Tensor {
         return device;
     }
 
-    /**
-     * The memory's lifetime, for operations to hold.
-     *
-     * @return shared by all views
-     */
+    /** Returns the memory, which all views share, for operations to retain. */
     public Memory memory() {
         return memory;
     }

@@ -5,16 +5,15 @@ import java.util.List;
 import org.jccl.internal.device.NativeStream;
 
 /**
- * Streams on which memory was copied from or to, which it must outlive, as with PyTorch's
- * record_stream: not every vendor's free waits for what is still enqueued. Safe for use by several
- * threads.
+ * The streams on which memory was copied, and which it must outlive, as with PyTorch's {@code
+ * record_stream}: not every vendor's free function waits for enqueued commands. Thread-safe.
  */
 final class StreamUses {
 
-    /** Most often one. */
+    /** Usually one. */
     private final List<NativeStream> streams = new ArrayList<>(1);
 
-    /** Notes that something was enqueued on a stream. */
+    /** Records that a command was enqueued on a stream. */
     synchronized void add(NativeStream stream) {
         for (int i = 0; i < streams.size(); i++) {
             if (streams.get(i).handle() == stream.handle()) {
@@ -26,7 +25,7 @@ final class StreamUses {
         streams.add(stream);
     }
 
-    /** Blocks until all of it is done. */
+    /** Blocks until all of these commands are complete. */
     void await() {
         List<NativeStream> all;
         synchronized (this) {

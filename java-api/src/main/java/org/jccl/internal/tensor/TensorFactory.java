@@ -22,19 +22,17 @@ import org.jccl.internal.memory.Memory;
 import org.jccl.internal.memory.Reaper;
 
 /**
- * Makes tensors of memory that is checked, borrowed or allocated. Arguments and exceptions are
- * those of the static methods of {@link Tensor}.
+ * Creates tensors of borrowed or allocated memory, after checks. Arguments and exceptions are those
+ * of the static methods of {@link Tensor}.
  */
 public final class TensorFactory {
 
     private TensorFactory() {}
 
     /**
-     * Borrows a direct buffer's remaining elements.
+     * Borrows the remaining elements of a direct buffer.
      *
-     * @param buffer of bytes, or of elements as large as the type's
-     * @param dataType type of the elements in it
-     * @return the tensor
+     * @param buffer a buffer of bytes, or of elements as large as the type
      */
     public static NativeTensor borrow(Buffer buffer, DataType dataType) {
         Require.nonNull(dataType, "dataType");
@@ -43,7 +41,7 @@ public final class TensorFactory {
         if (buffer instanceof ByteBuffer) {
             if (count % dataType.size() != 0) {
                 throw usage(
-                        "buffer has %s bytes, which is no whole number of %s elements"
+                        "buffer has %s bytes, which is not a whole number of %s elements"
                                 .formatted(count, dataType));
             }
             count /= dataType.size();
@@ -51,16 +49,7 @@ public final class TensorFactory {
         return borrow(HostMemory.get().address(buffer), count, dataType, Device.CPU, buffer);
     }
 
-    /**
-     * Borrows memory by address.
-     *
-     * @param address first byte
-     * @param count number of elements
-     * @param dataType element type
-     * @param device where the memory is
-     * @param owner kept reachable; may be null
-     * @return the tensor
-     */
+    /** Borrows memory by address. */
     public static NativeTensor borrow(
             long address, long count, DataType dataType, Device device, Object owner) {
         Require.nonNull(dataType, "dataType");
@@ -68,7 +57,7 @@ public final class TensorFactory {
         if (address < 0 || (address == 0 && count > 0)) {
             throw usage("address must be positive, got " + address);
         }
-        // The end must be a number as well, by which tensors that overlap are found.
+        // The end of the memory must not overflow, because overlaps are found by it.
         if (count < 0 || count > (Long.MAX_VALUE - address) / dataType.size()) {
             throw usage("count must be between 0 and what fits in memory, got " + count);
         }
@@ -76,16 +65,7 @@ public final class TensorFactory {
         return new NativeTensor(Memory.borrowed(owner), address, count, dataType, device, null);
     }
 
-    /**
-     * Takes over memory.
-     *
-     * @param address first byte
-     * @param count number of elements
-     * @param dataType element type
-     * @param device where the memory is
-     * @param release frees it
-     * @return the tensor
-     */
+    /** Takes ownership of memory. */
     public static NativeTensor adopt(
             long address, long count, DataType dataType, Device device, Runnable release) {
         Require.nonNull(release, "release");
@@ -109,14 +89,7 @@ public final class TensorFactory {
                 uses);
     }
 
-    /**
-     * Allocates memory.
-     *
-     * @param device where
-     * @param dataType element type
-     * @param count number of elements
-     * @return the tensor, which owns its memory
-     */
+    /** Allocates memory. */
     public static NativeTensor allocate(Device device, DataType dataType, long count) {
         Require.nonNull(device, "device");
         Require.nonNull(dataType, "dataType");
@@ -143,12 +116,7 @@ public final class TensorFactory {
                 null);
     }
 
-    /**
-     * Allocates host memory and copies an array into it.
-     *
-     * @param values the array
-     * @return the tensor, which owns its memory
-     */
+    /** Allocates host memory and copies an array into it. */
     public static NativeTensor copyOf(Object values) {
         Require.nonNull(values, "values");
         NativeTensor tensor = allocate(Device.CPU, arrayType(values), Array.getLength(values));
@@ -193,11 +161,14 @@ public final class TensorFactory {
         return ((ShortBuffer) buffer).order();
     }
 
-    /** Libraries read whole elements, some with instructions that end the process otherwise. */
+    /**
+     * Libraries access whole elements, some with instructions that end the process if the address
+     * is not aligned.
+     */
     private static void checkAligned(long address, long count, DataType dataType) {
         if (count > 0 && address % dataType.size() != 0) {
             throw usage(
-                    "address %s is no multiple of the %s bytes of a %s element; copy to memory that is aligned"
+                    "address %s is not a multiple of the %s bytes of a %s element; copy to aligned memory"
                             .formatted(address, dataType.size(), dataType));
         }
     }

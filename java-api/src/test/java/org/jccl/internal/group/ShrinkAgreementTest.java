@@ -46,7 +46,7 @@ class ShrinkAgreementTest {
         assertThat(patient.get(20, TimeUnit.SECONDS)).containsExactly(0, 2);
         assertThatThrownBy(() -> of(1, 3).enter(LONG))
                 .isInstanceOf(GroupAbortedException.class)
-                .hasMessageContaining("ranks [0, 2] went on without this one");
+                .hasMessageContaining("ranks [0, 2] continued without this one");
     }
 
     @Test

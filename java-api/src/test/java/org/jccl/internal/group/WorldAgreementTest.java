@@ -196,7 +196,7 @@ class WorldAgreementTest {
         get(one);
         assertThatThrownBy(() -> new WorldAgreement(store, 1, 2, true, LONG).enter())
                 .isInstanceOf(StoreException.class)
-                .hasMessageContaining("still that of a world before");
+                .hasMessageContaining("still belongs to an earlier world");
     }
 
     @Test
@@ -206,7 +206,8 @@ class WorldAgreementTest {
         store.await(List.of("worlds/3/ticket/1"), LONG);
         assertThatThrownBy(() -> new WorldAgreement(store, 0, 3, true, SHORT).enter())
                 .hasMessageContaining("ranks [2] of 3");
-        assertThatThrownBy(() -> get(one)).hasMessageContaining("still that of a world before");
+        assertThatThrownBy(() -> get(one))
+                .hasMessageContaining("still belongs to an earlier world");
     }
 
     /**

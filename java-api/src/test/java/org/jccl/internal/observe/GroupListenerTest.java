@@ -461,8 +461,7 @@ class GroupListenerTest {
             assertThat(log.records())
                     .extracting(LogRecord::getMessage)
                     .containsExactly(
-                            "a listener was not done with what it was told 1 s after the world was"
-                                    + " closed");
+                            "a listener had not handled its events 1 s after the world was closed");
         } finally {
             leave.countDown();
         }

@@ -19,10 +19,10 @@ public final class TableSource implements RankTableSource {
     }
 
     @Override
-    public List<LocalPlace> read(String file) {
+    public List<LocalRank> read(String file) {
         RankTable table = RankTable.fromEnvironment(Map.of(RankTable.VARIABLE, file)).orElseThrow();
         return table.entries().stream()
-                .map(entry -> new LocalPlace(entry.localRank(), table.ranksOf(entry.node()).size()))
+                .map(entry -> new LocalRank(entry.localRank(), table.ranksOf(entry.node()).size()))
                 .toList();
     }
 }

@@ -351,12 +351,12 @@ abstract class ArgumentCases extends Cases {
                             expectRefusal(
                                     rank,
                                     form,
-                                    "outputs can not be read as a list of Tensor",
+                                    "outputs cannot be read as a list of Tensor",
                                     (r, f, me, o) -> f.allGather(bad, r.floats(1)));
                             expectRefusal(
                                     rank,
                                     form,
-                                    "inputs can not be read as a list of Tensor",
+                                    "inputs cannot be read as a list of Tensor",
                                     (r, f, me, o) -> f.allToAll(bad, bad));
                         }
                     }

@@ -28,7 +28,7 @@ public enum Capability {
     BLOCKING_CALLS("a synchronous call is enqueued and returns"),
 
     /** Ranks that are left after one was lost can form a group in the same processes. */
-    SURVIVORS("no group outlives a lost rank"),
+    SURVIVORS("cannot continue without a lost rank"),
 
     /** Tensors may have more elements than an {@code int} counts. */
     LARGE_TENSORS("its tensors have no more elements than an int counts"),

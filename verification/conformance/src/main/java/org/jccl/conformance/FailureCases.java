@@ -200,7 +200,7 @@ abstract class FailureCases extends Cases {
                         rank.awaitSignal("gone on");
                         assertThatThrownBy(() -> rank.group().shrink(GRACE_PERIOD))
                                 .isInstanceOf(GroupAbortedException.class)
-                                .hasMessageContaining("ranks [0, 2] went on without this one");
+                                .hasMessageContaining("ranks [0, 2] continued without this one");
                         return;
                     }
                     assertThatThrownBy(
@@ -267,7 +267,7 @@ abstract class FailureCases extends Cases {
                             new Duration[] {null, Duration.ZERO, Duration.ofDays(2)}) {
                         assertThatThrownBy(() -> group.shrink(wrong))
                                 .isInstanceOf(UsageException.class)
-                                .hasMessageContaining("patience");
+                                .hasMessageContaining("grace period");
                     }
                     if (!rank.has(Capability.SURVIVORS)) {
                         assertThatThrownBy(() -> group.shrink(GRACE_PERIOD))

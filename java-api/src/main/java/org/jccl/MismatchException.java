@@ -15,18 +15,7 @@ public final class MismatchException extends JcclException {
      * @param message what failed, why, and what to do next
      */
     public MismatchException(FailureContext context, String message) {
-        this(context, message, null);
-    }
-
-    /**
-     * Creates an exception with a cause.
-     *
-     * @param context where it happened
-     * @param message what failed, why, and what to do next
-     * @param cause the failure beneath, or null
-     */
-    public MismatchException(FailureContext context, String message, Throwable cause) {
-        super(Category.FATAL_GROUP, context, message, cause);
+        super(Category.FATAL_GROUP, context, message, null);
     }
 
     /**

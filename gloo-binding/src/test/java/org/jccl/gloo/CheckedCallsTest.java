@@ -35,7 +35,7 @@ final class CheckedCallsTest extends org.jccl.conformance.CheckedCallsTest {
                         .checkCalls(true);
         assertThatThrownBy(world::build)
                 .isInstanceOf(UsageException.class)
-                .hasMessageContaining("calls can not be checked")
+                .hasMessageContaining("calls cannot be checked")
                 .hasMessageContaining("TORCH");
     }
 }

@@ -100,7 +100,7 @@ public sealed interface ClusterEnvironment
                                         KNOWN.stream().map(ClusterEnvironment::name).toList())));
     }
 
-    /** What of a membership is known, as the log tells it. */
+    /** Describes a membership for the log. */
     private static String describe(Membership membership) {
         StringBuilder text =
                 new StringBuilder()

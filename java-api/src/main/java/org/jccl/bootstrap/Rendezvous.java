@@ -98,18 +98,18 @@ public final class Rendezvous implements AutoCloseable {
                                     Durations.text(timeout),
                                     environment == null ? " and null" : " and a map"));
         }
-        Require.nonNull(rank, "the rank (empty where it is not known)");
-        Require.nonNull(worldSize, "the world size (empty where it is not known)");
+        Require.nonNull(rank, "the rank (empty if unknown)");
+        Require.nonNull(worldSize, "the world size (empty if unknown)");
         InitMethod method = InitMethod.parse(initMethod);
         OptionalInt theRank = same("rank", rank, method.rank(), method.text());
         OptionalInt theSize = same("world size", worldSize, method.worldSize(), method.text());
-        Membership place =
+        Membership member =
                 method.scheme().equals(ENVIRONMENT)
                         ? fromEnvironment(theRank, theSize, timeout, environment)
                         : fromArguments(method, theRank, theSize, environment);
         return method.scheme().equals("file")
-                ? overFile(place, method, timeout)
-                : overTcp(place, runId(method, environment), timeout);
+                ? overFile(member, method, timeout)
+                : overTcp(member, runId(method, environment), timeout);
     }
 
     /**
@@ -124,12 +124,12 @@ public final class Rendezvous implements AutoCloseable {
      */
     public static Rendezvous over(Store store, OptionalInt rank, OptionalInt worldSize) {
         Require.nonNull(store, "the store");
-        Require.nonNull(rank, "the rank (empty where it is not known)");
-        Require.nonNull(worldSize, "the world size (empty where it is not known)");
+        Require.nonNull(rank, "the rank (empty if unknown)");
+        Require.nonNull(worldSize, "the world size (empty if unknown)");
         String source = "a store given by the program";
-        Membership place =
-                place(source, rank, worldSize, Optional.empty(), Optional.empty(), false);
-        return new Rendezvous(place, store, () -> {});
+        Membership member =
+                membership(source, rank, worldSize, Optional.empty(), Optional.empty(), false);
+        return new Rendezvous(member, store, () -> {});
     }
 
     /**
@@ -161,7 +161,7 @@ public final class Rendezvous implements AutoCloseable {
             if (!serve) {
                 served = HostedStore.connectToAny(WorldStore.decode(announced), timeout);
             }
-            Membership place =
+            Membership member =
                     new Membership(
                             source,
                             world.rank(),
@@ -172,8 +172,8 @@ public final class Rendezvous implements AutoCloseable {
                             Optional.of(served.port()),
                             false,
                             0);
-            new WorkerBarrier(served.client(), place).pass(serve, limit.atMost(timeout));
-            return new Rendezvous(place, served.client(), served::close);
+            new WorkerBarrier(served.client(), member).pass(serve, limit.atMost(timeout));
+            return new Rendezvous(member, served.client(), served::close);
         } catch (RuntimeException e) {
             if (served != null) {
                 served.close();
@@ -208,19 +208,19 @@ public final class Rendezvous implements AutoCloseable {
         rank.ifPresent(value -> variables.putIfAbsent(RankVariables.RANK, Integer.toString(value)));
         worldSize.ifPresent(
                 value -> variables.putIfAbsent(RankVariables.WORLD_SIZE, Integer.toString(value)));
-        Membership place = ClusterEnvironment.readFirst(variables);
-        same("rank", rank, OptionalInt.of(place.rank()), place.source());
-        same("world size", worldSize, OptionalInt.of(place.worldSize()), place.source());
-        if (place.masterAddress().isEmpty() || place.masterPort().isEmpty()) {
+        Membership member = ClusterEnvironment.readFirst(variables);
+        same("rank", rank, OptionalInt.of(member.rank()), member.source());
+        same("world size", worldSize, OptionalInt.of(member.worldSize()), member.source());
+        if (member.masterAddress().isEmpty() || member.masterPort().isEmpty()) {
             throw new BootstrapException(
                     FailureContext.NONE,
                     "%s does not say where the store is: MASTER_ADDR is %s, MASTER_PORT is %s. Set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port there, the same for every rank"
                             .formatted(
-                                    place.source(),
-                                    place.masterAddress().orElse("not set"),
-                                    place.masterPort().map(String::valueOf).orElse("not set")));
+                                    member.source(),
+                                    member.masterAddress().orElse("not set"),
+                                    member.masterPort().map(String::valueOf).orElse("not set")));
         }
-        return place;
+        return member;
     }
 
     private static Membership fromArguments(
@@ -234,7 +234,7 @@ public final class Rendezvous implements AutoCloseable {
                         && method.host().equals(environment.get(RankVariables.MASTER_ADDR))
                         && Integer.toString(method.port())
                                 .equals(environment.get(RankVariables.MASTER_PORT));
-        return place(
+        return membership(
                 "init method '" + method.text() + "'",
                 rank,
                 worldSize,
@@ -243,7 +243,7 @@ public final class Rendezvous implements AutoCloseable {
                 launchers);
     }
 
-    private static Membership place(
+    private static Membership membership(
             String source,
             OptionalInt rank,
             OptionalInt worldSize,
@@ -273,10 +273,10 @@ public final class Rendezvous implements AutoCloseable {
                 0);
     }
 
-    private static Rendezvous overFile(Membership place, InitMethod method, Duration timeout) {
+    private static Rendezvous overFile(Membership member, InitMethod method, Duration timeout) {
         Path file = PathSetting.of("file of the init method " + method.text(), method.path());
-        Store store = FileStore.open(file, place.worldSize(), timeout);
-        return new Rendezvous(place, store, store::close);
+        Store store = FileStore.open(file, member.worldSize(), timeout);
+        return new Rendezvous(member, store, store::close);
     }
 
     /**
@@ -287,42 +287,42 @@ public final class Rendezvous implements AutoCloseable {
         return method.scheme().equals(ENVIRONMENT) ? RunId.in(environment) : RunId.UNKNOWN;
     }
 
-    private static Rendezvous overTcp(Membership place, RunId run, Duration timeout) {
-        String host = place.masterAddress().orElseThrow();
-        int port = place.masterPort().orElseThrow();
-        boolean serve = place.rank() == 0 && !place.storeIsHosted();
-        if (port == 0 && !(serve && place.worldSize() == 1)) {
+    private static Rendezvous overTcp(Membership member, RunId run, Duration timeout) {
+        String host = member.masterAddress().orElseThrow();
+        int port = member.masterPort().orElseThrow();
+        boolean serve = member.rank() == 0 && !member.storeIsHosted();
+        if (port == 0 && !(serve && member.worldSize() == 1)) {
             throw new BootstrapException(
-                    FailureContext.NONE, place.source() + ": the other ranks cannot find port 0");
+                    FailureContext.NONE, member.source() + ": the other ranks cannot find port 0");
         }
         TimeLimit limit = TimeLimit.in(timeout);
         HostedStore hosted = null;
         try {
-            requireDescriptors(serve, place.worldSize());
+            requireDescriptors(serve, member.worldSize());
             hosted =
                     serve
                             ? HostedStore.serve(host, port, run.contents(), timeout)
-                            : connect(place, host, port, run, timeout);
-            new WorkerBarrier(hosted.client(), place).pass(serve, limit.atMost(timeout));
+                            : connect(member, host, port, run, timeout);
+            new WorkerBarrier(hosted.client(), member).pass(serve, limit.atMost(timeout));
         } catch (RuntimeException e) {
             if (hosted != null) {
                 hosted.close();
             }
-            boolean rankZeros = !serve && !place.storeIsHosted();
+            boolean rankZeros = !serve && !member.storeIsHosted();
             throw rankZeros && e instanceof StoreException lost ? ofRankZero(lost) : e;
         }
-        return new Rendezvous(place, hosted.client(), hosted::close);
+        return new Rendezvous(member, hosted.client(), hosted::close);
     }
 
     private static HostedStore connect(
-            Membership place, String host, int port, RunId run, Duration timeout) {
+            Membership member, String host, int port, RunId run, Duration timeout) {
         String waitsFor =
                 "the store at %s:%s, which %s serves, cannot be reached yet"
-                        .formatted(host, port, place.storeIsHosted() ? "the launcher" : "rank 0");
+                        .formatted(host, port, member.storeIsHosted() ? "the launcher" : "rank 0");
         return WaitLog.during(
-                "rank " + place.rank(),
+                "rank " + member.rank(),
                 () -> Optional.of(waitsFor),
-                () -> run.connect(host, port, !place.storeIsHosted(), timeout));
+                () -> run.connect(host, port, !member.storeIsHosted(), timeout));
     }
 
     /**

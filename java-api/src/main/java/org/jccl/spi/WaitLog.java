@@ -115,20 +115,20 @@ public final class WaitLog {
         arrived.forEach(
                 (rank, host) -> hosts.computeIfAbsent(host, added -> new ArrayList<>()).add(rank));
         hosts.remove("");
-        List<String> places = new ArrayList<>();
-        hosts.forEach((host, ranks) -> places.add(Arrivals.ranks(ranks) + " on " + host));
-        if (places.size() > MOST_HOSTS) {
-            List<String> rest = places.subList(MOST_HOSTS, places.size());
+        List<String> byHost = new ArrayList<>();
+        hosts.forEach((host, ranks) -> byHost.add(Arrivals.ranks(ranks) + " on " + host));
+        if (byHost.size() > MOST_HOSTS) {
+            List<String> rest = byHost.subList(MOST_HOSTS, byHost.size());
             int more = rest.size();
             rest.clear();
-            places.add("the others on " + more + " more hosts");
+            byHost.add("the others on " + more + " more hosts");
         }
         return "ranks %s of %s have not come; ranks %s have%s"
                 .formatted(
                         Arrivals.ranks(away),
                         arrived.size() + away.size(),
                         Arrivals.ranks(List.copyOf(arrived.keySet())),
-                        places.isEmpty() ? "" : " (" + String.join(", ", places) + ")");
+                        byHost.isEmpty() ? "" : " (" + String.join(", ", byHost) + ")");
     }
 
     private void run(Duration first, Duration next) {

@@ -107,21 +107,6 @@ public final class TcpStoreServer implements AutoCloseable {
         return start(requireBound(listener), null, HANDSHAKE_TIMEOUT);
     }
 
-    /**
-     * Starts a server for clients that know a secret, on a channel that is already listening.
-     *
-     * @param listener a bound channel; the server takes ownership
-     * @param secret at least one byte, better 16 random ones; copied
-     * @return the running server
-     * @throws StoreException if the channel cannot be used
-     * @throws org.jccl.UsageException if the channel is null or not bound, or the secret null or
-     *     empty
-     */
-    public static TcpStoreServer adopt(ServerSocketChannel listener, byte[] secret) {
-        SharedSecret shared = new SharedSecret(secret);
-        return start(requireBound(listener), shared, HANDSHAKE_TIMEOUT);
-    }
-
     static TcpStoreServer start(
             ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout) {
         return start(listener, secret, handshakeTimeout, Map.of());

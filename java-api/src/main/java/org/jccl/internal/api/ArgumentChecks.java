@@ -38,8 +38,8 @@ final class ArgumentChecks {
         return value;
     }
 
-    /** Only for tensors that this library created is it known what keeps their memory. */
-    void known(Operation operation, String name, Tensor tensor) {
+    /** Requires a tensor of this library, because only its memory can be retained. */
+    void requireOwn(Operation operation, String name, Tensor tensor) {
         if (!(tensor instanceof NativeTensor)) {
             throw bad(
                     operation,
@@ -52,7 +52,7 @@ final class ArgumentChecks {
         if (tensor == null) {
             throw bad(operation, name + " is null");
         }
-        known(operation, name, tensor);
+        requireOwn(operation, name, tensor);
         if (tensor.dataType() != reference.dataType()) {
             throw bad(
                     operation,
@@ -108,7 +108,7 @@ final class ArgumentChecks {
         if (first == null) {
             throw bad(null, name + ".get(0) is null");
         }
-        known(null, name + ".get(0)", first);
+        requireOwn(null, name + ".get(0)", first);
         allSame(name, tensors, first);
     }
 

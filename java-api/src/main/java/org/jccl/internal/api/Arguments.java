@@ -41,7 +41,7 @@ final class Arguments {
         if (tensor == null) {
             return group.defaultEngine();
         }
-        checks.known(null, "tensor", tensor);
+        checks.requireOwn(null, "tensor", tensor);
         return group.engineOf(tensor.device());
     }
 

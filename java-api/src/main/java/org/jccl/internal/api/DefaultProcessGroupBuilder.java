@@ -212,7 +212,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (checks && interop != Interop.NONE) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "calls can not be checked in a world with ranks of %s, which do not take part; leave out checkCalls(true) and %s"
+                    "calls cannot be checked in a world with ranks of %s, which do not take part; leave out checkCalls(true) and %s"
                             .formatted(interop, CHECK_CALLS));
         }
         return checks;
@@ -233,7 +233,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         if (!backend.provider().supports(interop)) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "backend %s can not share a group with ranks of %s"
+                    "backend %s cannot share a group with ranks of %s"
                             .formatted(backend.provider().name(), interop));
         }
         if (interop != Interop.NONE && backend.isStaged()) {

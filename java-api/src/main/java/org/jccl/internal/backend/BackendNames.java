@@ -21,7 +21,7 @@ final class BackendNames {
         try (InputStream in = BackendNames.class.getResourceAsStream("published")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
         } catch (IOException e) {
-            throw new UncheckedIOException("the jar's list of backends can not be read", e);
+            throw new UncheckedIOException("the jar's list of backends cannot be read", e);
         }
     }
 
@@ -39,9 +39,9 @@ final class BackendNames {
             return "%s; add the dependency org.jccl:jccl-%s. In a jar made of several, merge the files of the same name in META-INF/services"
                     .formatted(text, name);
         }
-        TreeSet<String> known = new TreeSet<>(published);
-        known.addAll(present);
-        List<String> near = near(name, known);
+        TreeSet<String> all = new TreeSet<>(published);
+        all.addAll(present);
+        List<String> near = near(name, all);
         return "%s; %sJCCL has %s, and a backend of another project needs its jar on the class path"
                 .formatted(
                         text,
@@ -52,14 +52,17 @@ final class BackendNames {
     }
 
     /** Returns the known names with the smallest edit distance, if it is small. */
-    private static List<String> near(String name, Collection<String> known) {
-        String given = name.strip().toLowerCase(Locale.ROOT);
+    private static List<String> near(String name, Collection<String> names) {
+        String wanted = name.strip().toLowerCase(Locale.ROOT);
         int fewest =
-                known.stream().mapToInt(each -> edits(given, each)).min().orElse(Integer.MAX_VALUE);
-        return known.stream()
-                .filter(each -> edits(given, each) == fewest)
+                names.stream()
+                        .mapToInt(each -> edits(wanted, each))
+                        .min()
+                        .orElse(Integer.MAX_VALUE);
+        return names.stream()
+                .filter(each -> edits(wanted, each) == fewest)
                 .filter(each -> fewest <= MOST_EDITS)
-                .filter(each -> 2 * fewest <= Math.max(given.length(), each.length()))
+                .filter(each -> 2 * fewest <= Math.max(wanted.length(), each.length()))
                 .toList();
     }
 

@@ -121,9 +121,11 @@ public final class Backends {
                                             : ""));
         }
         provider.requireAvailable();
-        Device place =
+        Device chosenDevice =
                 device.filter(given -> given.type().equals(type)).orElse(new Device(type, 0));
-        chosen.add(new Backend(provider, place, Optional.ofNullable(options.get(provider.name()))));
+        chosen.add(
+                new Backend(
+                        provider, chosenDevice, Optional.ofNullable(options.get(provider.name()))));
     }
 
     /** Returns the types of devices whose tensors a backend takes, in alphabetical order. */

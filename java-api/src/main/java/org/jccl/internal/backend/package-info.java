@@ -1,6 +1,6 @@
 /**
- * The bindings that are present: which a group uses, and which drives a kind of device. Uses the
- * SPI only. The runtimes found are kept in one concurrent map for the process, as the vendor
- * libraries behind them are; no other lock.
+ * The bindings that are present: which of them a group uses, and which drives a type of device.
+ * Uses the SPI only. The runtimes are in one concurrent map of the process, as the vendor libraries
+ * are. No other lock.
  */
 package org.jccl.internal.backend;

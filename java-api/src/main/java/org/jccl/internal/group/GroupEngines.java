@@ -320,10 +320,10 @@ final class GroupEngines {
                                 device.type()));
     }
 
-    private void requireSame(Device device, Device place) {
-        if (!place.isCpu() && !device.equals(place)) {
+    private void requireSame(Device device, Device own) {
+        if (!own.isCpu() && !device.equals(own)) {
             throw new UsageException(
-                    context, "tensor is on " + device + ", but this rank's device is " + place);
+                    context, "tensor is on " + device + ", but this rank's device is " + own);
         }
     }
 

@@ -20,8 +20,8 @@ public record Listener(GroupListener called, long stallNanos) {
      *
      * @throws UsageException if its threshold is out of range
      */
-    public static Listener of(GroupListener given) {
-        Duration threshold = given.stallThreshold();
+    public static Listener of(GroupListener listener) {
+        Duration threshold = listener.stallThreshold();
         if (threshold == null
                 || threshold.isNegative()
                 || threshold.isZero()
@@ -31,7 +31,7 @@ public record Listener(GroupListener called, long stallNanos) {
                     "stallThreshold() of a listener must be positive and at most a year, got "
                             + threshold);
         }
-        return new Listener(given, threshold.toNanos());
+        return new Listener(listener, threshold.toNanos());
     }
 
     /** Names the class, because the own method of a listener may throw. */

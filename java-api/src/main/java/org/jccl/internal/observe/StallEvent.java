@@ -12,7 +12,7 @@ import jdk.jfr.Timespan;
 @Name("org.jccl.Stall")
 @Label("Stall")
 @Category("JCCL")
-@Description("An operation has run for longer than a second; told once for each, while it runs")
+@Description("An operation has run for longer than a second; reported once for each, while it runs")
 @StackTrace(false)
 final class StallEvent extends Event {
 

@@ -137,11 +137,11 @@ public final class NativeTensor implements Tensor {
      */
     private long checkArray(Object values) {
         Require.nonNull(values, "values");
-        DataType given = TensorFactory.arrayType(values);
+        DataType type = TensorFactory.arrayType(values);
         boolean sameKind =
-                given == dataType
-                        || (given.isInteger()
-                                && given.size() == dataType.size()
+                type == dataType
+                        || (type.isInteger()
+                                && type.size() == dataType.size()
                                 && dataType.size() < 4);
         if (!sameKind) {
             throw usage(

@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jccl.Store;
@@ -174,16 +173,7 @@ public final class FileStore implements Store {
     @Override
     public List<byte[]> multiGet(List<String> keys) {
         await(keys);
-        return read(
-                "multiGet",
-                space -> {
-                    List<byte[]> values = new ArrayList<>(keys.size());
-                    for (String name : names(keys)) {
-                        byte[] value = space.get(name);
-                        values.add(value == null ? new byte[0] : value.clone());
-                    }
-                    return values;
-                });
+        return read("multiGet", space -> space.copies(names(keys)));
     }
 
     @Override

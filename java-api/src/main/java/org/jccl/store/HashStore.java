@@ -1,7 +1,6 @@
 package org.jccl.store;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
@@ -120,15 +119,7 @@ public final class HashStore implements Store {
     @Override
     public List<byte[]> multiGet(List<String> keys) {
         await(keys);
-        return locked(
-                space -> {
-                    List<byte[]> values = new ArrayList<>(keys.size());
-                    for (String key : keys) {
-                        byte[] value = space.get(key);
-                        values.add(value == null ? new byte[0] : value.clone());
-                    }
-                    return values;
-                });
+        return locked(space -> space.copies(keys));
     }
 
     @Override

@@ -15,6 +15,8 @@ import java.util.Map;
  */
 final class KeySpace {
 
+    private static final byte[] NOTHING = {};
+
     private final Map<String, byte[]> values = new HashMap<>();
     private final Map<String, Deque<byte[]>> queues = new HashMap<>();
 
@@ -25,6 +27,11 @@ final class KeySpace {
     /** Returns the value, or null if the key does not exist. */
     byte[] get(String key) {
         return values.get(key);
+    }
+
+    /** Returns copies of the values; a missing key has an empty one. */
+    List<byte[]> copies(List<String> keys) {
+        return keys.stream().map(key -> values.getOrDefault(key, NOTHING).clone()).toList();
     }
 
     /** Returns whether a key or a non-empty queue has this name. */

@@ -63,7 +63,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
             return "the world of %s ranks was not made within %s; rank 0 still waits, and its message will name the missing ranks"
                     .formatted(size, Durations.text(timeout));
         }
-        return "rank 0 gave up: " + WorldAgreement.text(store.get(WHY));
+        return "rank 0 gave up: " + Arrivals.text(store.get(WHY));
     }
 
     private String lookForMissing() {
@@ -108,7 +108,7 @@ record AbsentRanks(Store store, int rank, int size, boolean servesOneWorld, Dura
             List<byte[]> values =
                     store.multiGet(came.stream().map(WorldAgreement::ticketOf).toList());
             for (int i = 0; i < came.size(); i++) {
-                tickets.put(came.get(i), WorldAgreement.text(values.get(i)));
+                tickets.put(came.get(i), Arrivals.text(values.get(i)));
             }
         }
         return tickets;

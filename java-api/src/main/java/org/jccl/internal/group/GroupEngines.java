@@ -246,7 +246,7 @@ final class GroupEngines {
 
     private Engine engine(Backend backend, Communicator communicator, DesyncDetector detector) {
         if (communicator instanceof HostCommunicator host) {
-            return new HostEngine(host, context, world.timeout(), detector, place(backend));
+            return new HostEngine(host, context, world.timeout(), detector, location(backend));
         }
         return new StreamEngine(
                 (StreamCommunicator) communicator,
@@ -258,7 +258,7 @@ final class GroupEngines {
                 backend.options().map(BackendOptions::highPriorityStream).orElse(false));
     }
 
-    private TensorLocation place(Backend backend) {
+    private TensorLocation location(Backend backend) {
         if (backend.device().isCpu()) {
             return TensorLocation.HOST;
         }

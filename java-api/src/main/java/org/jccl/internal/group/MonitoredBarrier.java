@@ -8,6 +8,7 @@ import org.jccl.FailureContext;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
@@ -59,7 +60,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
         shared.set(prefix + context.rank(), new byte[0]);
         // Rank 0 may come a whole timeout later, and then waits for another one.
         if (isDecided(wait) || isDecided(wait)) {
-            return text(shared.get(prefix + OUTCOME));
+            return Arrivals.text(shared.get(prefix + OUTCOME));
         }
         return agree("rank 0");
     }
@@ -109,11 +110,7 @@ record MonitoredBarrier(FailureContext context, int size, Store shared, String p
      */
     private String agree(String missing) {
         byte[] own = missing.getBytes(StandardCharsets.UTF_8);
-        return text(shared.compareSet(prefix + OUTCOME, new byte[0], own));
-    }
-
-    private static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
+        return Arrivals.text(shared.compareSet(prefix + OUTCOME, new byte[0], own));
     }
 
     private List<Integer> missingRanks(Duration wait, boolean waitAllRanks) {

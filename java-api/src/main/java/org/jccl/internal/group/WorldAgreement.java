@@ -16,6 +16,7 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
@@ -164,7 +165,7 @@ public final class WorldAgreement {
             }
             awaitOwed(key);
         }
-        String answer = text(store.get(key));
+        String answer = Arrivals.text(store.get(key));
         store.deleteKey(key);
         return answer;
     }
@@ -225,7 +226,7 @@ public final class WorldAgreement {
         }
         Duration pause = SHORTEST_POLL;
         while (true) {
-            List<String> tickets = store.multiGet(keys).stream().map(WorldAgreement::text).toList();
+            List<String> tickets = store.multiGet(keys).stream().map(Arrivals::text).toList();
             if (tickets.stream().allMatch(WorldAgreement::waits)) {
                 return tickets;
             }
@@ -246,7 +247,7 @@ public final class WorldAgreement {
                         tickets.stream().map(WorldAgreement::bytes).toList(),
                         tickets.stream().map(ticket -> bytes(TAKEN + ticket)).toList());
         return IntStream.range(0, tickets.size())
-                .filter(i -> text(found.get(i)).equals(TAKEN + tickets.get(i)))
+                .filter(i -> Arrivals.text(found.get(i)).equals(TAKEN + tickets.get(i)))
                 .mapToObj(tickets::get)
                 .toList();
     }
@@ -318,7 +319,7 @@ public final class WorldAgreement {
     }
 
     private String exchange(String key, String expected, String desired) {
-        return text(store.compareSet(key, bytes(expected), bytes(desired)));
+        return Arrivals.text(store.compareSet(key, bytes(expected), bytes(desired)));
     }
 
     /** Returns whether a rank with this ticket waits for an answer. */
@@ -340,9 +341,5 @@ public final class WorldAgreement {
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
     }
 }

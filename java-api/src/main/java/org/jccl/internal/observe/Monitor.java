@@ -2,8 +2,6 @@ package org.jccl.internal.observe;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -12,6 +10,7 @@ import java.util.Comparator;
 import java.util.List;
 import org.jccl.GroupInfo;
 import org.jccl.internal.json.JsonText;
+import org.jccl.spi.LocalHost;
 
 /**
  * Writes the state of this rank to a file at each whole second, for {@code jccl top}. It has a
@@ -31,7 +30,7 @@ final class Monitor implements AutoCloseable {
 
     private final Path folder;
     private final Thread thread;
-    private final String host = hostName();
+    private final String host = LocalHost.name();
     private final ProcessHandle process = ProcessHandle.current();
 
     // Guarded by this object's monitor, inside which that of a group is taken.
@@ -56,14 +55,6 @@ final class Monitor implements AutoCloseable {
         thread = new Thread(this::run, "jccl-monitor-" + name);
         thread.setDaemon(true);
         thread.start();
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "unknown";
-        }
     }
 
     /** Includes a group until it is closed. */

@@ -11,17 +11,17 @@ import org.jccl.JcclException;
 import org.jccl.spi.Communicator;
 
 /**
- * The operations that an engine has in flight, numbers for messages, and a pool of objects. One
- * plain lock: everything here is guarded by the object's own monitor, which is also what engines
- * begin and close under. Whoever has it calls neither the library nor a device nor the store.
+ * The operations that an engine has in flight, the numbers of messages, and a pool of objects.
+ * There is one plain lock: the monitor of this object guards everything here, and engines begin
+ * operations and close under it. Its holder calls neither the library nor a device nor the store.
  */
 public final class RunningOperations {
 
     private static final long DIAGNOSE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     /**
-     * The oldest collectives hold up the others, which may be thousands in a program that runs far
-     * ahead of its device: they are not worth several questions to the store each.
+     * The oldest collectives block the others. A program that runs far ahead of its device may have
+     * thousands, and each comparison costs several requests to the store.
      */
     private static final int COMPARED_COLLECTIVES = 16;
 
@@ -31,16 +31,19 @@ public final class RunningOperations {
     private final ArrayDeque<Operation> pool = new ArrayDeque<>();
     private final MessageCounters messages = new MessageCounters();
 
-    /** Threads that are inside the library with a call that is no operation. */
+    /** Threads that are inside the library with a call that is not an operation. */
     private int threadsInside;
 
-    /** Threads that await a signal: waking nobody costs a call into the virtual machine. */
+    /**
+     * Threads that await a signal: notifying when there is none would cost a call into the virtual
+     * machine.
+     */
     private int waiting;
 
-    /** Who sees operations start and end. */
+    /** The observers of starts and ends. */
     private Observers observers = Observers.none();
 
-    /** Has others see all operations from now on. */
+    /** Sets the observers of all later operations. */
     public void observe(Observers others) {
         observers = others;
     }
@@ -49,7 +52,7 @@ public final class RunningOperations {
         return observers;
     }
 
-    /** An empty operation, reused where possible. */
+    /** Returns an empty operation, reused if possible. */
     public Operation borrow() {
         Operation operation;
         synchronized (this) {
@@ -66,23 +69,21 @@ public final class RunningOperations {
         pool.push(operation);
     }
 
-    /**
-     * Notes an operation before the library is called with it, and numbers it if it is a message.
-     */
+    /** Adds an operation before it is passed to the library, and numbers it if it is a message. */
     public synchronized void begin(Operation operation) {
         begin(operation, System.nanoTime());
     }
 
-    /** The same for a caller that has the monitor. */
+    /** Same as {@link #begin(Operation)}, for a caller that holds the monitor. */
     public void begin(Operation operation, long startNanos) {
         note(operation);
         add(operation, startNanos);
     }
 
     /**
-     * The same for one that its caller waits for. Its clock starts when the watchdog sees it first,
-     * which is soon enough for a deadline: reading the time would be a quarter of what a call
-     * costs.
+     * Same as {@link #begin(Operation)}, for an operation that its caller waits for. Its clock
+     * starts when the watchdog first sees it, which is precise enough for a deadline: reading the
+     * time would be a quarter of the cost of a call.
      */
     public void beginSynchronous(Operation operation) {
         begin(operation, NOT_SEEN);
@@ -98,14 +99,14 @@ public final class RunningOperations {
     }
 
     /**
-     * Forgets one of {@link #beginSynchronous} that went straight to the caller's stream, or failed
-     * to: its end is not seen unless it is the one to {@link #watch}.
+     * Removes an operation of {@link #beginSynchronous} that was enqueued on the stream of the
+     * caller, or failed to be. Its end is not seen unless it is passed to {@link #watch}.
      */
     public synchronized void leaveLibrary(Operation operation) {
         remove(operation);
     }
 
-    /** Begins the wait of a thread of the program; 0 where nobody sees waits. */
+    /** Begins a wait of a thread of the program. Returns 0 if no observer sees waits. */
     public long beginWait(Operation operation) {
         if (!observers.seeWaits()) {
             return 0;
@@ -115,12 +116,15 @@ public final class RunningOperations {
         return now;
     }
 
-    /** Notes what {@link #beginWait} has begun on the same thread; never after its 0. */
+    /**
+     * Ends the wait that {@link #beginWait} began on the same thread. Not called if that returned
+     * 0.
+     */
     public void endWait(Operation operation, long beganNanos) {
         observers.waited(operation.kind.isCollective(), operation.sequence, beganNanos);
     }
 
-    /** Counts an operation as running from now on, until {@link #end}. */
+    /** Counts an operation as running until {@link #end}. */
     public synchronized void watch(Operation operation) {
         add(operation, System.nanoTime());
     }
@@ -132,8 +136,8 @@ public final class RunningOperations {
     }
 
     /**
-     * Tells who observes an operation that it is over; once, so that what fails can be told before
-     * the library is done with it.
+     * Reports the end of an operation to its observers, once. A failure can be reported while the
+     * library still uses the operation.
      *
      * @param cause why it failed, or null
      */
@@ -144,21 +148,21 @@ public final class RunningOperations {
         }
     }
 
-    /** Takes over from an operation what observers see, to tell them its end later. */
+    /** Takes the record of an operation, to report its end later. */
     public OperationRecord takeObserved(Operation operation) {
         OperationRecord observed = operation.observed;
         operation.observed = null;
         return observed;
     }
 
-    /** Tells its end. */
+    /** Reports the end of an operation. */
     public void ended(OperationRecord observed, JcclException cause) {
         observed.end(cause);
         observers.ended(observed);
     }
 
     /**
-     * Forgets an operation that the library is done with, and lets its memory go.
+     * Removes an operation that the library no longer uses, and releases its memory.
      *
      * @param cause why it failed, or null
      */
@@ -169,7 +173,7 @@ public final class RunningOperations {
         }
     }
 
-    /** The same, and the object is taken back for later use. */
+    /** Same as {@link #end}, and returns the object to the pool. */
     public void endAndGiveBack(Operation operation, JcclException cause) {
         letGo(operation, cause);
         synchronized (this) {
@@ -178,7 +182,7 @@ public final class RunningOperations {
         }
     }
 
-    /** The same for several. */
+    /** Same as {@link #endAndGiveBack(Operation, JcclException)}, for several operations. */
     public void endAndGiveBack(Operation[] operations, int count, JcclException cause) {
         for (int i = 0; i < count; i++) {
             letGo(operations[i], cause);
@@ -206,8 +210,8 @@ public final class RunningOperations {
     }
 
     /**
-     * Counts the calling thread as being inside the library, until {@link #leave}. The caller has
-     * the monitor, under which it has seen that the group is not closed.
+     * Counts the calling thread as being inside the library until {@link #leave}. The caller holds
+     * the monitor, and has seen under it that the group is not closed.
      */
     public void enter() {
         threadsInside++;
@@ -218,7 +222,10 @@ public final class RunningOperations {
         signal();
     }
 
-    /** Operations and threads inside the library. Nothing of it is freed before this is 0. */
+    /**
+     * Returns the number of operations and threads inside the library. Nothing is freed before it
+     * is 0.
+     */
     public synchronized int count() {
         return running.size() + threadsInside;
     }
@@ -231,7 +238,7 @@ public final class RunningOperations {
         return running.stream().anyMatch(Operation::mustEnd);
     }
 
-    /** Blocks until an operation ends or the time is over. */
+    /** Blocks until an operation ends or the time has passed. */
     public synchronized void awaitEnd(long millis) throws InterruptedException {
         if (!isEmpty()) {
             awaitSignal(millis);
@@ -239,7 +246,7 @@ public final class RunningOperations {
     }
 
     /**
-     * Blocks until an operation ends, something else is signalled, or the time, unless 0, is over.
+     * Blocks until an operation ends, another signal is sent, or the time, unless 0, has passed.
      */
     public synchronized void awaitSignal(long millis) throws InterruptedException {
         waiting++;
@@ -250,7 +257,7 @@ public final class RunningOperations {
         }
     }
 
-    /** Wakes whoever awaits a signal. The caller has the monitor. */
+    /** Wakes all threads that await a signal. The caller holds the monitor. */
     public void signal() {
         if (waiting > 0) {
             notifyAll();
@@ -261,7 +268,10 @@ public final class RunningOperations {
         return List.copyOf(running);
     }
 
-    /** Collectives that a barrier must see completed; the library may complete it before them. */
+    /**
+     * Returns the collectives that must be complete before a barrier is; the library may complete
+     * the barrier earlier.
+     */
     public synchronized List<Operation> startedBefore(Operation barrier) {
         return running.stream()
                 .filter(each -> each.kind.isCollective() && each.sequence < barrier.sequence)
@@ -269,10 +279,10 @@ public final class RunningOperations {
     }
 
     /**
-     * Operations that take long.
+     * Operations that take a long time.
      *
      * @param stuck those that may be stuck, for comparing ranks
-     * @param expired the oldest that is over its deadline, or null
+     * @param expired the oldest operation over its deadline, or null
      */
     public record Overdue(List<StuckOperation> stuck, FailureContext expired) {}
 

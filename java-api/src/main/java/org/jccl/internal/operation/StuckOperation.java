@@ -17,17 +17,12 @@ import org.jccl.spi.OperationKind;
 public record StuckOperation(
         boolean collective, String key, String title, String text, FailureContext context) {
 
-    /** The key of a collective. */
+    /** Returns the key of a collective. */
     public static String collectiveKey(long sequence) {
         return "operation/" + sequence;
     }
 
-    /**
-     * Describes a stuck operation.
-     *
-     * @param operation that is stuck
-     * @param context where it is
-     */
+    /** Describes a stuck operation. */
     public static StuckOperation of(Operation operation, FailureContext context) {
         if (operation.kind.isCollective()) {
             return new StuckOperation(

@@ -6,17 +6,16 @@ import java.util.List;
 import java.util.Map;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
+import org.jccl.internal.rendezvous.RankVariables;
 
 /**
- * Reads the environment variables of one launcher. There is one class for each launcher. {@link
+ * Reads the environment variables of one launcher. Launchers with equal rules share a class. {@link
  * #detect(Map) detect} and {@link #read} access only the given map, and the rank table that it may
  * name. Thread-safe.
  */
 public sealed interface ClusterEnvironment
-        permits JcclRunEnvironment,
-                TorchrunEnvironment,
-                OpenMpiEnvironment,
-                HydraEnvironment,
+        permits TorchrunEnvironment,
+                MpiEnvironment,
                 SlurmEnvironment,
                 KubeflowEnvironment,
                 AscendEnvironment,
@@ -29,10 +28,10 @@ public sealed interface ClusterEnvironment
      */
     List<ClusterEnvironment> KNOWN =
             List.of(
-                    new JcclRunEnvironment(),
-                    new TorchrunEnvironment(),
-                    new OpenMpiEnvironment(),
-                    new HydraEnvironment(),
+                    new TorchrunEnvironment("jccl run", RankVariables.JCCL_RUN_ID),
+                    new TorchrunEnvironment("torchrun", RankVariables.TORCHELASTIC_RUN_ID),
+                    MpiEnvironment.OPEN_MPI,
+                    MpiEnvironment.HYDRA,
                     new SlurmEnvironment(),
                     new KubeflowEnvironment(),
                     new AscendEnvironment(),

@@ -3,26 +3,23 @@ package org.jccl.bootstrap;
 import java.util.Map;
 import org.jccl.internal.rendezvous.RankVariables;
 
-/** PyTorch's {@code torchrun}, as in {@code torchrun --no-python java ...}. */
-final class TorchrunEnvironment implements ClusterEnvironment {
-
-    @Override
-    public String name() {
-        return "torchrun";
-    }
+/**
+ * PyTorch's {@code torchrun}, as in {@code torchrun --no-python java ...}, and {@code jccl run},
+ * which sets the same variables and an id of its own.
+ *
+ * @param name the name of the launcher
+ * @param runId the variable that only this launcher sets
+ */
+record TorchrunEnvironment(String name, String runId) implements ClusterEnvironment {
 
     @Override
     public boolean detect(Map<String, String> environment) {
-        return RankVariables.required(environment).containsKey(RankVariables.TORCHELASTIC_RUN_ID);
+        return RankVariables.required(environment).containsKey(runId);
     }
 
     @Override
     public Membership read(Map<String, String> environment) {
-        return read(name(), environment);
-    }
-
-    static Membership read(String launcher, Map<String, String> environment) {
-        MembershipReader reader = new MembershipReader(launcher, environment);
+        MembershipReader reader = new MembershipReader(name, environment);
         int rank = reader.required(0, "rank of this process", RankVariables.RANK);
         int worldSize = reader.required(1, "number of ranks", RankVariables.WORLD_SIZE);
         int localRank = reader.required(0, "rank on this host", RankVariables.LOCAL_RANK);

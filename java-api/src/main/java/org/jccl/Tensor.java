@@ -139,23 +139,23 @@ public interface Tensor extends AutoCloseable {
     }
 
     /**
-     * Borrows a JavaCPP pointer's memory from its position to its limit.
+     * Borrows the memory of a JavaCPP pointer from its position to its limit.
      *
-     * <p>The caller answers for the limit: JavaCPP copies it when one type of pointer is made from
-     * another, though elements then have another size, as in {@code new FloatPointer(bytePointer)};
-     * {@link Pointer#getPointer(Class)} corrects it. The memory must not be deallocated while the
-     * tensor is in use.
+     * <p>The caller must ensure that the limit is correct. JavaCPP copies it when a pointer of one
+     * type is created from one of another type, although the elements then have another size, as in
+     * {@code new FloatPointer(bytePointer)}; {@link Pointer#getPointer(Class)} corrects it. The
+     * memory must not be deallocated while the tensor is in use.
      *
-     * @param pointer not null, with a limit that was set or is known from how it was made
-     * @param dataType type of the elements; that of a {@code FloatPointer}, {@code DoublePointer},
-     *     {@code IntPointer}, {@code LongPointer}, {@code ShortPointer} (which also holds the bits
-     *     of float16 and bfloat16), {@code BoolPointer} or {@code BooleanPointer}, and any for a
-     *     {@code BytePointer} or a {@code Pointer} that is of no subclass
+     * @param pointer not null, with a limit that was set or is known from its creation
+     * @param dataType the element type: that of a {@code FloatPointer}, {@code DoublePointer},
+     *     {@code IntPointer}, {@code LongPointer}, {@code ShortPointer} (also for the bits of
+     *     float16 and bfloat16), {@code BoolPointer} or {@code BooleanPointer}, and any type for a
+     *     {@code BytePointer} or an instance of {@code Pointer} itself
      * @param device where the memory is
      * @return the tensor; keeps the pointer reachable
-     * @throws UsageException if something is null, the pointer is a null pointer (as after it was
-     *     deallocated), has no limit, is of another class or for another type, begins at an address
-     *     that is no multiple of the element size, or its size is no whole number of elements
+     * @throws UsageException if an argument is null, the pointer is a null pointer or was
+     *     deallocated, has no limit, is of another class or for another type, its address is not a
+     *     multiple of the element size, or its size is not a whole number of elements
      */
     @SuppressWarnings("exports") // Only callers that have JavaCPP use it.
     static Tensor ofPointer(Pointer pointer, DataType dataType, Device device) {

@@ -137,6 +137,6 @@ class PointerTensorTest {
     void aPointerBesideItsElementsIsRefused() {
         ByteBuffer memory = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
         FloatPointer beside = new FloatPointer(memory.asFloatBuffer().position(1));
-        refused(beside, DataType.FLOAT32, "no multiple");
+        refused(beside, DataType.FLOAT32, "not a multiple");
     }
 }

@@ -101,10 +101,12 @@ class TensorTest {
     void elementsBeginAtMultiplesOfTheirSize() {
         ByteBuffer bytes = direct(16);
         long address = Tensor.of(bytes, DataType.INT8).address();
-        refused(() -> Tensor.of(address + 2, 1, DataType.INT32, Device.CPU, bytes), "no multiple");
+        refused(
+                () -> Tensor.of(address + 2, 1, DataType.INT32, Device.CPU, bytes),
+                "not a multiple");
         refused(
                 () -> Tensor.adopt(address + 1, 1, DataType.INT16, Device.CPU, () -> {}),
-                "no multiple");
+                "not a multiple");
         refused(
                 () -> Tensor.of(ordered(bytes.slice(4, 8)), DataType.FLOAT64),
                 "not a multiple of the 8 bytes");

@@ -325,7 +325,7 @@ final class Arguments {
         if (input.count() % size != 0) {
             throw checks.bad(
                     operation,
-                    "input has %s elements, which is no multiple of the world size %s; pass splits"
+                    "input has %s elements, which is not a multiple of the world size %s; pass splits"
                             .formatted(input.count(), size));
         }
         if (output.count() != input.count()) {

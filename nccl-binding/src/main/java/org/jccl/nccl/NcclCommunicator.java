@@ -26,8 +26,7 @@ final class NcclCommunicator implements StreamCommunicator {
 
     /** PyTorch's newer backend has other calls for lists than for one tensor of all parts. */
     private static final Capabilities LISTS_APART =
-            CAPABILITIES.with(
-                    Feature.SEPARATE_LIST_REDUCTION, Feature.SEPARATE_LIST_GATHERING);
+            CAPABILITIES.with(Feature.SEPARATE_LIST_REDUCTION, Feature.SEPARATE_LIST_GATHERING);
 
     private final NcclHandle handle;
     private final Capabilities capabilities;

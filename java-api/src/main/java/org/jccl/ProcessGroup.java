@@ -408,21 +408,18 @@ public interface ProcessGroup extends AutoCloseable {
      *
      * <p>If this group has not failed yet, it is aborted. The caller closes it after the new group.
      * A rank that is lost while the new group forms is left out as well. A failed collective may
-     * have changed its tensors on some ranks only; the program must restore their contents. On a
-     * device, the current stream of the calling thread stays usable; other streams throw the
-     * failure once.
+     * have changed its tensors on some ranks only; the program must restore them. On a device, the
+     * current stream of the calling thread stays usable; other streams throw the failure once.
      *
-     * <p>The store must outlive the lost ranks: it must be served by a launcher, or by rank 0 if
-     * rank 0 remains. Gloo, NCCL and HCCL form a new communicator, as for the world; NCCL's {@code
-     * ncclCommShrink} would need the old one, which the failure has aborted. MPI and SCCL cannot
-     * continue without a lost rank.
+     * <p>The store must outlive the lost ranks: a launcher must serve it, or rank 0 if it remains.
+     * Gloo, NCCL and HCCL form a new communicator. MPI and SCCL cannot continue without a lost
+     * rank.
      *
      * @param gracePeriod how long to wait for ranks that do not call it, more than zero and at most
      *     a day. It must be longer than ranks need to notice a failure; otherwise some are left
      *     out. The remaining ranks may take twice as long to form the group, and at least 10
      *     seconds
-     * @return the new group, which the caller closes; it may have as many ranks as this one, or
-     *     only this rank
+     * @return the new group, which the caller closes; possibly with all ranks, or only this one
      * @throws UsageException if the backend does not support it, the grace period is out of range,
      *     the group is closed or has no store, or the world has ranks of PyTorch
      * @throws GroupAbortedException if the others continued without this rank, which came too late
@@ -440,17 +437,13 @@ public interface ProcessGroup extends AutoCloseable {
 
     /**
      * Waits for issued operations, then leaves the group. Waits up to the timeout of the group for
-     * collectives, and for messages of a device that were awaited or synchronous, because they may
-     * still be in transit. Other messages may have no partner; waits for them until none has
-     * completed for a second. The rest is aborted. Idempotent. Calls of other threads return or
-     * fail first. Sub-groups must be closed before their parent. This is not a barrier, but the
-     * rank that serves the store of the world (rank 0, unless a launcher does) waits up to three
-     * seconds for the others to close, so that they can read what it wrote.
+     * collectives, and for messages of a device that were awaited or synchronous. Other messages
+     * may have no partner; waits for them until none has completed for a second. The rest is
+     * aborted. Idempotent. Calls of other threads return or fail first. Sub-groups must be closed
+     * before their parent. This is not a barrier, but the rank that serves the store of the world
+     * (rank 0, unless a launcher does) waits up to three seconds for the others, so that they can
+     * read what it wrote.
      */
     @Override
     void close();
-
-    /** Returns for instance {@code group 'world', rank 1 of 4}. */
-    @Override
-    String toString();
 }

@@ -44,7 +44,7 @@ void Communicator::connect(int peer, const std::vector<char>& address, int64_t t
   const auto connection = [&](int64_t offset) {
     Contact their = contact;
     their.number += offset;
-    return dials(listener_->address(), contact.where.address)
+    return mesh_->dials(listener_->address(), contact.where.address)
                ? dial(their, deadline)
                : listener_->accept(firstNumber_ + offset + peer, deadline);
   };

@@ -52,26 +52,6 @@ class Socket final {
 
 }  // namespace
 
-bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) {
-  if (mine.ss_family != theirs.ss_family) {
-    throw Failure(kInvalid, "one rank listens on IPv4 and the other on IPv6; set GLOO_SOCKET_IFNAME alike");
-  }
-  int order;
-  int ports;
-  if (mine.ss_family == AF_INET) {
-    const auto& a = reinterpret_cast<const sockaddr_in&>(mine);
-    const auto& b = reinterpret_cast<const sockaddr_in&>(theirs);
-    order = std::memcmp(&a.sin_addr, &b.sin_addr, sizeof(a.sin_addr));
-    ports = a.sin_port - b.sin_port;  // in network order, as gloo compares them
-  } else {
-    const auto& a = reinterpret_cast<const sockaddr_in6&>(mine);
-    const auto& b = reinterpret_cast<const sockaddr_in6&>(theirs);
-    order = std::memcmp(&a.sin6_addr, &b.sin6_addr, sizeof(a.sin6_addr));
-    ports = a.sin6_port - b.sin6_port;
-  }
-  return order != 0 ? order > 0 : ports > 0;
-}
-
 int dial(const Contact& contact, Clock::time_point deadline) {
   const sockaddr_storage& to = contact.where.address;
   Socket socket(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -27,9 +27,6 @@ struct Contact {
   int64_t number;  // what that peer says first when it connects
 };
 
-// Exactly one side of a pair dials: the one with the larger address, by gloo's order.
-bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs);
-
 // Connects, and says the number. Returns a socket.
 int dial(const Contact& contact, Clock::time_point deadline);
 

@@ -285,6 +285,13 @@ std::unique_ptr<::gloo::transport::Pair>& Mesh::createPair(int rank) {
   return pairs_[rank];
 }
 
+bool Mesh::dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) const {
+  if (mine.ss_family != theirs.ss_family) {
+    throw Failure(kInvalid, "one rank listens on IPv4 and the other on IPv6; set GLOO_SOCKET_IFNAME alike");
+  }
+  return device_->isInitiator(tcp::Address(mine), tcp::Address(theirs));
+}
+
 void Mesh::adopt(int rank, int fd) {
   try {
     createPair(rank);

@@ -120,6 +120,8 @@ class Mesh : public tcp::Context {
   ~Mesh() override;
 
   std::unique_ptr<::gloo::transport::Pair>& createPair(int rank) override;
+  // Exactly one side of a pair dials, which one is gloo's choice.
+  bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) const;
   // Makes a connection the one to a peer.
   void adopt(int rank, int fd);
   std::unique_ptr<::gloo::transport::UnboundBuffer> createUnboundBuffer(void* memory, size_t bytes) override;

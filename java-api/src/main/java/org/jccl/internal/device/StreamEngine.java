@@ -46,7 +46,10 @@ public final class StreamEngine extends Engine implements StreamGroup {
     private final CallerOrder callerOrder;
     final WorkCompletion completion;
 
-    /** Held while the library enqueues, which may block: the watchdog never takes it. */
+    /**
+     * Held while the library enqueues, which may block, and from the comparison of a call until
+     * then: the watchdog never takes it.
+     */
     private final Object issuing = new Object();
 
     /** Held while the communication stream is checked, which other groups do as well. */
@@ -93,8 +96,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public Work submit(Operation operation) {
-        admit(operation);
         synchronized (issuing) {
+            admit(operation);
             enterLibrary(operation);
             try {
                 return submitEntered(operation);
@@ -132,8 +135,8 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public List<Work> submitBatch(List<Operation> operations) {
-        admit(operations);
         synchronized (issuing) {
+            admit(operations);
             enterLibrary(operations);
             try {
                 return submitBatchEntered(operations);
@@ -268,7 +271,6 @@ public final class StreamEngine extends Engine implements StreamGroup {
 
     @Override
     public int run(Operation operation) {
-        admit(operation);
         int source = operation.kind == OperationKind.RECV ? operation.peer : -1;
         if (bounce.needs(operation) || continuesAfterFailures(NativeStream.current(device))) {
             // The communication stream orders scratch memory alone, and stops at failures.
@@ -278,6 +280,7 @@ public final class StreamEngine extends Engine implements StreamGroup {
         boolean barrier = operation.kind == OperationKind.BARRIER;
         Stream caller;
         synchronized (issuing) {
+            admit(operation);
             enterLibrary(operation);
             try {
                 caller = runEntered(operation);

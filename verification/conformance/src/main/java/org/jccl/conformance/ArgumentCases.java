@@ -109,7 +109,7 @@ abstract class ArgumentCases extends Cases {
                 (r, f, me, o) ->
                         f.reduceScatter(r.floats(1, 2), List.of(r.floats(1), r.floats(1)), SUM));
         calls.put(
-                "allToAll: input has 3 elements, which is no multiple .* 2",
+                "allToAll: input has 3 elements, which is not a multiple .* 2",
                 (r, f, me, o) -> f.allToAllSingle(r.floats(1, 2, 3), r.floats(1, 2, 3)));
         calls.put(
                 "allToAll: output has 4 elements, input has 2",

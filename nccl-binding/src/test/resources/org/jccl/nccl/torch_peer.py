@@ -9,13 +9,25 @@ PyTorch 2.15, and 2.14 with TORCH_DIST_USE_NCCL2=1: no such PyTorch was at hand.
 
 import ctypes
 import datetime
+import os
 import sys
 import time
 
 import torch.distributed as dist
 
 mode, rank, world, port = sys.argv[1], *map(int, sys.argv[2:5])
-_, cuda, nccl = (ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in sys.argv[5:8])
+
+
+def load(path):
+    """Functions are found when they are called: NVIDIA's NCCL names some that the mock of CUDA lacks."""
+    dlopen = ctypes.CDLL(None).dlopen
+    dlopen.restype = ctypes.c_void_p
+    handle = dlopen(path.encode(), os.RTLD_LAZY | os.RTLD_GLOBAL)
+    assert handle, path
+    return ctypes.CDLL(path, handle=handle)
+
+
+_, cuda, nccl = map(load, sys.argv[5:8])
 
 FLOAT, SUM, TO_DEVICE, TO_HOST = 7, 0, 1, 2
 ID_BYTES = 128

@@ -297,7 +297,7 @@ class JcclSparkTest {
     }
 
     private void awaitNotes(String... names) throws InterruptedException {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(90);
         while (!Stream.of(names).allMatch(name -> Files.exists(notes.resolve(name)))) {
             assertThat(System.nanoTime()).as("waited for %s", List.of(names)).isLessThan(end);
             Thread.sleep(20);

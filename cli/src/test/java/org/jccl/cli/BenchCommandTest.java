@@ -105,7 +105,7 @@ final class BenchCommandTest {
                 "all_reduce -o median | unknown reduce op 'median'",
                 "all_reduce -o avg -d int | avg is not defined for int32",
                 "all_reduce -d f8e4m3 | can be moved here, but not be reduced",
-                "all_reduce --mode later | expected one of [sync, async]",
+                "all_reduce --mode later | --mode': expected one of",
                 "all_reduce -f 1 | -f must be from 2",
                 "all_reduce -n 0 | -n must be at least 1",
                 "all_reduce --iters 0 | --iters must be at least 1",

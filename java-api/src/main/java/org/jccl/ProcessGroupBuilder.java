@@ -110,7 +110,7 @@ public interface ProcessGroupBuilder {
      * root and splits. Some libraries return wrong numbers if the calls of ranks differ. With the
      * check, every rank throws a {@link MismatchException} instead. If other ranks do not make a
      * call, the rank throws an {@link OperationTimeoutException} after {@link #timeout} that names
-     * them. The check is for debugging: each call costs three requests to the store, and blocks
+     * them. The check is for debugging: each call costs four requests to the store, and blocks
      * until all ranks have reached it. Messages are not compared.
      *
      * <p>A world of one rank is not checked. {@link #build} throws a {@link UsageException} if the

@@ -83,6 +83,7 @@ class GlooConnectorTest {
                 joinTimeout,
                 Device.CPU,
                 Interop.NONE,
+                Optional.empty(),
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
                 List.of());

@@ -66,6 +66,7 @@ final class Ranks {
                 timeout,
                 Device.CPU,
                 Interop.NONE,
+                Optional.empty(),
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
                 List.of());

@@ -37,6 +37,7 @@ class TorchFarewellTest {
                 Ranks.TIMEOUT,
                 Device.CPU,
                 Interop.TORCH,
+                Optional.empty(),
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
                 List.of());

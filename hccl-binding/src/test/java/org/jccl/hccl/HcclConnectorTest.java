@@ -30,6 +30,7 @@ final class HcclConnectorTest {
                         Interop.TORCH,
                         Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
                         List.of());
         try (HcclCommunicator communicator = HcclConnector.connect(config, HcclLibraries.get())) {
             assertThat(communicator).isNotNull();

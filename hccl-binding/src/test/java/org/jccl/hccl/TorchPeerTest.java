@@ -67,6 +67,7 @@ final class TorchPeerTest {
                 Interop.TORCH,
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of());
     }
 

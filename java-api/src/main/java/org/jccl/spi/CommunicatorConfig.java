@@ -46,48 +46,6 @@ public record CommunicatorConfig(
         List<Integer> parentRanks) {
 
     /**
-     * A group without a name among ranks of another API.
-     *
-     * @param groupName name of the group
-     * @param rank the rank of this process
-     * @param size number of ranks in the new group
-     * @param store where the ranks meet, or empty
-     * @param timeout deadline of each operation
-     * @param joinTimeout how long forming the communicator may take
-     * @param device where its tensors live
-     * @param interop which other API ranks may run
-     * @param options the options of the backend, or empty
-     * @param parent the communicator from which this group is made, or empty
-     * @param parentRanks for each new rank its rank in the parent
-     */
-    public CommunicatorConfig(
-            String groupName,
-            int rank,
-            int size,
-            Optional<Store> store,
-            Duration timeout,
-            Duration joinTimeout,
-            Device device,
-            Interop interop,
-            Optional<BackendOptions> options,
-            Optional<Communicator> parent,
-            List<Integer> parentRanks) {
-        this(
-                groupName,
-                rank,
-                size,
-                store,
-                timeout,
-                joinTimeout,
-                device,
-                interop,
-                Optional.empty(),
-                options,
-                parent,
-                parentRanks);
-    }
-
-    /**
      * Returns the options as the class of the backend.
      *
      * @param <T> the class

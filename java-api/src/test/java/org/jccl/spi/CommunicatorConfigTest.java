@@ -36,6 +36,7 @@ final class CommunicatorConfigTest {
                 timeout,
                 new Device("npu", 0),
                 Interop.NONE,
+                Optional.empty(),
                 Optional.ofNullable(given),
                 Optional.empty(),
                 List.of());

@@ -156,6 +156,7 @@ final class JobMain {
                         Duration.ofSeconds(20),
                         Device.CPU,
                         Interop.NONE,
+                        Optional.empty(),
                         Optional.of(options),
                         Optional.empty(),
                         List.of());

@@ -43,6 +43,7 @@ final class MembersTest {
                         Interop.NONE,
                         Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
                         List.of());
         Arrivals arrivals = new Arrivals(store, 2, Members::key);
         return Members.worldRanks(config, options, FailureContext.ofGroup("g", 0), arrivals, 5, 8);

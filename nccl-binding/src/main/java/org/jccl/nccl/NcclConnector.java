@@ -119,7 +119,7 @@ final class NcclConnector {
         return pair.join(key, List.of(key), () -> initialise(pair, key, Optional.empty())).handle();
     }
 
-    /** Of keys, the second is that of ranks with which this one can form nothing. */
+    /** Ranks that use the second key can not form a communicator with this one. */
     private static NcclConnector initialise(
             CommunicatorConfig config, String key, Optional<String> misunderstood) {
         NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
@@ -290,7 +290,7 @@ final class NcclConnector {
         return id;
     }
 
-    /** Waits for the id of a rank 0 that speaks as this rank does. */
+    /** Waits for the id of rank 0, which must use the same key as this rank. */
     private void awaitId(Store store, String key, String misunderstood) {
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         while (!hasId(store, key)) {

@@ -65,6 +65,7 @@ final class BareEngine {
                                         Interop.NONE,
                                         Optional.empty(),
                                         Optional.empty(),
+                                        Optional.empty(),
                                         List.of()));
         return new StreamEngine(
                 between.apply(communicator),

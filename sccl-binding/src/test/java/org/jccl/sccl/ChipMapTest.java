@@ -39,6 +39,7 @@ final class ChipMapTest {
                 Interop.NONE,
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of());
     }
 

@@ -20,14 +20,13 @@ import org.jccl.spi.Durations;
 import org.jccl.spi.OperationKind;
 
 /**
- * Compares each collective with those of the other ranks before the library sees it, through the
- * store. Some libraries return wrong numbers where the ranks' calls differ; with this check they
- * are not called then. It makes each call as slow as a few requests to the store, and the ranks
- * wait for each other.
+ * Compares each collective with those of the other ranks through the store, before the library is
+ * called. Some libraries return wrong numbers if the calls of the ranks differ. Each call then
+ * takes a few requests to the store, and waits for the other ranks.
  *
- * <p>Every rank writes its call under the call's number, and reads those of all ranks as soon as
- * they are there. Whoever has written a call has read all calls before it, so each rank deletes its
- * call before the last one.
+ * <p>Every rank writes its call under the number of the call, and reads the calls of all ranks as
+ * soon as they are there. A rank that has written a call has read all calls before it. Therefore
+ * each rank may delete its previous call when it has read the current ones.
  */
 public final class CallCheck {
 
@@ -103,29 +102,28 @@ public final class CallCheck {
                 store.await(keys(number), SLICE);
                 return;
             } catch (StoreTimeoutException e) {
-                if (System.nanoTime() - deadline >= 0) {
-                    throw missing(number);
+                // All may have come since.
+                List<Integer> missing =
+                        System.nanoTime() - deadline >= 0 ? missing(number) : List.of();
+                if (!missing.isEmpty()) {
+                    throw notCalledBy(missing, number);
                 }
             }
         }
     }
 
-    private OperationTimeoutException missing(long number) {
-        List<Integer> missing =
-                IntStream.range(0, size)
-                        .filter(peer -> !store.check(List.of(key(number, peer))))
-                        .boxed()
-                        .toList();
+    private List<Integer> missing(long number) {
+        return IntStream.range(0, size)
+                .filter(peer -> !store.check(List.of(key(number, peer))))
+                .boxed()
+                .toList();
+    }
+
+    private OperationTimeoutException notCalledBy(List<Integer> ranks, long number) {
         return new OperationTimeoutException(
                 FailureContext.NONE,
-                "not called by ranks "
-                        + Arrivals.ranks(missing)
-                        + " after "
-                        + Durations.text(timeout)
-                        + ", as operation "
-                        + number
-                        + "; all ranks must issue the same operations, and either all or none of"
-                        + " them must check calls");
+                "not called by ranks %s after %s, as operation %s; all ranks must issue the same operations, and either all or none of them must check calls"
+                        .formatted(Arrivals.ranks(ranks), Durations.text(timeout), number));
     }
 
     private void forgetLast(long number) {

@@ -337,6 +337,7 @@ public final class ScaleRanks {
                 Interop.NONE,
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of());
     }
 

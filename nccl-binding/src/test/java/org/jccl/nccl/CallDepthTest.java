@@ -15,13 +15,15 @@ import org.jccl.spi.OperationKind;
 import org.jccl.spi.StreamCommunicator;
 import org.junit.jupiter.api.Test;
 
-/** How many methods lie between a group's and the communicator's on an engine of streams. */
-class StraightWayTest {
+/**
+ * Bounds the number of stack frames from the engine to the communicator, on an engine of streams.
+ */
+class CallDepthTest {
 
     /** Five with the group's own method, which hands over to the engine. */
     private static final int MOST = 4;
 
-    private final List<List<String>> ways = new ArrayList<>();
+    private final List<List<String>> calls = new ArrayList<>();
 
     private StreamCommunicator watched(StreamCommunicator communicator) {
         return (StreamCommunicator)
@@ -30,20 +32,20 @@ class StraightWayTest {
                         new Class<?>[] {StreamCommunicator.class},
                         (proxy, method, arguments) -> {
                             if (method.getName().equals("allReduce")) {
-                                ways.add(way());
+                                calls.add(frames());
                             }
                             return method.invoke(communicator, arguments);
                         });
     }
 
-    private static List<String> way() {
+    private static List<String> frames() {
         return StackWalker.getInstance()
                 .walk(
                         all ->
                                 all.map(StackWalker.StackFrame::toStackTraceElement)
                                         .map(StackTraceElement::toString)
                                         .dropWhile(each -> !each.contains("$Proxy"))
-                                        .takeWhile(each -> !each.contains("StraightWayTest"))
+                                        .takeWhile(each -> !each.contains("CallDepthTest"))
                                         .toList());
     }
 
@@ -55,12 +57,12 @@ class StraightWayTest {
             engine.submit(fill(engine.newOperation(), tensor)).synchronize();
         }
         engine.close(Duration.ZERO);
-        assertThat(ways).hasSize(2);
-        assertThat(ways)
+        assertThat(calls).hasSize(2);
+        assertThat(calls)
                 .allSatisfy(
-                        way -> {
-                            assertThat(way.get(0)).contains("$Proxy");
-                            assertThat(way).hasSizeLessThanOrEqualTo(MOST);
+                        frames -> {
+                            assertThat(frames.get(0)).contains("$Proxy");
+                            assertThat(frames).hasSizeLessThanOrEqualTo(MOST);
                         });
     }
 

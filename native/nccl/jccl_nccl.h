@@ -92,7 +92,7 @@ JCCL_NCCL_CALL int jccl_nccl_get_unique_id(signed char* id) noexcept;
 // The cell receives the communicator, maybe after the call has returned.
 JCCL_NCCL_CALL int jccl_nccl_comm_init(
     int64_t cell, int size, const signed char* id, int rank, int64_t config) noexcept;
-// A color of -1 is NCCL_SPLIT_NOCOLOR; config may be 0 for the parent's.
+// The cell receives the communicator, maybe after the call has returned.
 JCCL_NCCL_CALL int jccl_nccl_comm_split(
     int64_t communicator, int color, int key, int64_t cell, int64_t config) noexcept;
 JCCL_NCCL_CALL int jccl_nccl_comm_finalize(int64_t communicator) noexcept;

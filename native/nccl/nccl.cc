@@ -25,7 +25,7 @@ struct OwnedConfig {
 void* address(int64_t number) { return reinterpret_cast<void*>(number); }
 void** cellAt(int64_t number) { return reinterpret_cast<void**>(number); }
 Config* configAt(int64_t number) {
-  return number == 0 ? nullptr : &reinterpret_cast<OwnedConfig*>(number)->config;
+  return &reinterpret_cast<OwnedConfig*>(number)->config;
 }
 
 }  // namespace

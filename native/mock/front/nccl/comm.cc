@@ -170,6 +170,8 @@ MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclCom
     auto divide = [=] {
         Communicator::Membership membership;
         Result divided = parent->split(color, key, &membership);
+        if (divided != Result::Ok && color < 0)
+            fatal("the split of a rank without a color failed, and NCCL writes that to a communicator that does not exist");
         if (divided != Result::Ok || membership.rank < 0) {
             name.readAgain();
             return divided;

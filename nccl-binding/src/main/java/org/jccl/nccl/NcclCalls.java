@@ -166,11 +166,11 @@ final class NcclCalls implements AutoCloseable {
     /**
      * Divides the ranks, with all others of this communicator, and waits until that is done.
      *
-     * @param color equal on the ranks of a new communicator, or {@link NcclNative#NO_COLOR}
+     * @param color equal on the ranks of a new communicator
      * @param key place in it
-     * @param child receives the new communicator, or stays 0 without a color; must stay open if
-     *     this throws, because NCCL's job writes it at its end
-     * @param config the address of the new communicator's, or 0 to take over this one's
+     * @param child receives the new communicator; must stay open if this throws, because NCCL's job
+     *     writes it at its end
+     * @param config the address of the new communicator's
      */
     void split(int color, int key, Cell child, long config) {
         int code = NcclNative.commSplit(communicator, color, key, child.address(), config);

@@ -2,9 +2,11 @@ package org.jccl.nccl;
 
 import java.util.Optional;
 import org.jccl.DataType;
+import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
+import org.jccl.UsageException;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Capabilities.Feature;
@@ -35,6 +37,7 @@ final class NcclCommunicator implements StreamCommunicator {
     private final int size;
     private final int device;
     private final boolean float8;
+    private final CommunicatorConfig alone;
     private final boolean nativeAllToAll = NcclNative.has("ncclAlltoAll");
     private final boolean nativeGather = NcclNative.has("ncclGather");
     private final boolean nativeScatter = NcclNative.has("ncclScatter");
@@ -53,6 +56,7 @@ final class NcclCommunicator implements StreamCommunicator {
         this.size = config.size();
         this.device = config.device().index();
         this.float8 = float8;
+        this.alone = NcclConnector.alone(config);
         this.handle = handle;
         this.capabilities = NcclKeys.isNewer(config.interop()) ? LISTS_APART : CAPABILITIES;
         this.pairs =
@@ -304,12 +308,18 @@ final class NcclCommunicator implements StreamCommunicator {
 
     @Override
     public Communicator split(int color, CommunicatorConfig config) {
+        if (color > Integer.MAX_VALUE - size) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "color %d is too large for NCCL: colors above %d are given to ranks without one; use a smaller color"
+                            .formatted(color, Integer.MAX_VALUE - size));
+        }
         return NcclConnector.split(handle, size, color, config);
     }
 
     @Override
     public void declineSplit() {
-        NcclConnector.declineSplit(handle);
+        NcclConnector.declineSplit(handle, Integer.MAX_VALUE - rank, alone);
     }
 
     /** Opens a native group; this thread stays inside until {@link #batchEnd()}. */

@@ -102,20 +102,9 @@ final class NcclConnector {
     /** Forms the communicator of two ranks of a group, with the peer that does so too. */
     static NcclHandle connectPair(CommunicatorConfig group, int peer) {
         String key = NcclKeys.pair(group.rank(), peer);
+        int rank = group.rank() < peer ? 0 : 1;
         CommunicatorConfig pair =
-                new CommunicatorConfig(
-                        group.groupName() + " " + key,
-                        group.rank() < peer ? 0 : 1,
-                        2,
-                        group.store(),
-                        group.timeout(),
-                        group.timeout(),
-                        group.device(),
-                        group.interop(),
-                        group.interopName(),
-                        group.options(),
-                        Optional.empty(),
-                        List.of());
+                apart(group, group.groupName() + " " + key, rank, 2, group.store());
         return pair.join(key, List.of(key), () -> initialise(pair, key, Optional.empty())).handle();
     }
 
@@ -149,7 +138,8 @@ final class NcclConnector {
     static NcclCommunicator split(
             NcclHandle parent, int parentSize, int color, CommunicatorConfig config) {
         try {
-            return config.join("split", List.of(), () -> splitHere(parent, color, config));
+            return config.join(
+                    "split", List.of(), () -> splitHere(parent, color, config).connected());
         } catch (OperationTimeoutException e) {
             List<Integer> others =
                     IntStream.range(0, parentSize)
@@ -172,7 +162,7 @@ final class NcclConnector {
     }
 
     /** If the time is over, the parent is aborted: a thread or a job is inside it for good. */
-    private static NcclCommunicator splitHere(
+    private static NcclConnector splitHere(
             NcclHandle parent, int color, CommunicatorConfig config) {
         NcclConnector connector = new NcclConnector(config, SPLIT);
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
@@ -189,26 +179,45 @@ final class NcclConnector {
         if (!over) {
             throw parent.abort(timeout(SPLIT, config.timeout()));
         }
-        return connector.connected();
-    }
-
-    /** Takes part in a split without a new communicator. */
-    static void declineSplit(NcclHandle parent) {
-        Runnable split =
-                () -> {
-                    CudaRuntime.enter(parent.device());
-                    divide(parent, NcclNative.NO_COLOR, 0, 0);
-                };
-        if (!BoundedCall.run("jccl-nccl-split-" + parent.group(), split, parent.timeout())) {
-            throw parent.abort(timeout(SPLIT, parent.timeout()));
-        }
+        return connector;
     }
 
     /**
-     * Takes part in a split.
+     * Takes part in a split without becoming a member of a new group. NCCL accesses a null pointer
+     * if a split without a color fails, for instance because a peer is lost. So this rank uses a
+     * color of its own, and closes the communicator that it gets.
      *
-     * @return the new communicator, or 0 without a color
+     * @param color of this rank alone
+     * @param alone of a communicator of this rank only
      */
+    static void declineSplit(NcclHandle parent, int color, CommunicatorConfig alone) {
+        splitHere(parent, color, alone).handle().close();
+    }
+
+    /** Returns the configuration of a communicator of one rank alone. */
+    static CommunicatorConfig alone(CommunicatorConfig group) {
+        return apart(group, group.groupName() + " alone", 0, 1, Optional.empty());
+    }
+
+    /** Returns the configuration of a communicator for a few ranks of a group. */
+    private static CommunicatorConfig apart(
+            CommunicatorConfig group, String name, int rank, int size, Optional<Store> store) {
+        return new CommunicatorConfig(
+                name,
+                rank,
+                size,
+                store,
+                group.timeout(),
+                group.timeout(),
+                group.device(),
+                group.interop(),
+                group.interopName(),
+                group.options(),
+                Optional.empty(),
+                List.of());
+    }
+
+    /** Takes part in a split, and returns the new communicator. */
     private static long divide(NcclHandle parent, int color, int key, long settings) {
         // Not closed if the split fails: NCCL's job may outlive this thread, and writes the new
         // communicator at its end.

@@ -131,14 +131,6 @@ final class NcclHandle extends CommunicatorHandle {
         }
     }
 
-    int device() {
-        return device;
-    }
-
-    Duration timeout() {
-        return timeout;
-    }
-
     /**
      * The communicator's state. If it does not block, the first success after a job also frees that
      * job, as every other call does, so only the thread that is inside may ask.

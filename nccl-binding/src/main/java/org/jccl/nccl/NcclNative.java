@@ -37,9 +37,6 @@ final class NcclNative {
     static final int IN_PROGRESS = 7;
     static final int TIMEOUT = 8;
 
-    /** The color of a rank that is in no communicator after a split. */
-    static final int NO_COLOR = -1;
-
     private NcclNative() {}
 
     @Name("jccl_nccl_open_driver")

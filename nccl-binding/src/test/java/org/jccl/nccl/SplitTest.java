@@ -15,6 +15,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Stream;
 import org.jccl.Tensor;
+import org.jccl.UsageException;
 import org.jccl.conformance.Ranks;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -155,5 +156,16 @@ final class SplitTest {
                         failed.countDown();
                     }
                 });
+    }
+
+    /** The library must not meet one color of two ranks that are in different groups. */
+    @Test
+    void colorsOfRanksWithoutAColorAreRefused() {
+        try (ProcessGroup world = World.alone()) {
+            assertThatThrownBy(() -> world.split(Integer.MAX_VALUE, 0))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("color 2147483647 is too large");
+            world.split(Integer.MAX_VALUE - 1, 0).orElseThrow().close();
+        }
     }
 }

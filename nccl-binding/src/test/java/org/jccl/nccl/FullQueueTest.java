@@ -12,6 +12,8 @@ import org.jccl.ReduceOp;
 import org.jccl.Stream;
 import org.jccl.Tensor;
 import org.jccl.Work;
+import org.jccl.conformance.Ranks;
+import org.jccl.spi.Durations;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -29,6 +31,8 @@ final class FullQueueTest {
     /** Less than that. */
     private static final int NEARLY = 1000;
 
+    private static final Duration SHORT = Ranks.onThisHost(2);
+
     private interface Body {
         void run(ProcessGroup group, Stream stream, Tensor tensor) throws Exception;
     }
@@ -38,7 +42,7 @@ final class FullQueueTest {
         CountDownLatch done = new CountDownLatch(1);
         World.run(
                 2,
-                Duration.ofSeconds(2),
+                SHORT,
                 NcclOptions.defaults(),
                 (group, device) -> {
                     if (group.rank() == 1) {
@@ -65,7 +69,8 @@ final class FullQueueTest {
                                                 group.sync().allReduce(tensor, ReduceOp.SUM);
                                             }
                                         })
-                                .hasMessageContaining("not complete after 2 s"));
+                                .hasMessageContaining(
+                                        "not complete after " + Durations.text(SHORT)));
     }
 
     @Test

@@ -21,6 +21,7 @@ import org.jccl.conformance.Ranks;
 import org.jccl.internal.device.StreamEngine;
 import org.jccl.internal.operation.Operation;
 import org.jccl.nccl.Gpu.Gate;
+import org.jccl.spi.Durations;
 import org.jccl.spi.OperationKind;
 import org.jccl.spi.StreamCommunicator;
 import org.junit.jupiter.api.Tag;
@@ -31,12 +32,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Works that never end by themselves. */
 final class WatchdogTest {
 
+    private static final Duration SHORT = Ranks.onThisHost(2);
+
     @Test
     void collectiveThatAPeerNeverJoinsIsAbortedAndTheGroupFails() throws Exception {
         CountDownLatch failed = new CountDownLatch(1);
         World.run(
                 2,
-                Ranks.onThisHost(2),
+                SHORT,
                 NcclOptions.defaults(),
                 (group, device) -> {
                     if (group.rank() == 1) {
@@ -125,7 +128,7 @@ final class WatchdogTest {
         CountDownLatch failed = new CountDownLatch(1);
         World.run(
                 2,
-                Ranks.onThisHost(2),
+                SHORT,
                 NcclOptions.defaults(),
                 (group, device) -> {
                     if (group.rank() == 1) {
@@ -144,7 +147,8 @@ final class WatchdogTest {
                                 .isInstanceOf(OperationTimeoutException.class)
                                 .hasMessageContaining("allReduce(float32 x 4, SUM)")
                                 .hasMessageContaining("operation 2")
-                                .hasMessageContaining("not complete after 2 s");
+                                .hasMessageContaining(
+                                        "not complete after " + Durations.text(SHORT));
                     } finally {
                         failed.countDown();
                     }
@@ -199,7 +203,7 @@ final class WatchdogTest {
         CountDownLatch failed = new CountDownLatch(1);
         World.run(
                 2,
-                Ranks.onThisHost(2),
+                SHORT,
                 NcclOptions.defaults(),
                 (group, device) -> {
                     if (group.rank() == 1) {

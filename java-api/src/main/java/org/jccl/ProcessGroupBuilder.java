@@ -123,6 +123,21 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder checkCalls(boolean value);
 
     /**
+     * Encrypts the connections between ranks, also of all groups made from this one, and to the
+     * store over TCP with TLS 1.3. Each side of a connection must have a valid certificate of one
+     * of the other's authorities. There is no fall-back to plain connections.
+     *
+     * <p>{@link #build} throws a {@link UsageException} if a backend cannot encrypt, if the world
+     * has ranks of another API, or if {@link #store} is a {@link org.jccl.store.TcpStore} without
+     * TLS. A store of another kind is not encrypted.
+     *
+     * @param value on every rank; the default is that of {@link TlsCredentials#in} for the
+     *     environment of the process, or plain connections if that is empty
+     * @return this builder
+     */
+    ProcessGroupBuilder tls(TlsCredentials value);
+
+    /**
      * Adds a listener to the world and all groups made from it. May be called several times.
      * Without a listener, events cost nothing.
      *

@@ -15,6 +15,7 @@ import org.jccl.launch.LaunchException;
 import org.jccl.launch.OutputStreams;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.launch.ProcessLauncherBuilder;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -209,6 +210,14 @@ final class RunCommand implements Callable<Integer> {
             description = "How long ranks may take to stop after SIGTERM.")
     private long shutdownSeconds;
 
+    @ArgGroup(
+            exclusive = false,
+            multiplicity = "0..1",
+            heading =
+                    "Encrypt the store and the ranks' connections with TLS (default: JCCL_TLS_CERT,"
+                            + " JCCL_TLS_KEY and JCCL_TLS_CA):%n")
+    private TlsFiles tls;
+
     @Parameters(
             arity = "1..*",
             paramLabel = "CMD",
@@ -247,6 +256,9 @@ final class RunCommand implements Callable<Integer> {
                         .output(this::print);
         if (keepSurvivors) {
             builder.keepSurvivors();
+        }
+        if (tls != null) {
+            builder.tls(tls.certificate, tls.key, tls.authorities);
         }
         if (timeoutSeconds != null) {
             builder.timeout(Duration.ofSeconds(timeoutSeconds));
@@ -353,6 +365,31 @@ final class RunCommand implements Callable<Integer> {
     private void print(int rank, boolean error, String line) {
         PrintWriter stream = error ? spec.commandLine().getErr() : spec.commandLine().getOut();
         stream.println("[" + rank + "] " + line);
+    }
+
+    /** The files of the certificates; all or none are given. */
+    static final class TlsFiles {
+
+        @Option(
+                names = "--tls-cert",
+                required = true,
+                paramLabel = "FILE",
+                description = "The certificate of this host's processes, PEM.")
+        private Path certificate;
+
+        @Option(
+                names = "--tls-key",
+                required = true,
+                paramLabel = "FILE",
+                description = "Its private key, unencrypted PKCS#8 PEM.")
+        private Path key;
+
+        @Option(
+                names = "--tls-ca",
+                required = true,
+                paramLabel = "FILE",
+                description = "The certificates of the job's authorities, PEM.")
+        private Path authorities;
     }
 
     /** Rejects torchrun's words that count devices. */

@@ -254,7 +254,9 @@ class RunCommandTest {
                 "run --timeout 0 -- true | timeout is 0 s",
                 "run --nnodes 3:2 --rdzv-endpoint h -- true | of 3 to 2 nodes is none",
                 "run --nnodes 1:2 --rdzv-endpoint h:0 -- true | is not host:port",
-                "run --nnodes 2 --node-rank 2 --master-addr a -- true | node rank 2 does not exist"
+                "run --nnodes 2 --node-rank 2 --master-addr a -- true | node rank 2 does not exist",
+                "run --tls-cert a -- true | Missing required argument(s): --tls-key=FILE, --tls-ca=FILE",
+                "run --tls-cert a --tls-key b --tls-ca c -- true | a cannot be read"
             })
     void whatTheLauncherRefusesIsAWrongCommandLineToo(String line, String explanation) {
         Result result = jccl(line.split(" "));

@@ -11,6 +11,7 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.internal.checks.Require;
 import org.jccl.internal.rendezvous.HostedStore;
@@ -67,7 +68,8 @@ public final class Rendezvous implements AutoCloseable {
      *
      * Over TCP, rank 0 serves the store and waits until every rank is connected, unless the
      * launcher serves it ({@code TORCHELASTIC_USE_AGENT_STORE} is {@code True}). Rank 0 must close
-     * its rendezvous last.
+     * its rendezvous last. The store uses TLS if the environment has certificates, see {@link
+     * TlsCredentials#in}.
      *
      * @param initMethod one of the URLs above
      * @param rank the rank of this process, if the URL and the environment do not define it
@@ -89,6 +91,30 @@ public final class Rendezvous implements AutoCloseable {
             OptionalInt worldSize,
             Duration timeout,
             Map<String, String> environment) {
+        return join(initMethod, rank, worldSize, timeout, environment, Optional.empty());
+    }
+
+    /**
+     * Finds the other ranks by an init method, with TLS to a store over TCP.
+     *
+     * @param initMethod see {@link #join(String, OptionalInt, OptionalInt, Duration, Map)}, also
+     *     for the other arguments and exceptions
+     * @param rank the rank of this process, if the URL and the environment do not define it
+     * @param worldSize the number of ranks, if the URL and the environment do not define it
+     * @param timeout how long to wait for the store and the other ranks, and the timeout of the
+     *     store
+     * @param environment the variables of the process, usually {@link System#getenv()}
+     * @param tls the certificates of this process; empty for those of the environment, see {@link
+     *     TlsCredentials#in}
+     * @return the rendezvous, which the caller closes
+     */
+    public static Rendezvous join(
+            String initMethod,
+            OptionalInt rank,
+            OptionalInt worldSize,
+            Duration timeout,
+            Map<String, String> environment,
+            Optional<TlsCredentials> tls) {
         if (initMethod == null || timeout == null || environment == null) {
             throw new UsageException(
                     FailureContext.NONE,
@@ -100,6 +126,7 @@ public final class Rendezvous implements AutoCloseable {
         }
         Require.nonNull(rank, "the rank (empty if unknown)");
         Require.nonNull(worldSize, "the world size (empty if unknown)");
+        Require.nonNull(tls, "the TLS credentials (empty for those of the environment)");
         InitMethod method = InitMethod.parse(initMethod);
         OptionalInt theRank = same("rank", rank, method.rank(), method.text());
         OptionalInt theSize = same("world size", worldSize, method.worldSize(), method.text());
@@ -109,7 +136,11 @@ public final class Rendezvous implements AutoCloseable {
                         : fromArguments(method, theRank, theSize, environment);
         return method.scheme().equals("file")
                 ? overFile(member, method, timeout)
-                : overTcp(member, runId(method, environment), timeout);
+                : overTcp(
+                        member,
+                        runId(method, environment),
+                        tls.or(() -> TlsCredentials.in(environment)),
+                        timeout);
     }
 
     /**
@@ -287,7 +318,8 @@ public final class Rendezvous implements AutoCloseable {
         return method.scheme().equals(ENVIRONMENT) ? RunId.in(environment) : RunId.UNKNOWN;
     }
 
-    private static Rendezvous overTcp(Membership member, RunId run, Duration timeout) {
+    private static Rendezvous overTcp(
+            Membership member, RunId run, Optional<TlsCredentials> tls, Duration timeout) {
         String host = member.masterAddress().orElseThrow();
         int port = member.masterPort().orElseThrow();
         boolean serve = member.rank() == 0 && !member.storeIsHosted();
@@ -301,8 +333,8 @@ public final class Rendezvous implements AutoCloseable {
             requireDescriptors(serve, member.worldSize());
             hosted =
                     serve
-                            ? HostedStore.serve(host, port, run.contents(), timeout)
-                            : connect(member, host, port, run, timeout);
+                            ? HostedStore.serve(host, port, run.contents(), tls, timeout)
+                            : connect(member, host, port, run, tls, timeout);
             new WorkerBarrier(hosted.client(), member).pass(serve, limit.atMost(timeout));
         } catch (RuntimeException e) {
             if (hosted != null) {
@@ -315,14 +347,19 @@ public final class Rendezvous implements AutoCloseable {
     }
 
     private static HostedStore connect(
-            Membership member, String host, int port, RunId run, Duration timeout) {
+            Membership member,
+            String host,
+            int port,
+            RunId run,
+            Optional<TlsCredentials> tls,
+            Duration timeout) {
         String waitsFor =
                 "the store at %s:%s, which %s serves, cannot be reached yet"
                         .formatted(host, port, member.storeIsHosted() ? "the launcher" : "rank 0");
         return WaitLog.during(
                 "rank " + member.rank(),
                 () -> Optional.of(waitsFor),
-                () -> run.connect(host, port, !member.storeIsHosted(), timeout));
+                () -> run.connect(host, port, !member.storeIsHosted(), tls, timeout));
     }
 
     /**

@@ -94,6 +94,16 @@ public interface BackendProvider {
     }
 
     /**
+     * Returns whether the library encrypts all connections between ranks if {@link
+     * CommunicatorConfig#tls} has certificates. The engine rejects certificates for other backends.
+     *
+     * @return false by default
+     */
+    default boolean encrypts() {
+        return false;
+    }
+
+    /**
      * Returns the order among backends of the same devices if the user names none.
      *
      * @return higher is tried first

@@ -14,6 +14,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 
 /**
  * One connection to a server, used by one thread at a time; another thread may close it. Sending,
@@ -24,32 +25,45 @@ final class ClientConnection implements AutoCloseable {
 
     private static final int BUFFER_BYTES = 4 << 10;
 
+    /** The first two bytes of an alert, with which a server with TLS answers other messages. */
+    private static final int TLS_ALERT = 0x0315;
+
+    private static final int TLS_ALERT_MASK = 0xffff;
+
     private final SocketChannel channel;
     private final Selector selector;
     private final SelectionKey key;
-    private final ByteBuffer received =
-            ByteBuffer.allocate(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN).flip();
+    private final StoreChannel wire;
+    private final ByteBuffer received;
     private boolean unanswered;
 
-    private ClientConnection(SocketChannel channel, Selector selector) throws IOException {
+    private ClientConnection(SocketChannel channel, Selector selector, TlsContext tls)
+            throws IOException {
         this.channel = channel;
         this.selector = selector;
         channel.configureBlocking(false);
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
         channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
         this.key = channel.register(selector, 0);
+        this.wire = StoreChannel.of(channel, tls, true);
+        this.received =
+                ByteBuffer.allocate(Math.max(BUFFER_BYTES, wire.readBytes()))
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .flip();
     }
 
     /** Connects and performs the handshake. */
-    static ClientConnection open(InetSocketAddress address, SharedSecret secret, Deadline deadline)
+    static ClientConnection open(
+            InetSocketAddress address, SharedSecret secret, TlsContext tls, Deadline deadline)
             throws IOException {
         SocketChannel channel = SocketChannel.open();
         Selector selector = null;
         try {
             selector = Selector.open();
-            ClientConnection connection = new ClientConnection(channel, selector);
+            ClientConnection connection = new ClientConnection(channel, selector, tls);
             connection.connect(address, deadline);
-            connection.handshake(secret, deadline);
+            connection.encrypt(deadline);
+            connection.handshake(secret, tls, deadline);
             return connection;
         } catch (IOException | RuntimeException e) {
             channel.close();
@@ -68,7 +82,28 @@ final class ClientConnection implements AutoCloseable {
         }
     }
 
-    private void handshake(SharedSecret secret, Deadline deadline) throws IOException {
+    private void encrypt(Deadline deadline) throws IOException {
+        try {
+            for (int operation = wire.handshake();
+                    operation != StoreChannel.COMPLETE;
+                    operation = wire.handshake()) {
+                awaitReady(operation, deadline);
+            }
+        } catch (SSLException e) {
+            throw new HandshakeException(
+                    "the TLS handshake failed: "
+                            + e.getMessage()
+                            + "; the certificates of both processes must be valid now and signed by an authority of the other's --tls-ca",
+                    false);
+        } catch (EOFException e) {
+            throw new HandshakeException(
+                    "it closed the connection in the TLS handshake: it is not a TCPStore server with TLS, or it rejected the certificate of this process",
+                    true);
+        }
+    }
+
+    private void handshake(SharedSecret secret, TlsContext tls, Deadline deadline)
+            throws IOException {
         int nonce = (int) ProcessHandle.current().pid();
         WireBuffer hello = WireBuffer.request(Opcode.VALIDATE).putInt(Opcode.MAGIC);
         try {
@@ -78,14 +113,20 @@ final class ClientConnection implements AutoCloseable {
                 hello = new WireBuffer();
             }
             send(hello.putByte(Opcode.PING.number()).putInt(nonce), deadline);
-            if (readInt(deadline) != nonce) {
+            int answer = readInt(deadline);
+            if (tls == null && (answer & TLS_ALERT_MASK) == TLS_ALERT) {
+                throw new HandshakeException(
+                        "it requires TLS, and this process has no certificate (--tls-cert of jccl run, or tls(...))",
+                        false);
+            }
+            if (answer != nonce) {
                 throw new HandshakeException(
                         "it is not a TCPStore server: wrong answer to PING", false);
             }
         } catch (EOFException e) {
             throw new HandshakeException(
                     secret == null
-                            ? "it closed the connection: it is not a TCPStore server, or it requires a secret"
+                            ? "it closed the connection: it is not a TCPStore server, or it requires a secret or TLS"
                             : "it closed the connection: it has another secret or none",
                     true);
         }
@@ -117,7 +158,7 @@ final class ClientConnection implements AutoCloseable {
     void requireNothingUnread() throws IOException {
         if (!received.hasRemaining()) {
             received.clear();
-            int read = channel.read(received);
+            int read = wire.read(received);
             received.flip();
             if (read < 0) {
                 throw new EOFException("the server closed the connection");
@@ -132,10 +173,14 @@ final class ClientConnection implements AutoCloseable {
     void send(WireBuffer request, Deadline deadline) throws IOException {
         ByteBuffer bytes = request.finish();
         unanswered = true;
+        ByteBuffer[] one = {bytes};
         while (bytes.hasRemaining()) {
-            if (channel.write(bytes) == 0) {
+            if (wire.write(one, 1) == 0) {
                 awaitReady(SelectionKey.OP_WRITE, deadline);
             }
+        }
+        while (!wire.flush()) {
+            awaitReady(SelectionKey.OP_WRITE, deadline);
         }
     }
 
@@ -169,7 +214,7 @@ final class ClientConnection implements AutoCloseable {
         IncomingBytes incoming = new IncomingBytes(count);
         while (!incoming.fill(received)) {
             received.clear();
-            int read = channel.read(received);
+            int read = wire.read(received);
             received.flip();
             if (read < 0) {
                 throw new EOFException("the server closed the connection");

@@ -18,8 +18,9 @@ import org.jccl.spi.Durations;
  * @param host the name or address
  * @param port the TCP port
  * @param secret the shared secret, or null
+ * @param tls the certificates for TLS, or null
  */
-record ServerAddress(String host, int port, SharedSecret secret) {
+record ServerAddress(String host, int port, SharedSecret secret, TlsContext tls) {
 
     /** File descriptors of one connection: a socket and two of its selector. */
     private static final int DESCRIPTORS = 3;
@@ -95,7 +96,7 @@ record ServerAddress(String host, int port, SharedSecret secret) {
         for (InetAddress address : InetAddress.getAllByName(host)) {
             try {
                 return ClientConnection.open(
-                        new InetSocketAddress(address, port), secret, deadline);
+                        new InetSocketAddress(address, port), secret, tls, deadline);
             } catch (IOException e) {
                 if (failure != null) {
                     e.addSuppressed(failure);

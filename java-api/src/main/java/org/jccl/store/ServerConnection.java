@@ -60,6 +60,7 @@ final class ServerConnection {
     private static final int PIECES = 64;
 
     final SocketChannel channel;
+    final StoreChannel wire;
     RequestDecoder decoder = new RequestDecoder(MOST_REQUEST_BYTES);
     Stage stage = Stage.CONNECTED;
     byte[] nonce;
@@ -72,8 +73,9 @@ final class ServerConnection {
     private final Deque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
 
-    ServerConnection(SocketChannel channel, SelectionKey selection) {
+    ServerConnection(SocketChannel channel, SelectionKey selection, TlsContext tls) {
         this.channel = channel;
+        this.wire = StoreChannel.of(channel, tls, false);
         this.selection = selection;
     }
 
@@ -126,8 +128,7 @@ final class ServerConnection {
                 together[pieces++] = piece.slice(piece.position(), part);
                 length += part;
             }
-            long sent =
-                    pieces == 1 ? channel.write(together[0]) : channel.write(together, 0, pieces);
+            long sent = wire.write(together, pieces);
             Arrays.fill(together, 0, pieces, null);
             unsentBytes -= sent;
             boolean full = sent < length;
@@ -137,7 +138,16 @@ final class ServerConnection {
                 return;
             }
         }
-        interest(SelectionKey.OP_READ);
+        interest(wire.flush() ? SelectionKey.OP_READ : SelectionKey.OP_WRITE);
+    }
+
+    /** Advances the handshake. Returns whether requests may be read and answers written. */
+    boolean isConnected() throws IOException {
+        int operation = wire.handshake();
+        if (operation != StoreChannel.COMPLETE) {
+            interest(operation);
+        }
+        return operation == StoreChannel.COMPLETE;
     }
 
     private void forgetSent(long sent) {

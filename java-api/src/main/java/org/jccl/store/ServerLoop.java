@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import javax.net.ssl.SSLException;
 import org.jccl.store.ServerConnection.Stage;
 
 /** The event loop of a server: one thread that accepts clients and serves their requests. */
@@ -35,6 +36,7 @@ final class ServerLoop implements Runnable {
     private final ServerSocketChannel listener;
     private final Selector selector;
     private final RequestHandler handler;
+    private final TlsContext tls;
     private final Duration handshakeTimeout;
     private final Deque<Newcomer> newcomers = new ArrayDeque<>();
     private final Consumer<SelectionKey> ready = this::ready;
@@ -52,11 +54,13 @@ final class ServerLoop implements Runnable {
             TcpStoreServer server,
             ServerSocketChannel listener,
             SharedSecret secret,
+            TlsContext tls,
             Map<String, byte[]> contents,
             Duration handshakeTimeout)
             throws IOException {
         this.server = server;
         this.listener = listener;
+        this.tls = tls;
         this.handler = new RequestHandler(secret, this::drop);
         contents.forEach((key, value) -> handler.put(TcpStore.USER_KEYS + key, value));
         this.handshakeTimeout = handshakeTimeout;
@@ -149,12 +153,23 @@ final class ServerLoop implements Runnable {
         }
         ServerConnection client = (ServerConnection) key.attachment();
         try {
+            if (!client.isConnected()) {
+                return;
+            }
             if (key.isValid() && key.isWritable()) {
                 client.flush();
             }
             if (key.isValid() && key.isReadable()) {
                 read(client);
             }
+        } catch (SSLException e) {
+            LOG.log(
+                    System.Logger.Level.INFO,
+                    "{0} rejects {1}: the TLS handshake failed: {2}",
+                    server,
+                    client,
+                    e.getMessage());
+            drop(client, e);
         } catch (IOException e) {
             drop(client, e);
         } catch (RuntimeException | Error e) {
@@ -165,7 +180,7 @@ final class ServerLoop implements Runnable {
 
     private void read(ServerConnection client) throws IOException {
         received.clear();
-        if (client.channel.read(received) < 0) {
+        if (client.wire.read(received) < 0) {
             throw new IOException("closed by the client");
         }
         received.flip();
@@ -205,7 +220,7 @@ final class ServerLoop implements Runnable {
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
-            ServerConnection client = new ServerConnection(channel, key);
+            ServerConnection client = new ServerConnection(channel, key, tls);
             key.attach(client);
             newcomers.add(new Newcomer(client, Deadline.after(handshakeTimeout)));
             count(1);

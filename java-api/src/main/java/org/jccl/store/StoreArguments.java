@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import org.jccl.FailureContext;
 import org.jccl.Store;
+import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 
 /**
@@ -25,6 +26,14 @@ final class StoreArguments {
     private static final int MAX_BYTES_PER_CHAR = 3;
 
     private StoreArguments() {}
+
+    static TlsCredentials credentials(TlsCredentials credentials) {
+        if (credentials == null) {
+            throw usage(
+                    "The TLS credentials are null; use the method without for a plain connection");
+        }
+        return credentials;
+    }
 
     static String key(String key) {
         if (key == null) {

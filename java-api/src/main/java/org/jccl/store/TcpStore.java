@@ -8,6 +8,7 @@ import java.util.Optional;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
+import org.jccl.TlsCredentials;
 import org.jccl.spi.Durations;
 
 /**
@@ -61,7 +62,7 @@ public final class TcpStore implements Store {
      * @throws org.jccl.UsageException if an argument is null or out of range
      */
     public static TcpStore connect(String host, int port, Duration timeout) {
-        return new TcpStore(address(host, port, null), timeout);
+        return new TcpStore(address(host, port, null, null), timeout);
     }
 
     /**
@@ -77,16 +78,36 @@ public final class TcpStore implements Store {
      * @throws org.jccl.UsageException if an argument is null, empty or out of range
      */
     public static TcpStore connect(String host, int port, Duration timeout, byte[] secret) {
-        return new TcpStore(address(host, port, new SharedSecret(secret)), timeout);
+        return new TcpStore(address(host, port, new SharedSecret(secret), null), timeout);
     }
 
-    private static ServerAddress address(String host, int port, SharedSecret secret) {
+    /**
+     * Connects to a {@link TcpStoreServer} that uses TLS.
+     *
+     * @param host the name or address of the server
+     * @param port its port, 1 to 65535
+     * @param timeout the time limit for connecting and for later blocking calls
+     * @param credentials the certificate of this process, and the authorities that may have signed
+     *     that of the server
+     * @return the connected store
+     * @throws StoreException if no connection is made in time, the server does not use TLS, or one
+     *     of the two rejects the certificate of the other
+     * @throws org.jccl.UsageException if an argument is null or out of range
+     */
+    public static TcpStore connect(
+            String host, int port, Duration timeout, TlsCredentials credentials) {
+        TlsContext tls = new TlsContext(StoreArguments.credentials(credentials));
+        return new TcpStore(address(host, port, null, tls), timeout);
+    }
+
+    private static ServerAddress address(
+            String host, int port, SharedSecret secret, TlsContext tls) {
         if (host == null || host.isEmpty() || port < 1 || port > LAST_PORT) {
             throw StoreArguments.usage(
                     "The store's address is '%s', port %d; pass a host and a port from 1 to %d"
                             .formatted(host, port, LAST_PORT));
         }
-        return new ServerAddress(host, port, secret);
+        return new ServerAddress(host, port, secret, tls);
     }
 
     /**
@@ -105,6 +126,15 @@ public final class TcpStore implements Store {
      */
     public int port() {
         return address.port();
+    }
+
+    /**
+     * Returns whether the connections to the server use TLS.
+     *
+     * @return whether the store was connected with credentials
+     */
+    public boolean isEncrypted() {
+        return address.tls() != null;
     }
 
     /**

@@ -6,6 +6,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.Map;
 import org.jccl.StoreException;
+import org.jccl.TlsCredentials;
 
 /**
  * A server of PyTorch's TCPStore protocol (as of PyTorch 2.13). {@link TcpStore} and PyTorch
@@ -15,7 +16,8 @@ import org.jccl.StoreException;
  * PyTorch's server. Bind to an interface that only the job's hosts can reach, or set a secret.
  * Clients must then prove that they know the secret, and PyTorch clients are rejected. The proof is
  * an HMAC-SHA256 over nonces of both sides, in the extra opcodes 160 and 161; the secret is never
- * sent. The secret provides authentication but no encryption.
+ * sent. The secret provides authentication but no encryption. With {@link TlsCredentials}, the
+ * server uses TLS 1.3 and requires a certificate of each client; PyTorch clients are rejected.
  *
  * <p>The server closes a connection, without other effects, if its client does not send PyTorch's
  * VALIDATE message within 30 seconds, or sends an unknown opcode or an invalid message. The limits
@@ -39,11 +41,12 @@ public final class TcpStoreServer implements AutoCloseable {
     private TcpStoreServer(
             ServerSocketChannel listener,
             SharedSecret secret,
+            TlsContext tls,
             Duration handshakeTimeout,
             Map<String, byte[]> contents)
             throws IOException {
         this.address = (InetSocketAddress) listener.getLocalAddress();
-        this.loop = new ServerLoop(this, listener, secret, contents, handshakeTimeout);
+        this.loop = new ServerLoop(this, listener, secret, tls, contents, handshakeTimeout);
         this.thread = new Thread(loop, "jccl-store-" + address.getPort());
         thread.setDaemon(true);
     }
@@ -72,12 +75,36 @@ public final class TcpStoreServer implements AutoCloseable {
      *     or a value is too long
      */
     public static TcpStoreServer bind(InetSocketAddress address, Map<String, byte[]> contents) {
+        requireContents(contents);
+        return start(listen(address), null, null, HANDSHAKE_TIMEOUT, contents);
+    }
+
+    /**
+     * Starts a server for {@link TcpStore} clients with TLS, with initial keys that exist before
+     * the first client connects.
+     *
+     * @param address interface and port to listen on; port 0 takes a free one, see {@link #port()}
+     * @param contents the initial keys and values; copied
+     * @param credentials the certificate of the server, and the authorities that may have signed
+     *     those of the clients
+     * @return the running server
+     * @throws StoreException if the address cannot be bound
+     * @throws org.jccl.UsageException if an argument, a key or a value is null, or a key or a value
+     *     is too long
+     */
+    public static TcpStoreServer bind(
+            InetSocketAddress address, Map<String, byte[]> contents, TlsCredentials credentials) {
+        requireContents(contents);
+        TlsContext tls = new TlsContext(StoreArguments.credentials(credentials));
+        return start(listen(address), null, tls, HANDSHAKE_TIMEOUT, contents);
+    }
+
+    private static void requireContents(Map<String, byte[]> contents) {
         if (contents == null) {
             throw StoreArguments.usage(
                     "The initial contents of the store are null; pass an empty map for none");
         }
         contents.forEach(StoreArguments::value);
-        return start(listen(address), null, HANDSHAKE_TIMEOUT, contents);
     }
 
     /**
@@ -109,17 +136,18 @@ public final class TcpStoreServer implements AutoCloseable {
 
     static TcpStoreServer start(
             ServerSocketChannel listener, SharedSecret secret, Duration handshakeTimeout) {
-        return start(listener, secret, handshakeTimeout, Map.of());
+        return start(listener, secret, null, handshakeTimeout, Map.of());
     }
 
     private static TcpStoreServer start(
             ServerSocketChannel listener,
             SharedSecret secret,
+            TlsContext tls,
             Duration handshakeTimeout,
             Map<String, byte[]> contents) {
         try {
             TcpStoreServer server =
-                    new TcpStoreServer(listener, secret, handshakeTimeout, contents);
+                    new TcpStoreServer(listener, secret, tls, handshakeTimeout, contents);
             server.thread.start();
             return server;
         } catch (IOException e) {

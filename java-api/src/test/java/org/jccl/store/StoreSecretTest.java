@@ -161,7 +161,7 @@ final class StoreSecretTest {
     void anEmptySecretIsRefused() {
         assertThatThrownBy(() -> TcpStoreServer.bind(ANY_PORT, new byte[0]))
                 .isInstanceOf(UsageException.class);
-        assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", 1, LONG, null))
+        assertThatThrownBy(() -> TcpStore.connect("127.0.0.1", 1, LONG, new byte[0]))
                 .isInstanceOf(UsageException.class);
     }
 }

@@ -54,7 +54,7 @@ final class ElasticJob {
         Optional<Ended> end = Optional.empty();
         while (end.isEmpty()) {
             TimeLimit joining = TimeLimit.in(limit.atMost(nodes.joinTimeout()));
-            try (ElasticStore store = ElasticStore.open(nodes, joining)) {
+            try (ElasticStore store = ElasticStore.open(nodes, settings.tls(), joining)) {
                 end = Optional.of(serveAndTakePart(store));
             } catch (StoreException e) {
                 if (limit.isOver()) {
@@ -124,6 +124,7 @@ final class ElasticJob {
                                 address,
                                 0,
                                 RunId.of(settings.runId()).contents(),
+                                settings.tls(),
                                 nodes.joinTimeout());
             } catch (BootstrapException e) {
                 finish(round, member, Optional.of(LaunchException.of(e.getMessage(), e)));

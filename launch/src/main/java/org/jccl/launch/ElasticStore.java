@@ -16,6 +16,7 @@ import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.StoreException;
+import org.jccl.TlsCredentials;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.spi.Durations;
@@ -42,7 +43,11 @@ final class ElasticStore implements AutoCloseable {
     private final String endpoint;
     private final boolean served;
 
-    private ElasticStore(HostedStore hosted, String endpoint, boolean served) {
+    private final Optional<TlsCredentials> tls;
+
+    private ElasticStore(
+            HostedStore hosted, String endpoint, boolean served, Optional<TlsCredentials> tls) {
+        this.tls = tls;
         this.hosted = hosted;
         this.endpoint = endpoint;
         this.served = served;
@@ -51,16 +56,19 @@ final class ElasticStore implements AutoCloseable {
     /**
      * Finds the store, or serves it.
      *
+     * @param tls the certificates of this process; empty for a plain store
      * @throws BootstrapException if neither is possible in time
      */
-    static ElasticStore open(ElasticNodes nodes, TimeLimit limit) {
+    static ElasticStore open(ElasticNodes nodes, Optional<TlsCredentials> tls, TimeLimit limit) {
         long start = System.nanoTime();
         String why = "";
+        String unreachable = "";
         while (true) {
             for (String endpoint : nodes.endpoints()) {
-                Optional<ElasticStore> found = connect(endpoint);
-                if (found.isPresent()) {
-                    return found.get();
+                try {
+                    return connect(endpoint, tls);
+                } catch (StoreException e) {
+                    unreachable = e.getMessage();
                 }
             }
             Duration waited = Duration.ofNanos(System.nanoTime() - start);
@@ -68,7 +76,7 @@ final class ElasticStore implements AutoCloseable {
                 String endpoint = nodes.endpoints().get(i);
                 if (waited.compareTo(PRECEDENCE.multipliedBy(i)) >= 0 && isHere(endpoint)) {
                     try {
-                        return serve(endpoint);
+                        return serve(endpoint, tls);
                     } catch (JcclException e) {
                         why = ". This host's own can not be served: " + e.getMessage();
                     }
@@ -82,6 +90,8 @@ final class ElasticStore implements AutoCloseable {
                                 + " within "
                                 + Durations.text(waited)
                                 + why
+                                + ". The last look at an endpoint: "
+                                + unreachable
                                 + ". Start 'jccl run' on the host of one of them, with the same"
                                 + " --rdzv-endpoint on each");
             }
@@ -89,23 +99,21 @@ final class ElasticStore implements AutoCloseable {
         }
     }
 
-    private static Optional<ElasticStore> connect(String endpoint) {
+    private static ElasticStore connect(String endpoint, Optional<TlsCredentials> tls) {
         String host = ElasticNodes.host(endpoint);
         int port = ElasticNodes.port(endpoint);
-        try (TcpStore looked = TcpStore.connect(host, port, LOOK)) {
+        try (TcpStore looked = HostedStore.client(host, port, tls, LOOK)) {
             TcpStore client = looked.duplicate(SILENCE);
-            return Optional.of(new ElasticStore(HostedStore.of(client, port), endpoint, false));
-        } catch (StoreException e) {
-            return Optional.empty();
+            return new ElasticStore(HostedStore.of(client, port), endpoint, false, tls);
         }
     }
 
-    private static ElasticStore serve(String endpoint) {
+    private static ElasticStore serve(String endpoint, Optional<TlsCredentials> tls) {
         String host = ElasticNodes.host(endpoint);
         int port = ElasticNodes.port(endpoint);
-        HostedStore hosted = HostedStore.serve(host, port, Map.of(), SILENCE);
+        HostedStore hosted = HostedStore.serve(host, port, Map.of(), tls, SILENCE);
         LOGGER.log(Level.INFO, "serving the job''s store at {0}", endpoint);
-        return new ElasticStore(hosted, endpoint, true);
+        return new ElasticStore(hosted, endpoint, true, tls);
     }
 
     private static boolean isHere(String endpoint) {
@@ -140,10 +148,11 @@ final class ElasticStore implements AutoCloseable {
     boolean isPreceded(ElasticNodes nodes) {
         List<String> before = nodes.endpoints().subList(0, nodes.endpoints().indexOf(endpoint));
         for (String earlier : before) {
-            Optional<ElasticStore> other = connect(earlier);
-            if (other.isPresent()) {
-                other.get().close();
+            try {
+                connect(earlier, tls).close();
                 return true;
+            } catch (StoreException e) {
+                continue; // no store is served there
             }
         }
         return false;

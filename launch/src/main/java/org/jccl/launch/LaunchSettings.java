@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jccl.FailureContext;
+import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.Membership;
 import org.jccl.internal.checks.Counted;
@@ -32,6 +33,7 @@ import org.jccl.internal.checks.Counted;
  * @param redirects streams that go to a log file only
  * @param timeout how long the whole job may take, if there is a limit
  * @param grace how long a rank may take to stop before it is killed
+ * @param tls the certificates for the stores; empty for plain ones
  */
 record LaunchSettings(
         List<LaunchRole> roles,
@@ -50,7 +52,8 @@ record LaunchSettings(
         OutputStreams tee,
         OutputStreams redirects,
         Optional<Duration> timeout,
-        Duration grace) {
+        Duration grace,
+        Optional<TlsCredentials> tls) {
 
     /**
      * Checks how the options fit together.

@@ -104,8 +104,12 @@ public final class ProcessLauncher {
         String host = settings.masterAddress();
         return settings.nodeRank() == 0
                 ? HostedStore.serve(
-                        host, settings.masterPort(), RunId.of(settings.runId()).contents(), timeout)
-                : HostedStore.connect(host, settings.masterPort(), timeout);
+                        host,
+                        settings.masterPort(),
+                        RunId.of(settings.runId()).contents(),
+                        settings.tls(),
+                        timeout)
+                : HostedStore.connect(host, settings.masterPort(), settings.tls(), timeout);
     }
 
     private NodeAgreement.Conclusion attempt(

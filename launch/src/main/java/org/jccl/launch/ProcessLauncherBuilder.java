@@ -6,11 +6,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.spi.Durations;
@@ -336,13 +338,42 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
+     * Encrypts the store of the job, and the connections between its ranks, with TLS: see {@link
+     * TlsCredentials}. The ranks get the absolute paths in {@code JCCL_TLS_CERT}, {@code
+     * JCCL_TLS_KEY} and {@code JCCL_TLS_CA}. Without this method, the launcher uses these variables
+     * of its own environment, if they are set. Ranks of PyTorch cannot use such a store.
+     *
+     * @param certificate the file of the certificate of this host's processes
+     * @param key the file of its private key
+     * @param authorities the file of the certificates of the job's authorities
+     * @return this
+     */
+    public ProcessLauncherBuilder tls(Path certificate, Path key, Path authorities) {
+        environment.put(TlsCredentials.CERTIFICATE_VARIABLE, absolute(certificate, "certificate"));
+        environment.put(TlsCredentials.KEY_VARIABLE, absolute(key, "private key"));
+        environment.put(TlsCredentials.AUTHORITIES_VARIABLE, absolute(authorities, "authorities"));
+        return this;
+    }
+
+    private static String absolute(Path file, String what) {
+        return given(file, "file of the " + what).toAbsolutePath().toString();
+    }
+
+    /** Reads the certificates that the ranks will read. */
+    private Optional<TlsCredentials> credentials() {
+        Map<String, String> variables = new HashMap<>(System.getenv());
+        variables.putAll(environment);
+        return TlsCredentials.in(variables);
+    }
+
+    /**
      * Checks that the job is complete.
      *
      * @return the launcher, which later calls on this builder do not change
      * @throws UsageException if there is nothing to run, two roles have the same name, there are
      *     several nodes and no master port, both nodes and an elastic job are given, survivors are
-     *     retained over several nodes, the run id leads out of the log folder, or there are more
-     *     ranks than a world may have
+     *     retained over several nodes, the run id leads out of the log folder, there are more ranks
+     *     than a world may have, or the TLS credentials cannot be read
      * @throws org.jccl.BootstrapException if the java executable does not report its version
      */
     public ProcessLauncher build() {
@@ -368,7 +399,8 @@ public final class ProcessLauncherBuilder {
                         tee,
                         redirects,
                         Optional.ofNullable(timeout),
-                        grace));
+                        grace,
+                        credentials()));
     }
 
     private List<String> javaCommand() {

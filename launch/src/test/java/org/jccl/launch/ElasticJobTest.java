@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -211,7 +212,7 @@ class ElasticJobTest {
         ElasticNodes two = nodes(2, 2, endpoint(freePort()));
         TimeLimit limit = TimeLimit.in(WAIT);
         Joined self = new Joined("host", "job", 0, 0);
-        try (ElasticStore store = ElasticStore.open(two, limit);
+        try (ElasticStore store = ElasticStore.open(two, Optional.empty(), limit);
                 ElasticCoordinator coordinator =
                         new ElasticCoordinator(store, two, "elastic", "job", 1)) {
             coordinator.start();

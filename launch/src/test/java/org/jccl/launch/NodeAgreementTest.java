@@ -38,7 +38,8 @@ class NodeAgreementTest {
                 OutputStreams.NONE,
                 OutputStreams.NONE,
                 Optional.empty(),
-                Duration.ZERO);
+                Duration.ZERO,
+                Optional.empty());
     }
 
     /** What a store's clients meet whose host has lost its power: nobody resets a connection. */

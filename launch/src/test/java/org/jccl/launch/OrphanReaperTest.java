@@ -133,7 +133,8 @@ class OrphanReaperTest {
                             OutputStreams.NONE,
                             OutputStreams.NONE,
                             Optional.empty(),
-                            Duration.ofSeconds(SECONDS));
+                            Duration.ofSeconds(SECONDS),
+                            Optional.empty());
             LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1);
             try (OrphanReaper reaper = OrphanReaper.start()) {
                 LaunchAttempt attempt = new LaunchAttempt(settings, round, Optional::empty, reaper);

@@ -19,6 +19,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ProcessGroupBuilder;
 import org.jccl.Store;
 import org.jccl.StoreException;
+import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.ErrorFile;
 import org.jccl.bootstrap.Membership;
@@ -62,6 +63,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private Interop interop = Interop.NONE;
     private OnFailure onFailure = OnFailure.THROW;
     private Optional<Boolean> checkCalls = Optional.empty();
+    private Optional<TlsCredentials> tls = Optional.empty();
     private final List<Listener> listeners = new ArrayList<>();
     private Optional<Device> device = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
@@ -160,6 +162,12 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     @Override
+    public ProcessGroupBuilder tls(TlsCredentials value) {
+        tls = Optional.of(Require.nonNull(value, "tls"));
+        return this;
+    }
+
+    @Override
     public ProcessGroupBuilder listener(GroupListener value) {
         Listener listener = Listener.of(Require.nonNull(value, "listener"));
         if (listeners.size() == MOST_LISTENERS) {
@@ -182,6 +190,8 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         List<Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
         backends.forEach(this::requireInterop);
         checksCalls();
+        tls = tls.or(() -> TlsCredentials.in(System.getenv()));
+        tls.ifPresent(each -> requireEncryption(backends));
         Optional<LibraryWorld> known = libraryWorld(backends);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
@@ -204,6 +214,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         return new WorldBuilder(rank, size, timeout, chosen)
                 .onFailure(onFailure)
                 .checkCalls(checksCalls())
+                .tls(tls)
                 .listeners(listeners);
     }
 
@@ -243,6 +254,33 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             .formatted(
                                     backend.provider().name(), backend.device().type(), interop));
         }
+    }
+
+    /** Rejects what would leave a connection plain. */
+    private void requireEncryption(List<Backend> backends) {
+        String plain = null;
+        if (interop != Interop.NONE) {
+            plain = "ranks of " + interop + " use plain connections; leave out interop(...)";
+        }
+        for (Backend each : backends) {
+            if (!each.provider().encrypts()) {
+                plain = "backend " + each.provider().name() + " cannot encrypt; name one that can";
+            }
+        }
+        Store root = store.map(DefaultProcessGroupBuilder::root).orElse(null);
+        if (root instanceof TcpStore given && !given.isEncrypted()) {
+            plain = given + " is connected without TLS; connect it with the credentials";
+        }
+        if (plain != null) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "TLS is required by tls(...) or %s, but %s, or do without TLS"
+                            .formatted(TlsCredentials.CERTIFICATE_VARIABLE, plain));
+        }
+    }
+
+    private static Store root(Store given) {
+        return given instanceof PrefixStore part ? part.root() : given;
     }
 
     /**
@@ -299,7 +337,12 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         return store.isPresent()
                 ? Rendezvous.over(store.get(), rank, worldSize)
                 : Rendezvous.join(
-                        initMethod.orElse(ENVIRONMENT), rank, worldSize, limit, System.getenv());
+                        initMethod.orElse(ENVIRONMENT),
+                        rank,
+                        worldSize,
+                        limit,
+                        System.getenv(),
+                        tls);
     }
 
     private boolean servedByRank0(Rendezvous rendezvous) {

@@ -179,7 +179,8 @@ final class GroupEngines {
                                         foreign.map(GroupKeys::name),
                                         backend.options(),
                                         from,
-                                        origin.ranks()));
+                                        origin.ranks(),
+                                        world.tls()));
         try {
             // The parent must not be freed while another communicator is made from it.
             return parent.isPresent()

@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OnFailure;
 import org.jccl.Store;
+import org.jccl.TlsCredentials;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.engine.Watchdog;
@@ -27,6 +28,7 @@ public final class WorldBuilder {
     private Duration joinTimeout;
     private OnFailure onFailure = OnFailure.THROW;
     private boolean checksCalls;
+    private Optional<TlsCredentials> tls = Optional.empty();
     private List<Listener> listeners = List.of();
     private Runnable onClose = () -> {};
 
@@ -81,6 +83,12 @@ public final class WorldBuilder {
         return this;
     }
 
+    /** Sets the certificates for connections between ranks, also in sub-groups. */
+    public WorldBuilder tls(Optional<TlsCredentials> value) {
+        tls = value;
+        return this;
+    }
+
     /** Sets the observers of the world and of its sub-groups. */
     public WorldBuilder listeners(List<Listener> value) {
         listeners = value;
@@ -127,7 +135,8 @@ public final class WorldBuilder {
                                     diagnosis,
                                     observation,
                                     onFailure,
-                                    checksCalls),
+                                    checksCalls,
+                                    tls),
                             keys,
                             end);
         } catch (RuntimeException | Error e) {

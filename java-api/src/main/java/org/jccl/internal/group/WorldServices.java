@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 import org.jccl.OnFailure;
 import org.jccl.Store;
+import org.jccl.TlsCredentials;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.engine.Watchdog;
 import org.jccl.internal.observe.Observation;
@@ -19,6 +20,7 @@ import org.jccl.internal.observe.Observation;
  * @param observation observes operations
  * @param onFailure what a failure does
  * @param checksCalls whether each collective is compared with those of the other ranks
+ * @param tls the certificates for connections between ranks; empty for plain ones
  */
 record WorldServices(
         Optional<Store> store,
@@ -28,4 +30,5 @@ record WorldServices(
         Diagnosis diagnosis,
         Observation observation,
         OnFailure onFailure,
-        boolean checksCalls) {}
+        boolean checksCalls,
+        Optional<TlsCredentials> tls) {}

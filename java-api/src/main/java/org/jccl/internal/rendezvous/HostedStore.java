@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -15,6 +16,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.StoreException;
+import org.jccl.TlsCredentials;
 import org.jccl.spi.Durations;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
@@ -58,15 +60,24 @@ public final class HostedStore implements AutoCloseable {
      * @param host the name by which the other ranks know this host
      * @param port the port, 0 for any free one
      * @param contents the initial keys and values
+     * @param tls the certificates of this process; empty for a plain store
      * @param timeout for the name lookup, the connection and the blocking calls of the client
      * @throws BootstrapException if the name is unknown or the port cannot be used
      */
     public static HostedStore serve(
-            String host, int port, Map<String, byte[]> contents, Duration timeout) {
+            String host,
+            int port,
+            Map<String, byte[]> contents,
+            Optional<TlsCredentials> tls,
+            Duration timeout) {
         InetAddress bound = interfaceFor(host, resolve(host, port, timeout));
         TcpStoreServer server;
         try {
-            server = TcpStoreServer.bind(new InetSocketAddress(bound, port), contents);
+            InetSocketAddress address = new InetSocketAddress(bound, port);
+            server =
+                    tls.isPresent()
+                            ? TcpStoreServer.bind(address, contents, tls.get())
+                            : TcpStoreServer.bind(address, contents);
         } catch (StoreException e) {
             throw new BootstrapException(
                     FailureContext.NONE,
@@ -76,12 +87,25 @@ public final class HostedStore implements AutoCloseable {
         }
         try {
             String reachable = bound.isAnyLocalAddress() ? LOOPBACK : bound.getHostAddress();
-            TcpStore client = TcpStore.connect(reachable, server.port(), timeout);
+            TcpStore client = client(reachable, server.port(), tls, timeout);
             return new HostedStore(server, client, server.port());
         } catch (RuntimeException e) {
             server.close();
             throw e;
         }
+    }
+
+    /**
+     * Connects a client.
+     *
+     * @param tls the certificates of this process; empty for a plain store
+     * @throws StoreException if the store cannot be reached in time
+     */
+    public static TcpStore client(
+            String host, int port, Optional<TlsCredentials> tls, Duration timeout) {
+        return tls.isPresent()
+                ? TcpStore.connect(host, port, timeout, tls.get())
+                : TcpStore.connect(host, port, timeout);
     }
 
     /** Wraps a connected client of a store that another process serves. */
@@ -92,12 +116,14 @@ public final class HostedStore implements AutoCloseable {
     /**
      * Connects to a store that another process serves, or will serve soon.
      *
+     * @param tls the certificates of this process; empty for a plain store
      * @throws BootstrapException if the name stays unknown
      * @throws StoreException if the store cannot be reached in time
      */
-    public static HostedStore connect(String host, int port, Duration timeout) {
+    public static HostedStore connect(
+            String host, int port, Optional<TlsCredentials> tls, Duration timeout) {
         resolve(host, port, timeout);
-        return new HostedStore(null, TcpStore.connect(host, port, timeout), port);
+        return new HostedStore(null, client(host, port, tls, timeout), port);
     }
 
     /**

@@ -3,11 +3,13 @@ package org.jccl.internal.rendezvous;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
+import org.jccl.TlsCredentials;
 
 /**
  * The id of the run of a launcher. It distinguishes the ranks of two jobs that were given the same
@@ -48,14 +50,20 @@ public record RunId(String text) {
      * Connects to the store of this run.
      *
      * @param mayFollow whether a rank of an earlier run may still serve the address for a moment
+     * @param tls the certificates of this process; empty for a plain store
      * @param timeout for the connection and the blocking calls of the client
      * @throws BootstrapException if the store belongs to another run; names both
      */
-    public HostedStore connect(String host, int port, boolean mayFollow, Duration timeout) {
+    public HostedStore connect(
+            String host,
+            int port,
+            boolean mayFollow,
+            Optional<TlsCredentials> tls,
+            Duration timeout) {
         TimeLimit limit = TimeLimit.in(timeout);
         TimeLimit before = TimeLimit.in(limit.atMost(mayFollow ? EARLIER_RUN : Duration.ZERO));
         for (Duration left = timeout; true; left = limit.atMost(timeout)) {
-            HostedStore store = HostedStore.connect(host, port, left);
+            HostedStore store = HostedStore.connect(host, port, tls, left);
             try {
                 String owner = owner(store.client());
                 if (owner.equals(text)) {

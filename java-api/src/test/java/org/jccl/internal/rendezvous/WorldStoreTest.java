@@ -15,6 +15,7 @@ import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jccl.StoreException;
 import org.jccl.store.TcpStoreServer;
 import org.junit.jupiter.api.Assumptions;
@@ -97,7 +98,7 @@ class WorldStoreTest {
     @Test
     void aStoreOnIpv6LoopbackIsNotOnOtherInterfaces() throws Exception {
         Assumptions.assumeTrue(hasIpv6Loopback(), "this host has no ::1");
-        try (HostedStore store = HostedStore.serve("::1", 0, Map.of(), TIMEOUT)) {
+        try (HostedStore store = HostedStore.serve("::1", 0, Map.of(), Optional.empty(), TIMEOUT)) {
             assertThat(store.client().add("key", 1)).isEqualTo(1);
             assertThatThrownBy(() -> new Socket("127.0.0.1", store.port()).close())
                     .isInstanceOf(ConnectException.class);

@@ -18,7 +18,7 @@ Communicator::~Communicator() {
 
 void Communicator::listen(const std::string& address, int64_t firstNumber) {
   auto device = deviceAt(address);
-  listener_ = std::make_unique<Listener>(address);
+  listener_ = std::make_unique<Listener>(address, tls_.get());
   firstNumber_ = firstNumber;
   mesh_ = makeMesh(device);
   context_ = std::make_shared<Context>(std::move(device), mesh_, timeout_);
@@ -45,7 +45,7 @@ void Communicator::connect(int peer, const std::vector<char>& address, int64_t t
     Contact their = contact;
     their.number += offset;
     return mesh_->dials(listener_->address(), contact.where.address)
-               ? dial(their, deadline)
+               ? dial(their, tls_.get(), deadline)
                : listener_->accept(firstNumber_ + offset + peer, deadline);
   };
   try {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "listener.h"
+#include "tls.h"
 #include "transport.h"
 
 namespace jccl {
@@ -18,6 +19,9 @@ namespace jccl {
 class Communicator {
  public:
   virtual ~Communicator();
+
+  // Encrypts all connections. Called before listen.
+  void setTls(std::unique_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
   // Forming the mesh: listen on every rank, exchange the addresses, connect to each peer in rank order.
   void listen(const std::string& address, int64_t firstNumber);
@@ -94,6 +98,7 @@ class Communicator {
   std::shared_ptr<Request> find(int64_t request);
   void checkPeer(int peer) const;
 
+  std::unique_ptr<const TlsContext> tls_;  // null if connections are plain
   // While it connects to its peers.
   std::unique_ptr<Listener> listener_;
   int64_t firstNumber_ = 0;  // with which rank 0 introduces itself there

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -27,17 +28,18 @@ Exchange::Exchange(Mesh& mesh, int size) : mesh_(mesh), connections_(size) { wai
 
 Exchange::~Exchange() {
   for (const Connection& connection : connections_) {
-    if (connection.fd >= 0) {
-      ::close(connection.fd);
+    if (connection.link.fd >= 0) {
+      ::close(connection.link.fd);
     }
   }
 }
 
-void Exchange::adopt(int peer, int fd) {
+void Exchange::adopt(int peer, Link link) {
+  const int fd = link.fd;
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   std::lock_guard<std::mutex> lock(failureMutex_);
-  connections_[peer].fd = fd;
+  connections_[peer].link = std::move(link);
   if (failure_ != nullptr) {
     ::shutdown(fd, SHUT_RDWR);
   }
@@ -82,7 +84,7 @@ void Exchange::wait(Clock::time_point deadline) {
     // Who ends a connection before all is sent has given up, which a full one would not tell: nothing can be written then.
     const int events = (connection.out.open ? POLLOUT | POLLRDHUP : 0) | (connection.in.open ? POLLIN : 0);
     // A negative descriptor is passed over, so that places are ranks.
-    waiting_.push_back({events != 0 ? connection.fd : -1, static_cast<short>(events), 0});
+    waiting_.push_back({events != 0 ? connection.link.fd : -1, static_cast<short>(events), 0});
   }
   const auto begin = Clock::now();
   Milliseconds pause(0);  // while it is busy
@@ -124,22 +126,19 @@ class Exchange::Rest final {
     const size_t ofMemory = message.moved - ofHeader;
     pieces_[0] = {reinterpret_cast<char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader};
     pieces_[1] = {message.memory + ofMemory, message.bytes - ofMemory};
-    parts_.msg_iov = pieces_;
-    parts_.msg_iovlen = 2;
   }
-  msghdr* parts() { return &parts_; }
+  ssize_t sendTo(const Link& link) const { return link.send(pieces_, 2); }
+  ssize_t receiveFrom(const Link& link) const { return link.receive(pieces_, 2); }
 
  private:
   iovec pieces_[2];
-  msghdr parts_{};
 };
 
 void Exchange::write(int peer) {
   Message& message = connections_[peer].out;
   message.header.tag = tag_;
   while (message.open) {
-    Rest rest(message);
-    const ssize_t sent = ::sendmsg(connections_[peer].fd, rest.parts(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = Rest(message).sendTo(connections_[peer].link);
     if (sent < 0 && errno == EAGAIN) {
       return;
     }
@@ -154,8 +153,7 @@ void Exchange::write(int peer) {
 void Exchange::read(int peer) {
   Message& message = connections_[peer].in;
   while (message.open) {
-    Rest rest(message);
-    const ssize_t got = ::recvmsg(connections_[peer].fd, rest.parts(), MSG_DONTWAIT);
+    const ssize_t got = Rest(message).receiveFrom(connections_[peer].link);
     if (got < 0 && errno == EAGAIN) {
       return;
     }
@@ -241,15 +239,18 @@ void Exchange::fail(const std::exception_ptr& cause, int lost) noexcept {
   failure_ = cause;
   // In the middle of a message it would be taken for data.
   const std::unique_lock<std::mutex> idle(running_, std::try_to_lock);
-  const Header farewell{kLost, static_cast<uint64_t>(lost), 0};
+  Header farewell{kLost, static_cast<uint64_t>(lost), 0};
+  const iovec piece{&farewell, sizeof(farewell)};
   for (const Connection& connection : connections_) {
-    if (connection.fd < 0) {
+    const Link& link = connection.link;
+    if (link.fd < 0) {
       continue;
     }
-    if (lost >= 0 && idle && !(connection.out.open && connection.out.moved > 0)) {
-      ::send(connection.fd, &farewell, sizeof(farewell), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const bool between = !(connection.out.open && connection.out.moved > 0) && !link.isSending();
+    if (lost >= 0 && idle && between) {
+      link.send(&piece, 1);
     }
-    ::shutdown(connection.fd, SHUT_RDWR);
+    ::shutdown(link.fd, SHUT_RDWR);
   }
 }
 
@@ -259,10 +260,11 @@ std::string Exchange::otherOperation(uint32_t tag) {
     Header header;
     // An operation that has begun here looks at the header by itself.
     const Message& message = connections_[peer].in;
-    if (connections_[peer].fd < 0 || (message.open && message.moved > 0)) {
+    const Link& link = connections_[peer].link;
+    if (link.fd < 0 || (message.open && message.moved > 0)) {
       continue;
     }
-    const ssize_t got = ::recv(connections_[peer].fd, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t got = link.peek(&header, sizeof(header));
     if (got == sizeof(header) && header.tag != tag && header.tag != kLost && (header.tag & 0xff) == (tag & 0xff)) {
       return inOtherOperation(static_cast<int>(peer));
     }

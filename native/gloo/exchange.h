@@ -19,6 +19,7 @@
 
 #include <poll.h>
 
+#include "tls.h"
 #include "transport.h"
 
 namespace jccl {
@@ -34,7 +35,7 @@ class Exchange final {
   void setBusyPolling(std::chrono::nanoseconds duration) { busyPolling_ = duration; }
 
   // Takes over a connection.
-  void adopt(int peer, int fd);
+  void adopt(int peer, Link link);
 
   // What the next run does with a peer, which must do the opposite with this rank. Where one of the two has nothing to
   // say the message is empty, but both ranks know then that they are in the same operation.
@@ -65,7 +66,7 @@ class Exchange final {
     size_t moved;  // of header and memory
   };
   struct Connection {
-    int fd = -1;
+    Link link;
     Message out;
     Message in;
   };

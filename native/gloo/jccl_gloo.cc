@@ -80,6 +80,19 @@ int64_t jccl_gloo_create(
   return -jccl::kInternal;  // nothing in it throws but an allocation
 }
 
+int jccl_gloo_tls(
+    int64_t handle, const signed char* certificates, int certificates_length, const signed char* key, int key_length,
+    const signed char* authorities, int authorities_length) noexcept {
+  const auto encoded = [](const signed char* bytes, int length) {
+    return jccl::Encoded{reinterpret_cast<const unsigned char*>(bytes), length};
+  };
+  return guarded(handle, [&](Communicator& c) {
+    c.setTls(std::make_unique<jccl::TlsContext>(
+        encoded(certificates, certificates_length), encoded(key, key_length),
+        encoded(authorities, authorities_length)));
+  });
+}
+
 int jccl_gloo_listen(int64_t handle, const char* address, int64_t first_number) noexcept {
   return guarded(handle, [&](Communicator& c) { c.listen(address, first_number); });
 }

@@ -16,6 +16,12 @@ JCCL_GLOO_CALL const char* jccl_gloo_version() noexcept;
 JCCL_GLOO_CALL int64_t jccl_gloo_create(
     int rank, int size, int64_t timeout_millis, int torch, int64_t busy_poll_nanos) noexcept;
 
+// Encrypts all connections of a communicator that has none yet. Certificates are DER, one after the other; the first one is
+// that of the key, which is DER too. Loads OpenSSL.
+JCCL_GLOO_CALL int jccl_gloo_tls(
+    int64_t handle, const signed char* certificates, int certificates_length, const signed char* key, int key_length,
+    const signed char* authorities, int authorities_length) noexcept;
+
 // Opens a port on a numeric address of this host, one for all peers. Peer r says first_number + r when it connects.
 JCCL_GLOO_CALL int jccl_gloo_listen(int64_t handle, const char* address, int64_t first_number) noexcept;
 

@@ -50,9 +50,34 @@ class Socket final {
   int fd_;
 };
 
+void await(int fd, short events, Clock::time_point deadline, const char* otherwise) {
+  pollfd waiting{fd, events, 0};
+  for (int ready = 0; ready <= 0;) {
+    if (Clock::now() >= deadline) {
+      throw Failure(kTimeout, otherwise);
+    }
+    ready = ::poll(&waiting, 1, pollMillis(deadline));
+    if (ready < 0 && errno != EINTR) {
+      throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
+    }
+  }
+}
+
+std::string nameOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  char host[NI_MAXHOST];
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      ::getnameinfo(
+          reinterpret_cast<sockaddr*>(&address), length, host, sizeof(host), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "an unknown address";
+  }
+  return host;
+}
+
 }  // namespace
 
-int dial(const Contact& contact, Clock::time_point deadline) {
+Link dial(const Contact& contact, const TlsContext* tls, Clock::time_point deadline) {
   const sockaddr_storage& to = contact.where.address;
   Socket socket(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) {
@@ -63,32 +88,32 @@ int dial(const Contact& contact, Clock::time_point deadline) {
     error = errno;
   }
   if (error == EINPROGRESS) {
-    pollfd waiting{socket.get(), POLLOUT, 0};
-    for (int ready = 0; ready <= 0;) {
-      if (Clock::now() >= deadline) {
-        throw Failure(kTimeout, "no connection");
-      }
-      ready = ::poll(&waiting, 1, pollMillis(deadline));
-      if (ready < 0 && errno != EINTR) {
-        throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
-      }
-    }
+    await(socket.get(), POLLOUT, deadline, "no connection");
     socklen_t length = sizeof(error);
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
       error = errno;
     }
   }
-  if (error == 0 && ::send(socket.get(), &contact.number, sizeof(contact.number), MSG_NOSIGNAL) !=
-                        static_cast<ssize_t>(sizeof(contact.number))) {
+  Link link{socket.get(), nullptr};
+  if (error == 0 && tls != nullptr) {
+    link.tls = std::make_unique<TlsChannel>(*tls, link.fd, false);
+    for (short events = link.tls->handshake(); events != 0; events = link.tls->handshake()) {
+      await(link.fd, events, deadline, "no answer to the TLS handshake; use TLS on all ranks or on none");
+    }
+  }
+  int64_t number = contact.number;
+  const iovec said{&number, sizeof(number)};
+  if (error == 0 && link.send(&said, 1) != static_cast<ssize_t>(sizeof(number))) {
     error = errno;
   }
   if (error != 0) {
     throw Failure(kPeerLost, "no connection: " + reasonOf(error));
   }
-  return socket.release();
+  socket.release();
+  return link;
 }
 
-Listener::Listener(const std::string& address) {
+Listener::Listener(const std::string& address, const TlsContext* tls) : tls_(tls) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
@@ -113,27 +138,27 @@ Listener::Listener(const std::string& address) {
 Listener::~Listener() {
   ::close(fd_);
   for (const Caller& caller : callers_) {
-    ::close(caller.fd);
+    ::close(caller.link.fd);
   }
   for (const auto& each : known_) {
-    ::close(each.second);
+    ::close(each.second.fd);
   }
 }
 
-int Listener::accept(int64_t number, Clock::time_point deadline) {
+Link Listener::accept(int64_t number, Clock::time_point deadline) {
   for (;;) {
     const auto found = known_.find(number);
     if (found != known_.end()) {
-      const int fd = found->second;
+      Link link = std::move(found->second);
       known_.erase(found);
-      return fd;
+      return link;
     }
     if (Clock::now() >= deadline) {
-      throw Failure(kTimeout, "no connection");
+      throw Failure(kTimeout, "no connection" + rejected_);
     }
     std::vector<pollfd> waiting{{fd_, POLLIN, 0}};
     for (const Caller& caller : callers_) {
-      waiting.push_back({caller.fd, POLLIN, 0});
+      waiting.push_back({caller.link.fd, caller.events, 0});
     }
     if (::poll(waiting.data(), waiting.size(), pollMillis(deadline)) < 0 && errno != EINTR) {
       throw Failure(kInternal, "can not wait for a connection: " + reasonOf(errno));
@@ -157,13 +182,31 @@ void Listener::acceptAll() {
     if (fd < 0) {
       return;
     }
-    callers_.push_back({fd, 0, 0});
+    callers_.push_back({{fd, nullptr}, POLLIN, 0, 0});
+    if (tls_ != nullptr) {
+      callers_.back().link.tls = std::make_unique<TlsChannel>(*tls_, fd, true);
+    }
   }
 }
 
 bool Listener::listenTo(Caller& caller) {
+  if (caller.link.tls != nullptr) {
+    try {
+      const short events = caller.link.tls->handshake();
+      caller.events = events == 0 ? POLLIN : events;
+      if (events != 0) {
+        return false;
+      }
+    } catch (const Failure& failure) {
+      // A rank of this job, or a stranger. A rank fails, and the others learn it from its absence.
+      rejected_ = ", and a caller at " + nameOf(caller.link.fd) + " failed: " + failure.what();
+      ::close(caller.link.fd);
+      return true;
+    }
+  }
   auto* word = reinterpret_cast<char*>(&caller.word);
-  const ssize_t got = ::recv(caller.fd, word + caller.read, sizeof(caller.word) - caller.read, 0);
+  const iovec rest{word + caller.read, sizeof(caller.word) - caller.read};
+  const ssize_t got = caller.link.receive(&rest, 1);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return false;
   }
@@ -171,8 +214,9 @@ bool Listener::listenTo(Caller& caller) {
   if (got > 0 && caller.read < sizeof(caller.word)) {
     return false;
   }
-  if (got <= 0 || !known_.emplace(caller.word, caller.fd).second) {
-    ::close(caller.fd);
+  const int fd = caller.link.fd;
+  if (got <= 0 || !known_.emplace(caller.word, std::move(caller.link)).second) {
+    ::close(fd);
   }
   return true;
 }

@@ -11,6 +11,7 @@
 
 #include <sys/socket.h>
 
+#include "tls.h"
 #include "transport.h"
 
 namespace jccl {
@@ -27,24 +28,26 @@ struct Contact {
   int64_t number;  // what that peer says first when it connects
 };
 
-// Connects, and says the number. Returns a socket.
-int dial(const Contact& contact, Clock::time_point deadline);
+// Connects, and says the number. The connection is plain without TLS.
+Link dial(const Contact& contact, const TlsContext* tls, Clock::time_point deadline);
 
 // The port of a rank while it connects to its peers.
 class Listener final {
  public:
-  explicit Listener(const std::string& address);
+  // Connections are plain without TLS, which must live as long.
+  Listener(const std::string& address, const TlsContext* tls);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   const sockaddr_storage& address() const { return address_; }
   // The connection whose first word was this number.
-  int accept(int64_t number, Clock::time_point deadline);
+  Link accept(int64_t number, Clock::time_point deadline);
 
  private:
   struct Caller {
-    int fd;
+    Link link;
+    short events;  // that it waits for
     int64_t word;
     size_t read;
   };
@@ -53,10 +56,12 @@ class Listener final {
   // Whether the caller is done with: gone, or known by its number.
   bool listenTo(Caller& caller);
 
+  const TlsContext* const tls_;
   int fd_ = -1;
   sockaddr_storage address_{};
   std::vector<Caller> callers_;
-  std::map<int64_t, int> known_;
+  std::map<int64_t, Link> known_;
+  std::string rejected_;  // the last caller that was
 };
 
 }  // namespace jccl

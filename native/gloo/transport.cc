@@ -210,9 +210,10 @@ void Peer::endReading() {
   }
 }
 
-void Peer::adopt(int fd) {
+void Peer::adopt(Link link) {
   try {
-    const auto socket = std::make_shared<tcp::Socket>(fd);
+    const auto socket = std::make_shared<tcp::Socket>(link.fd);
+    tls_ = std::move(link.tls);
     socket->peerName();  // throws if the peer has reset it; the base class would wait for the loop to notice
     connectCallback(socket, tcp::Error::kSuccess);
   } catch (const std::exception&) {
@@ -292,14 +293,14 @@ bool Mesh::dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) c
   return device_->isInitiator(tcp::Address(mine), tcp::Address(theirs));
 }
 
-void Mesh::adopt(int rank, int fd) {
+void Mesh::adopt(int rank, Link link) {
   try {
     createPair(rank);
   } catch (...) {
-    ::close(fd);
+    ::close(link.fd);
     throw;
   }
-  peer(rank)->adopt(fd);
+  peer(rank)->adopt(std::move(link));
 }
 
 std::unique_ptr<::gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* memory, size_t bytes) {

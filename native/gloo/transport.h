@@ -1,9 +1,10 @@
-// gloo's TCP transport with five changes, made by overriding its virtual functions:
+// gloo's TCP transport with six changes, made by overriding its virtual functions:
 //   - an exception in the loop thread becomes a failure of the pair instead of std::terminate,
 //   - a failing pair wakes the transfer that is being read or written too, not only the queued ones,
 //   - waits have an end-to-end deadline and notice that a peer is in another operation,
 //   - the loop thread yields when a caller holds the pair, instead of spinning through its time slice,
-//   - a thread that waits for a message from or to one peer reads from that peer itself.
+//   - a thread that waits for a message from or to one peer reads from that peer itself,
+//   - a connection may be encrypted.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include <gloo/transport/tcp/unbound_buffer.h>
 
 #include "failure.h"
+#include "tls.h"
 
 namespace jccl {
 
@@ -83,7 +85,7 @@ class Peer : public tcp::Pair {
   void handleEvents(tcp::Loop& loop, int events) override;
 
   // Takes over a connection.
-  void adopt(int fd);
+  void adopt(Link link);
 
   // Has the loop thread leave what arrives to the caller, who then reads. False where another thread does so already, or
   // the connection is closed.
@@ -100,15 +102,21 @@ class Peer : public tcp::Pair {
 
  protected:
   void changeState(state next) noexcept override;
+  bool read() override;
+  bool write(tcp::Op& op) override;
 
   Mesh& mesh_;
 
  private:
+  bool readEncrypted();
+  bool writeEncrypted(tcp::Op& op);
+  bool moved(ssize_t bytes);
   void wakeLocked(const std::exception_ptr& cause);
   // With the pair's lock held.
   void handle(int events);
   void listenTo(int events) { device_->registerDescriptor(fd_, events, this); }
 
+  std::unique_ptr<TlsChannel> tls_;  // null if the connection is plain
   bool givenUp_ = false;  // closed by this side, not because of the peer
   bool readByCaller_ = false;
 };
@@ -123,7 +131,7 @@ class Mesh : public tcp::Context {
   // Exactly one side of a pair dials, which one is gloo's choice.
   bool dials(const sockaddr_storage& mine, const sockaddr_storage& theirs) const;
   // Makes a connection the one to a peer.
-  void adopt(int rank, int fd);
+  void adopt(int rank, Link link);
   std::unique_ptr<::gloo::transport::UnboundBuffer> createUnboundBuffer(void* memory, size_t bytes) override;
 
   // For a transfer of a collective.

@@ -14,6 +14,7 @@ import java.util.List;
  * @param firstNumber the number with which rank 0 introduces itself there; the other ranks use the
  *     following numbers. It is random, so that a process that connects to the wrong listener is not
  *     taken for a rank
+ * @param encrypted whether the rank's connections are
  * @param numbers the numbers of all ranks if they are not consecutive, otherwise empty
  */
 record Announcement(
@@ -22,6 +23,7 @@ record Announcement(
         boolean onlyLocal,
         byte[] port,
         long firstNumber,
+        boolean encrypted,
         List<Long> numbers) {
 
     /** Size of a {@code sockaddr_storage} and an unused number. */

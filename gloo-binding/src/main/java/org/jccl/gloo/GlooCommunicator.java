@@ -1,9 +1,16 @@
 package org.jccl.gloo;
 
+import java.io.ByteArrayOutputStream;
+import java.security.cert.CertificateEncodingException;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import org.jccl.DataType;
+import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ReduceOp;
+import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Capabilities.Feature;
@@ -30,6 +37,41 @@ final class GlooCommunicator implements HostCommunicator {
         this.handle = handle;
         this.timeout = timeout;
         this.torch = torch;
+    }
+
+    /** Encrypts all connections that are made later. */
+    void encrypt(TlsCredentials credentials) {
+        byte[] certificates = encoded(credentials.certificates());
+        byte[] authorities = encoded(credentials.authorities());
+        byte[] key = credentials.key().getEncoded();
+        try {
+            checkSetUp(
+                    GlooNative.tls(
+                            handle,
+                            certificates,
+                            certificates.length,
+                            key,
+                            key.length,
+                            authorities,
+                            authorities.length));
+        } finally {
+            Arrays.fill(key, (byte) 0);
+        }
+    }
+
+    private static byte[] encoded(List<X509Certificate> certificates) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (X509Certificate each : certificates) {
+            try {
+                all.writeBytes(each.getEncoded());
+            } catch (CertificateEncodingException e) {
+                throw new UsageException(
+                        FailureContext.NONE,
+                        "TLS: the certificate of " + each.getSubjectX500Principal() + ": " + e,
+                        e);
+            }
+        }
+        return all.toByteArray();
     }
 
     void listen(String address, long firstNumber) {

@@ -107,6 +107,7 @@ final class GlooConnector {
                 LocalAddress.choose(
                         config.options(GlooOptions.class), hostOf(store), System.getenv());
         whenChosen.accept(local);
+        config.tls().ifPresent(communicator::encrypt);
         List<Announcement> all =
                 leaveLoopback(listen(local, store, format::key), local, store, whenChosen);
         checkReachable(all);
@@ -225,6 +226,7 @@ final class GlooConnector {
                 local.address().isLoopbackAddress() && !local.asked(),
                 Arrays.copyOf(buffer, Announcement.PORT_BYTES),
                 firstNumber,
+                config.tls().isPresent(),
                 List.of());
     }
 
@@ -245,6 +247,7 @@ final class GlooConnector {
         List<Announcement> announcements = new ArrayList<>();
         for (int rank = 0; rank < values.size(); rank++) {
             announcements.add(decode(values.get(rank), rank, key));
+            checkEncryption(announcements.get(rank), rank);
         }
         return announcements;
     }
@@ -256,6 +259,20 @@ final class GlooConnector {
             throw new MismatchException(
                     context,
                     "rank " + rank + ", in the store's key " + key.apply(rank) + ": " + e.reason());
+        }
+    }
+
+    /** Finds at once what would otherwise be a handshake without an answer. */
+    private void checkEncryption(Announcement theirs, int rank) {
+        if (theirs.encrypted() != config.tls().isPresent()) {
+            throw new UsageException(
+                    context,
+                    "gloo: rank %d %s TLS, but rank %d %s; give all ranks certificates (--tls-cert of jccl run, or tls(...)), or none"
+                            .formatted(
+                                    rank,
+                                    theirs.encrypted() ? "uses" : "does not use",
+                                    config.rank(),
+                                    theirs.encrypted() ? "does not" : "does"));
         }
     }
 

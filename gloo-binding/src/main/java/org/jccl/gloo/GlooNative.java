@@ -18,7 +18,9 @@ import org.bytedeco.javacpp.annotation.Properties;
                         include = {
                             "jccl_gloo.h",
                             "reduce.cc",
+                            "tls.cc",
                             "transport.cc",
+                            "encrypted.cc",
                             "no_listener.cc",
                             "listener.cc",
                             "exchange.cc",
@@ -42,6 +44,16 @@ final class GlooNative {
     @Name("jccl_gloo_create")
     static native long create(
             int rank, int size, long timeoutMillis, int torch, long busyPollNanos);
+
+    @Name("jccl_gloo_tls")
+    static native int tls(
+            long handle,
+            byte[] certificates,
+            int certificatesLength,
+            byte[] key,
+            int keyLength,
+            byte[] authorities,
+            int authoritiesLength);
 
     @Name("jccl_gloo_listen")
     static native int listen(long handle, String address, long firstNumber);

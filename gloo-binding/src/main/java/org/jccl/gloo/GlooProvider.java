@@ -47,6 +47,11 @@ public final class GlooProvider implements BackendProvider {
     }
 
     @Override
+    public boolean encrypts() {
+        return true;
+    }
+
+    @Override
     public synchronized Availability availability() {
         if (availability == null) {
             availability = GlooLibraries.load();

@@ -13,6 +13,9 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
 
     private static final int WORDS = 4;
 
+    /** The fifth word of a rank whose connections are encrypted. */
+    private static final String ENCRYPTED = "tls";
+
     @Override
     public String key(int rank) {
         return "gloo/" + rank;
@@ -38,6 +41,7 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
                                 + announcement.onlyLocal()
                                 + " "
                                 + announcement.firstNumber()
+                                + (announcement.encrypted() ? " " + ENCRYPTED : "")
                                 + "\n")
                         .getBytes(StandardCharsets.UTF_8);
         return ByteBuffer.allocate(line.length + announcement.port().length)
@@ -54,8 +58,9 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
         }
         String[] words = new String(value, 0, end, StandardCharsets.UTF_8).split(" ", -1);
         int first = end + 1;
+        boolean encrypted = words.length == WORDS + 1 && words[WORDS].equals(ENCRYPTED);
         if (value.length - first != Announcement.PORT_BYTES
-                || words.length != WORDS
+                || words.length != WORDS && !encrypted
                 || words[1].isBlank()
                 || !words[2].equals("true") && !words[2].equals("false")
                 || !words[3].matches("\\d{1,18}")) {
@@ -74,6 +79,7 @@ final class OwnAnnouncementFormat implements AnnouncementFormat {
                 Boolean.parseBoolean(words[2]),
                 Arrays.copyOfRange(value, first, value.length),
                 Long.parseLong(words[3]),
+                encrypted,
                 List.of());
     }
 }

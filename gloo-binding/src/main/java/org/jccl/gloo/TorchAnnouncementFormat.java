@@ -74,7 +74,13 @@ final class TorchAnnouncementFormat implements AnnouncementFormat {
             }
             InetAddress where = addressOf(littleEndian(address));
             return new Announcement(
-                    host, where.getHostAddress(), where.isLoopbackAddress(), address, 0, numbers);
+                    host,
+                    where.getHostAddress(),
+                    where.isLoopbackAddress(),
+                    address,
+                    0,
+                    false,
+                    numbers);
         } catch (BufferUnderflowException | UnknownHostException e) {
             throw foreign(value);
         }

@@ -99,7 +99,7 @@ class GlooConnectorTest {
         byte[] port = Arrays.copyOf(buffer, Announcement.PORT_BYTES);
         AnnouncementFormat format = new OwnAnnouncementFormat();
         Announcement announcement =
-                new Announcement("host", "127.0.0.2", false, port, 0, List.of());
+                new Announcement("host", "127.0.0.2", false, port, 0, false, List.of());
         store.set(format.key(1), format.encode(announcement, 2));
         Announcement other = format.decode(store.get(format.key(0)), 2);
         communicator.connect(0, other.endpoint(1), LONG);

@@ -66,7 +66,8 @@ class TorchFarewellTest {
                         task -> new Thread(task).start());
         store.await(List.of(FORMAT.key(0)), Ranks.TIMEOUT);
         Announcement theirs = FORMAT.decode(store.get(FORMAT.key(0)), 2);
-        Announcement ours = new Announcement(theirs.host(), PYTHON, true, port(), 0, List.of());
+        Announcement ours =
+                new Announcement(theirs.host(), PYTHON, true, port(), 0, false, List.of());
         store.set(FORMAT.key(1), FORMAT.encode(ours, 2));
         try (SocketChannel python = SocketChannel.open(addressIn(theirs))) {
             ByteBuffer number =

@@ -6,6 +6,10 @@ import java.util.regex.Pattern;
 /**
  * Which other API ranks of the same world may run. It determines where in the store the ranks meet,
  * and what they exchange. All ranks of a world must use the same value.
+ *
+ * <p>With PyTorch's ranks, {@link ProcessGroupBuilder#backend} also takes PyTorch's names of NCCL's
+ * backends. {@code nccl2} makes {@link #TORCH} to {@link #TORCH_2_14_OPT_IN}, and {@code
+ * nccl-legacy} makes {@link #TORCH_2_15} to {@link #TORCH}. {@code nccl-lazy} is rejected.
  */
 public enum Interop {
 

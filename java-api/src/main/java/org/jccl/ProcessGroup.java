@@ -94,7 +94,8 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Returns the devices whose tensors this rank may pass to the operations, one of each type.
      *
-     * @return at least one; barriers use the first
+     * @return at least one; barriers use the first, unless ranks of another API call theirs on
+     *     another one
      */
     List<Device> devices();
 

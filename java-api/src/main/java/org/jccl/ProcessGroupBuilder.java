@@ -4,8 +4,8 @@ import java.time.Duration;
 
 /**
  * The options of a world. A builder is used once. The defaults are {@code env://}, the best backend
- * for the devices of the host, and ten minutes. Every method throws a {@link UsageException} for
- * null.
+ * for each type of device of the host, and ten minutes. Every method throws a {@link
+ * UsageException} for null.
  *
  * <p>Programs must not implement this interface: later versions may add methods.
  */
@@ -18,6 +18,11 @@ public interface ProcessGroupBuilder {
      * Sets the backend, or one backend for each device type. Some backends for host memory also
      * take tensors of devices, as in {@code cuda:gloo}. They are copied through host memory, and
      * {@link Work#await()} blocks until the result is on the device.
+     *
+     * <p>Without this setting, the group gets the best backend that is present for each type of
+     * device, or only for the CPU and the type of {@link #device}. It logs which. In a world with
+     * ranks of another API, it gets one backend, as those ranks do: that of the accelerator, or
+     * else that of the CPU. Such ranks may have further names for a backend, see {@link Interop}.
      *
      * @param names one name, or pairs {@code device:name} separated by commas; case is ignored
      * @return this builder
@@ -69,7 +74,8 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder interop(Interop value);
 
     /**
-     * Sets the deadline of joining and of each operation.
+     * Sets the deadline of joining and of each operation. The default is {@link #DEFAULT_TIMEOUT}.
+     * In a world with ranks of PyTorch and a backend for the CPU, it is 30 minutes, as in PyTorch.
      *
      * @param value positive, at most a day
      * @return this builder

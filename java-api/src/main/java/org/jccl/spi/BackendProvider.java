@@ -104,6 +104,19 @@ public interface BackendProvider {
     }
 
     /**
+     * Returns which ranks of another API a user means by a name of this backend. Those ranks may
+     * have several names for it, one for each way in which they use the library.
+     *
+     * @param name as the user gave it, in lower case
+     * @param interop the other API as the user gave it
+     * @return the other API as the name says, or empty if this backend is not meant
+     * @throws UsageException if ranks that have this name for the backend are not supported
+     */
+    default Optional<Interop> named(String name, Interop interop) {
+        return name.equals(name()) ? Optional.of(interop) : Optional.empty();
+    }
+
+    /**
      * Returns the order among backends of the same devices if the user names none.
      *
      * @return higher is tried first

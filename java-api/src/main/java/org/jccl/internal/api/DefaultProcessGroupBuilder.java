@@ -47,6 +47,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     /** The pause before a store that is about to close is tried again; also the shortest limit. */
     private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
 
+    /** PyTorch's default of backends for the CPU; that of accelerators is ours too. */
+    private static final Duration INTEROP_CPU_TIMEOUT = Duration.ofMinutes(30);
+
     /** An operation has one bit for each listener. */
     private static final int MOST_LISTENERS = 16;
 
@@ -66,6 +69,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private Optional<TlsCredentials> tls = Optional.empty();
     private final List<Listener> listeners = new ArrayList<>();
     private Optional<Device> device = Optional.empty();
+    private Optional<Duration> requestedTimeout = Optional.empty();
     private Duration timeout = DEFAULT_TIMEOUT;
     private final Map<String, BackendOptions> options = new HashMap<>();
 
@@ -132,7 +136,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                     FailureContext.NONE,
                     "timeout must be positive and at most a day, got " + Durations.text(value));
         }
-        timeout = value;
+        requestedTimeout = Optional.of(value);
         return this;
     }
 
@@ -187,7 +191,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                     .ifPresent(file -> file.recordUncaught(Thread.currentThread()));
         }
         Descriptors.require(DESCRIPTORS, "joining a world");
-        List<Backend> backends = new ArrayList<>(Backends.choose(backend, device, options));
+        Backends.Chosen chosen = Backends.choose(backend, device, interop, options);
+        interop = chosen.interop();
+        List<Backend> backends = chosen.all();
+        timeout = requestedTimeout.orElseGet(() -> defaultTimeout(interop, backends));
         backends.forEach(this::requireInterop);
         checksCalls();
         tls = tls.or(() -> TlsCredentials.in(System.getenv()));
@@ -208,6 +215,12 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         .joinTimeout(left(start))
                         .onClose(joined.rendezvous()::close)
                         .connect());
+    }
+
+    /** Ranks of another API wait longer for each other on the CPU. */
+    static Duration defaultTimeout(Interop interop, List<Backend> backends) {
+        boolean onCpu = backends.stream().anyMatch(each -> each.device().isCpu());
+        return interop != Interop.NONE && onCpu ? INTEROP_CPU_TIMEOUT : DEFAULT_TIMEOUT;
     }
 
     private WorldBuilder world(int rank, int size, List<Backend> chosen) {

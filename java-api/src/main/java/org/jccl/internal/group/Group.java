@@ -134,7 +134,7 @@ public final class Group {
 
     /** Returns the engine for barriers. */
     public Engine defaultEngine() {
-        return engines.first();
+        return engines.forBarriers();
     }
 
     private void requireUsable() {

@@ -2,6 +2,7 @@ package org.jccl.internal.group;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -102,7 +103,11 @@ final class GroupEngines {
      * @param deadline by {@link System#nanoTime}
      */
     void connect(List<Backend> backends, Origin origin, long deadline) {
-        for (Backend backend : backends) {
+        List<Backend> inOrder = new ArrayList<>(backends);
+        if (foreign.isPresent() && foreign.get().cpuFirst()) {
+            inOrder.sort(Comparator.comparing(each -> !each.device().isCpu()));
+        }
+        for (Backend backend : inOrder) {
             connect(backend, origin, deadline);
         }
     }
@@ -284,9 +289,18 @@ final class GroupEngines {
         return entries.stream().map(Entry::engine);
     }
 
-    /** Returns the engine for barriers. */
-    Engine first() {
-        return entries.get(0).engine();
+    /** Returns the engine for barriers: the first one, unless ranks of another API have theirs. */
+    Engine forBarriers() {
+        Entry first = entries.get(0);
+        if (foreign.isEmpty()) {
+            return first.engine();
+        }
+        boolean onCpu = !foreign.get().barriersOnDevice();
+        return entries.stream()
+                .filter(entry -> entry.backend().device().isCpu() == onCpu)
+                .findFirst()
+                .orElse(first)
+                .engine();
     }
 
     Optional<Backend> backend(String deviceType) {

@@ -63,6 +63,18 @@ public interface GroupKeys {
      */
     OptionalInt color(List<Integer> ranks);
 
+    /**
+     * Returns whether those ranks call barriers on the accelerator even if the group has a backend
+     * for the CPU.
+     */
+    boolean barriersOnDevice();
+
+    /**
+     * Returns whether those ranks form the communicator of the CPU before those of accelerators, in
+     * whatever order the backends were named.
+     */
+    boolean cpuFirst();
+
     /** Returns the part of the store in which communicators for a type of device are formed. */
     Store communicator(String deviceType);
 }

@@ -114,6 +114,19 @@ public final class TorchKeys implements GroupKeys {
     }
 
     @Override
+    public boolean barriersOnDevice() {
+        return switch (interop) {
+            case TORCH_EAGER, TORCH_2_15 -> true; // the world is bound to its device
+            case NONE, TORCH, TORCH_2_14_OPT_IN -> false;
+        };
+    }
+
+    @Override
+    public boolean cpuFirst() {
+        return interop != Interop.TORCH_2_15; // that forms each communicator when it is named
+    }
+
+    @Override
     public Store communicator(String deviceType) {
         Store first = new PrefixStore(WORLD + "/", world);
         Store group = number == WORLD ? first : new PrefixStore(number + "/", first);

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jccl.BackendUnavailableException;
+import org.jccl.Interop;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -58,7 +59,13 @@ class BackendNamesTest {
     @ParameterizedTest
     @CsvSource({"glooo", "cpu:glooo", "'cpu:glooo,cuda:nccl'"})
     void everyFormOfTheSettingSaysSo(String names) {
-        assertThatThrownBy(() -> Backends.choose(Optional.of(names), Optional.empty(), Map.of()))
+        assertThatThrownBy(
+                        () ->
+                                Backends.choose(
+                                        Optional.of(names),
+                                        Optional.empty(),
+                                        Interop.NONE,
+                                        Map.of()))
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("did you mean 'gloo'?");
     }

@@ -89,9 +89,10 @@ JCCL_NCCL_CALL int jccl_nccl_version() noexcept;
 
 // id has 128 bytes.
 JCCL_NCCL_CALL int jccl_nccl_get_unique_id(signed char* id) noexcept;
-// The cell receives the communicator, maybe after the call has returned.
+// The cell receives the communicator, maybe after the call has returned. ids has 128 bytes for each of count ids. More than
+// one need ncclCommInitRankScalable.
 JCCL_NCCL_CALL int jccl_nccl_comm_init(
-    int64_t cell, int size, const signed char* id, int rank, int64_t config) noexcept;
+    int64_t cell, int size, const signed char* ids, int count, int rank, int64_t config) noexcept;
 // The cell receives the communicator, maybe after the call has returned.
 JCCL_NCCL_CALL int jccl_nccl_comm_split(
     int64_t communicator, int color, int key, int64_t cell, int64_t config) noexcept;

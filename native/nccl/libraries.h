@@ -94,12 +94,13 @@ static_assert(sizeof(Config) == 96, "the layout of ncclConfig_t");
   X(int, ncclRedOpDestroy, (int, void*))
 
 // Null where the library is older: 2.28 and 2.28.7 brought most of them.
-#define JCCL_NCCL_NEWER_FUNCTIONS(X)                                        \
-  X(int, ncclMemAlloc, (void**, size_t))                                    \
-  X(int, ncclMemFree, (void*))                                              \
-  X(int, ncclGather, (const void*, void*, size_t, int, int, void*, void*))  \
-  X(int, ncclScatter, (const void*, void*, size_t, int, int, void*, void*)) \
-  X(int, ncclAlltoAll, (const void*, void*, size_t, int, void*, void*))     \
+#define JCCL_NCCL_NEWER_FUNCTIONS(X)                                            \
+  X(int, ncclCommInitRankScalable, (void**, int, int, int, UniqueId*, Config*)) \
+  X(int, ncclMemAlloc, (void**, size_t))                                        \
+  X(int, ncclMemFree, (void*))                                                  \
+  X(int, ncclGather, (const void*, void*, size_t, int, int, void*, void*))      \
+  X(int, ncclScatter, (const void*, void*, size_t, int, int, void*, void*))     \
+  X(int, ncclAlltoAll, (const void*, void*, size_t, int, void*, void*))         \
   X(int, ncclCommRevoke, (void*, int))
 
 // Each function under its own name. Written while the libraries are opened, which Java does once in a process and before

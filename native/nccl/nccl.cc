@@ -86,9 +86,15 @@ int jccl_nccl_get_unique_id(signed char* id) noexcept {
   return code;
 }
 
-int jccl_nccl_comm_init(int64_t cell, int size, const signed char* id, int rank, int64_t config) noexcept {
+int jccl_nccl_comm_init(
+    int64_t cell, int size, const signed char* ids, int count, int rank, int64_t config) noexcept {
+  if (count > 1) {
+    // NCCL copies the ids before it returns, though it takes them as if it wrote to them.
+    auto* all = reinterpret_cast<UniqueId*>(const_cast<signed char*>(ids));
+    return ncclCommInitRankScalable(cellAt(cell), size, rank, count, all, configAt(config));
+  }
   UniqueId copy;
-  std::memcpy(copy.bytes, id, sizeof copy.bytes);
+  std::memcpy(copy.bytes, ids, sizeof copy.bytes);
   return ncclCommInitRankConfig(cellAt(cell), size, copy, rank, configAt(config));
 }
 

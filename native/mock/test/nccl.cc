@@ -63,6 +63,7 @@ const char* ncclGetLastError(ncclComm_t);
 ncclResult_t ncclGetUniqueId(ncclUniqueId*);
 ncclResult_t ncclCommInitRank(ncclComm_t*, int, ncclUniqueId, int);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*);
+ncclResult_t ncclCommInitRankScalable(ncclComm_t*, int, int, int, ncclUniqueId*, ncclConfig_t*);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*);
 ncclResult_t ncclCommAbort(ncclComm_t);
 ncclResult_t ncclCommRevoke(ncclComm_t, int);
@@ -487,6 +488,10 @@ void configurations(const Context& context) {
     EXPECT(ncclInvalidArgument, attempt(bad));
     EXPECT(ncclInvalidArgument, ncclCommInitRank(&comm, 1, context.id, 1));
     OK(attempt(config()));
+    ncclUniqueId twice[] = {context.id, context.id};
+    EXPECT(ncclInvalidArgument, ncclCommInitRankScalable(&comm, 2, 0, 2, twice, nullptr));
+    EXPECT(ncclInvalidArgument, ncclCommInitRankScalable(&comm, 1, 0, 2, twice, nullptr));
+    EXPECT(ncclInvalidArgument, ncclCommInitRankScalable(&comm, 1, 0, 1, nullptr, nullptr));
     // An id is for one communicator.
     CHECK(ncclCommInitRank(&comm, 1, context.id, 0) != ncclSuccess);
 }

@@ -153,6 +153,21 @@ MOCK_API ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId 
     return inGroup(initialize(comm, size, id, rank, nullptr, "ncclCommInitRank"));
 }
 
+/** The ranks of the mock meet by the first id, however many there are. */
+MOCK_API ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int size, int rank, int count, ncclUniqueId* ids,
+                                               ncclConfig_t* config) {
+    const char* call = "ncclCommInitRankScalable";
+    if (ids == nullptr) return inGroup(fail(ncclInvalidArgument, "CommInitRank : commId argument is NULL"));
+    if (count < 1 || count > size) return inGroup(fail(ncclInvalidArgument, "Invalid number of unique ids requested"));
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < i; j++) {
+            if (std::memcmp(&ids[i], &ids[j], sizeof ids[i]) == 0)
+                return inGroup(fail(ncclInvalidArgument, "the same unique id is given twice"));
+        }
+    }
+    return inGroup(initialize(comm, size, ids[0], rank, config, call));
+}
+
 MOCK_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child, ncclConfig_t* config) {
     const char* call = "ncclCommSplit";
     if (color < NCCL_SPLIT_NOCOLOR)

@@ -1,19 +1,15 @@
 package org.jccl.nccl;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
-import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
-import org.jccl.StoreTimeoutException;
-import org.jccl.UsageException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
@@ -29,20 +25,7 @@ final class NcclConnector {
     /** Major compute capability from which on devices reduce float8. */
     private static final int FLOAT8_CAPABILITY = 9;
 
-    /** Between two looks at the key of the other backend of PyTorch. */
-    private static final Duration LOOK_FOR_ID = Duration.ofMillis(200);
-
-    /** Where rank 0 would put its id if its peers had the other backend of PyTorch. */
-    private static final byte[] NO_ID =
-            "rank 0 takes its peers for ranks of PyTorch's other NCCL backend"
-                    .getBytes(StandardCharsets.US_ASCII);
-
     private static final String SPLIT = "ncclCommSplit";
-    private static final int ID_BYTES = 128;
-
-    /** PyTorch's default. */
-    private static final int RANKS_PER_ROOT = 128;
-
     private static final long POLL_NANOS = 100_000;
 
     /** NCCL's call that forms a communicator, or begins to. */
@@ -73,30 +56,8 @@ final class NcclConnector {
     }
 
     static NcclCommunicator connect(CommunicatorConfig config) {
-        requireOneRoot(config);
-        String key = NcclKeys.communicator(config);
-        return config.join(
-                key,
-                List.of(key),
-                () -> initialise(config, key, NcclKeys.misunderstood(config)).connected());
-    }
-
-    /** PyTorch's ranks share several ids where there are more ranks than one of them may serve. */
-    private static void requireOneRoot(CommunicatorConfig config) {
-        String variable = "TORCH_NCCL_RANKS_PER_ROOT";
-        String said = System.getenv().getOrDefault(variable, "").strip();
-        int most = said.matches("[0-9]{1,9}") ? Integer.parseInt(said) : RANKS_PER_ROOT;
-        if (config.interop() != Interop.NONE && config.size() > most) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "PyTorch's ranks form a group of "
-                            + config.size()
-                            + " ranks in a way that is not supported here: set "
-                            + variable
-                            + "="
-                            + config.size()
-                            + " for every rank");
-        }
+        NcclIds ids = NcclIds.ofGroup(config);
+        return config.join(ids.name(), ids.keys(), () -> initialise(config, ids).connected());
     }
 
     /** Forms the communicator of two ranks of a group, with the peer that does so too. */
@@ -105,18 +66,17 @@ final class NcclConnector {
         int rank = group.rank() < peer ? 0 : 1;
         CommunicatorConfig pair =
                 apart(group, group.groupName() + " " + key, rank, 2, group.store());
-        return pair.join(key, List.of(key), () -> initialise(pair, key, Optional.empty())).handle();
+        NcclIds id = NcclIds.ofPair(pair, key);
+        return pair.join(key, id.keys(), () -> initialise(pair, id)).handle();
     }
 
-    /** Ranks that use the second key can not form a communicator with this one. */
-    private static NcclConnector initialise(
-            CommunicatorConfig config, String key, Optional<String> misunderstood) {
-        NcclConnector connector = new NcclConnector(config, "ncclCommInitRankConfig");
+    private static NcclConnector initialise(CommunicatorConfig config, NcclIds ids) {
+        NcclConnector connector = new NcclConnector(config, ids.call());
         long deadline = System.nanoTime() + config.joinTimeout().toNanos();
         boolean over;
         try {
-            byte[] id = connector.shareId(key, misunderstood);
-            over = connector.form(settings -> connector.initialise(id, settings), deadline);
+            byte[] shared = ids.share();
+            over = connector.form(settings -> connector.initialise(shared, settings), deadline);
         } catch (JcclException e) {
             connector.settings.close();
             throw e;
@@ -280,93 +240,16 @@ final class NcclConnector {
                         + " NCCL_DEBUG=INFO tells more");
     }
 
-    private byte[] shareId(String key, Optional<String> misunderstood) {
-        if (config.size() == 1) {
-            return uniqueId();
-        }
-        Store store = config.requireStore("NCCL needs a store to connect ranks");
-        if (config.rank() != 0) {
-            if (misunderstood.isPresent()) {
-                awaitId(store, key, misunderstood.get());
-                return store.get(key);
-            }
-            return config.fetch(key, ID_BYTES, "NCCL id", config.joinTimeout());
-        }
-        byte[] id = uniqueId();
-        // A rank that reads it there fails at once, by its length.
-        misunderstood.ifPresent(other -> store.set(other, NO_ID));
-        store.set(key, id);
-        return id;
-    }
-
-    /** Waits for the id of rank 0, which must use the same key as this rank. */
-    private void awaitId(Store store, String key, String misunderstood) {
-        long deadline = System.nanoTime() + config.joinTimeout().toNanos();
-        while (!hasId(store, key)) {
-            if (hasId(store, misunderstood)) {
-                throw otherBackend(misunderstood);
-            }
-            if (System.nanoTime() - deadline >= 0) {
-                throw new OperationTimeoutException(
-                        FailureContext.NONE,
-                        "rank 0 put no NCCL id into the store in %s, neither as %s under the key %s nor as %s under %s"
-                                .formatted(
-                                        Durations.text(config.timeout()),
-                                        spoken(NcclKeys.isNewer(config.interop())),
-                                        key,
-                                        spoken(!NcclKeys.isNewer(config.interop())),
-                                        misunderstood));
-            }
-            awaitKey(store, key);
-        }
-    }
-
-    /** Waits a moment for a key, or for another value of it. */
-    private static void awaitKey(Store store, String key) {
-        if (store.check(List.of(key))) {
-            LockSupport.parkNanos(LOOK_FOR_ID.toNanos());
-            return;
-        }
-        try {
-            store.await(List.of(key), LOOK_FOR_ID);
-        } catch (StoreTimeoutException e) {
-            // The caller looks at the other key, and at the time.
-            return;
-        }
-    }
-
-    private static String spoken(boolean newer) {
-        return newer
-                ? "PyTorch's NCCL backend from 2.15 on (nccl2)"
-                : "PyTorch's NCCL backend until 2.14 (nccl-legacy)";
-    }
-
-    private static boolean hasId(Store store, String key) {
-        return store.check(List.of(key)) && store.get(key).length == ID_BYTES;
-    }
-
-    private BootstrapException otherBackend(String found) {
-        boolean newer = NcclKeys.isNewer(config.interop());
-        return new BootstrapException(
-                FailureContext.NONE,
-                "rank 0 speaks as %s: its id lies under the key %s; this rank speaks as %s, which has it under %s. Give all Java ranks Interop.torch(version) with the version of PyTorch that runs; if TORCH_DIST_USE_NCCL2 is set, TORCH_2_14_OPT_IN for 1 in 2.14, and TORCH for 0 from 2.15 on"
-                        .formatted(
-                                spoken(!newer),
-                                found,
-                                spoken(newer),
-                                NcclKeys.communicator(config)));
-    }
-
-    private static byte[] uniqueId() {
-        byte[] id = new byte[ID_BYTES];
-        NcclErrors.check(NcclNative.getUniqueId(id), "ncclGetUniqueId");
-        return id;
-    }
-
-    private long initialise(byte[] id, long settings) {
+    private long initialise(byte[] ids, long settings) {
         try (Cell made = new Cell()) {
             int code =
-                    NcclNative.commInit(made.address(), config.size(), id, config.rank(), settings);
+                    NcclNative.commInit(
+                            made.address(),
+                            config.size(),
+                            ids,
+                            ids.length / NcclIds.ID_BYTES,
+                            config.rank(),
+                            settings);
             if (code != NcclNative.SUCCESS && code != NcclNative.IN_PROGRESS) {
                 var failure = NcclErrors.of(code, call, made.get());
                 if (made.get() != 0) {

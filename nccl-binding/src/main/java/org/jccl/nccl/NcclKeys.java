@@ -1,7 +1,11 @@
 package org.jccl.nccl;
 
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 
 /**
@@ -20,6 +24,11 @@ final class NcclKeys {
     /** The same of the newer backend, whose number counts attempts. */
     private static final String NEWER = "nccl_storekey_0";
 
+    /** The variable of PyTorch that says for how many ranks one id is enough. */
+    static final String RANKS_PER_ROOT = "TORCH_NCCL_RANKS_PER_ROOT";
+
+    private static final int DEFAULT_RANKS_PER_ROOT = 128;
+
     private NcclKeys() {}
 
     /** Whether the ranks of PyTorch have the newer backend. */
@@ -30,24 +39,82 @@ final class NcclKeys {
         };
     }
 
-    /** The key of the id of a group's communicator. */
-    static String communicator(CommunicatorConfig config) {
-        return isNewer(config.interop()) ? newer(config) : OLDER;
+    /**
+     * What PyTorch's name of a backend says about its ranks.
+     *
+     * @param name in lower case
+     * @param interop what the user says about them
+     * @return what they are, or empty if it is no name of NCCL
+     * @throws UsageException if such ranks are not supported
+     */
+    static Optional<Interop> named(String name, Interop interop) {
+        return switch (name) {
+            case "nccl" -> Optional.of(interop);
+            case "nccl-legacy" -> Optional.of(isNewer(interop) ? Interop.TORCH : interop);
+            case "nccl2" -> {
+                if (interop == Interop.TORCH_EAGER) {
+                    throw unsupported(
+                            "nccl2 with device_id in PyTorch 2.14 makes groups that miss ranks; leave out device_id there, or use PyTorch 2.15");
+                }
+                yield Optional.of(interop == Interop.TORCH ? Interop.TORCH_2_14_OPT_IN : interop);
+            }
+            case "nccl-lazy" ->
+                    throw unsupported(
+                            "the ranks of nccl-lazy send messages on communicators that are not supported here; use nccl2 or nccl-legacy on all ranks");
+            default -> Optional.empty();
+        };
+    }
+
+    private static UsageException unsupported(String why) {
+        return new UsageException(FailureContext.NONE, why);
+    }
+
+    /** The keys of the ids of a group's communicator: one, or one for each block of its ranks. */
+    static List<String> communicator(CommunicatorConfig config) {
+        return keys(config, isNewer(config.interop()), roots(config));
     }
 
     /**
-     * The key under which rank 0 offers the id if it takes the other ranks for those of the other
-     * backend; empty where no such ranks are.
+     * The keys of the ids if the ranks had the other backend; empty where no ranks of PyTorch are.
      */
-    static Optional<String> misunderstood(CommunicatorConfig config) {
+    static List<String> misunderstood(CommunicatorConfig config) {
         if (config.interop() == Interop.NONE) {
-            return Optional.empty();
+            return List.of();
         }
-        return Optional.of(isNewer(config.interop()) ? OLDER : newer(config));
+        return keys(config, !isNewer(config.interop()), roots(config));
     }
 
-    private static String newer(CommunicatorConfig config) {
-        return config.interopName().orElseThrow() + "/" + NEWER;
+    private static List<String> keys(CommunicatorConfig config, boolean newer, int roots) {
+        String one = newer ? config.interopName().orElseThrow() + "/" + NEWER : OLDER;
+        if (roots == 1) {
+            return List.of(one);
+        }
+        String many = newer ? one + "_" : "UniqueNCCLID:";
+        return IntStream.range(0, roots).mapToObj(root -> many + root).toList();
+    }
+
+    /** PyTorch 2.14 has one id with the newer backend, however large the group is. */
+    private static int roots(CommunicatorConfig config) {
+        return switch (config.interop()) {
+            case NONE, TORCH_2_14_OPT_IN -> 1;
+            case TORCH, TORCH_EAGER, TORCH_2_15 ->
+                    roots(config.size(), System.getenv(RANKS_PER_ROOT));
+        };
+    }
+
+    /**
+     * Returns how many ids PyTorch's ranks share.
+     *
+     * @param size the number of ranks
+     * @param said the variable, or null
+     */
+    static int roots(int size, String said) {
+        String number = said == null ? "" : said.strip();
+        int most =
+                number.matches("[1-9][0-9]{0,8}")
+                        ? Integer.parseInt(number)
+                        : DEFAULT_RANKS_PER_ROOT;
+        return (size + most - 1) / most;
     }
 
     /**

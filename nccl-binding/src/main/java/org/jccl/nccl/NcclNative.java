@@ -174,7 +174,7 @@ final class NcclNative {
     static native int getUniqueId(byte[] id);
 
     @Name("jccl_nccl_comm_init")
-    static native int commInit(long cell, int size, byte[] id, int rank, long config);
+    static native int commInit(long cell, int size, byte[] ids, int count, int rank, long config);
 
     @Name("jccl_nccl_comm_split")
     static native int commSplit(long communicator, int color, int key, long cell, long config);

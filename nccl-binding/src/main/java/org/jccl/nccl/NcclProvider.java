@@ -1,5 +1,6 @@
 package org.jccl.nccl;
 
+import java.util.Optional;
 import org.jccl.Availability;
 import org.jccl.Interop;
 import org.jccl.spi.CommunicatorConfig;
@@ -23,15 +24,15 @@ public final class NcclProvider extends StreamBackendProvider {
         super(NAME, DEVICE_TYPE);
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * <p>A world of more ranks than {@code TORCH_NCCL_RANKS_PER_ROOT} says is refused in {@link
-     * #create}: PyTorch's ranks form it in another way.
-     */
     @Override
     public boolean supports(Interop interop) {
         return true;
+    }
+
+    /** {@inheritDoc} PyTorch has three names, of which {@code nccl} is an alias for one. */
+    @Override
+    public Optional<Interop> named(String name, Interop interop) {
+        return interop == Interop.NONE ? super.named(name, interop) : NcclKeys.named(name, interop);
     }
 
     @Override

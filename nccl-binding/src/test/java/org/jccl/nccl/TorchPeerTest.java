@@ -17,8 +17,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.Interop;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
@@ -28,6 +30,7 @@ import org.jccl.Work;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.ChildJvm;
 import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,6 +45,7 @@ final class TorchPeerTest {
     private static final Map<String, Interop> INTEROPS =
             Map.of(
                     "lazy", Interop.TORCH,
+                    "both", Interop.TORCH,
                     "eager", Interop.TORCH_EAGER,
                     "newer", Interop.TORCH_2_15,
                     "newer-lazy", Interop.TORCH_2_14_OPT_IN);
@@ -73,8 +77,13 @@ final class TorchPeerTest {
     }
 
     private static ProcessGroup join(Interop interop, int rank, int world, int port) {
+        return join("nccl", interop, rank, world, port);
+    }
+
+    private static ProcessGroup join(
+            String backend, Interop interop, int rank, int world, int port) {
         return ProcessGroup.builder()
-                .backend("nccl")
+                .backend(backend)
                 .initMethod("tcp://127.0.0.1:" + port + "?rank=" + rank + "&world_size=" + world)
                 .interop(interop)
                 .device(World.gpu(rank))
@@ -84,6 +93,11 @@ final class TorchPeerTest {
 
     /** Runs the peer as one rank and a body as all the others. */
     private static void beside(String mode, int peerRank, int world, Body body) throws Exception {
+        beside("nccl", mode, peerRank, world, body);
+    }
+
+    private static void beside(String backend, String mode, int peerRank, int world, Body body)
+            throws Exception {
         Interop interop = INTEROPS.get(mode);
         int port = freePort();
         Process peer = peer(mode, peerRank, world, port);
@@ -93,7 +107,9 @@ final class TorchPeerTest {
             for (int i = 0; i < world; i++) {
                 if (i != peerRank) {
                     int rank = i;
-                    ranks.add(threads.submit(() -> asRank(interop, rank, world, port, body)));
+                    ranks.add(
+                            threads.submit(
+                                    () -> asRank(backend, interop, rank, world, port, body)));
                 }
             }
             for (Future<?> rank : ranks) {
@@ -107,22 +123,27 @@ final class TorchPeerTest {
         }
     }
 
-    private static Void asRank(Interop interop, int rank, int world, int port, Body body)
+    private static Void asRank(
+            String backend, Interop interop, int rank, int world, int port, Body body)
             throws InterruptedException {
-        try (ProcessGroup group = join(interop, rank, world, port);
+        try (ProcessGroup group = join(backend, interop, rank, world, port);
                 Tensor x = Tensor.allocate(World.gpu(rank), DataType.FLOAT32, 1)) {
             body.run(group, x);
-            try (TcpStore store = TcpStore.connect("127.0.0.1", port, TIMEOUT)) {
-                store.await(List.of("peer is done"));
-                long done = store.add("java ranks done", 1);
-                while (rank == 0 && done < world - 1) {
-                    // It serves the store, so it goes last.
-                    Thread.sleep(20);
-                    done = store.add("java ranks done", 0);
-                }
-            }
+            awaitOthers(rank, world, port);
         }
         return null;
+    }
+
+    /** Waits for the peer. Rank 0 waits for all, since it serves the store. */
+    static void awaitOthers(int rank, int world, int port) throws InterruptedException {
+        try (TcpStore store = TcpStore.connect("127.0.0.1", port, TIMEOUT)) {
+            store.await(List.of("peer is done"));
+            long done = store.add("java ranks done", 1);
+            while (rank == 0 && done < world - 1) {
+                Thread.sleep(20);
+                done = store.add("java ranks done", 0);
+            }
+        }
     }
 
     private static void set(Tensor x, float value) {
@@ -179,12 +200,45 @@ final class TorchPeerTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void groupsOfTheNewerBackendAreSplitFromItsWorld(int peerRank) throws Exception {
+    void glooConnectsBeforeNcclDoesAndHasTheBarriers(int peerRank) throws Exception {
+        beside(
+                "cuda:nccl,cpu:gloo",
+                "both",
+                peerRank,
+                2,
+                (world, x) -> {
+                    assertThat(sum(world, x, world.rank() + 1)).isEqualTo(3);
+                    world.barrier().await();
+                    try (Tensor number = Tensor.allocate(Device.CPU, DataType.FLOAT32, 1)) {
+                        assertThat(sum(world, number, world.rank() + 1)).isEqualTo(3);
+                    }
+                    try (ProcessGroup second = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                        assertThat(sum(second, x, 20)).isEqualTo(30);
+                        second.barrier().await();
+                    }
+                });
+    }
+
+    @Test
+    void pytorchsNameOfTheNewerBackendSaysThatItIsUsedByChoice() throws Exception {
+        int port = freePort();
+        Process peer = peer("newer-lazy", 0, 2, port);
+        try (ProcessGroup world = join("cuda:nccl2", Interop.TORCH, 1, 2, port);
+                Tensor x = Tensor.allocate(World.gpu(1), DataType.FLOAT32, 1)) {
+            assertThat(sum(world, x, 2)).isEqualTo(3);
+        } finally {
+            peer.destroyForcibly();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 3", "1, 3", "0, 4", "1, 4"})
+    void groupsOfTheNewerBackendAreSplitFromItsWorld(int peerRank, int size) throws Exception {
         int java = 1 - peerRank;
         beside(
                 "newer",
                 peerRank,
-                3,
+                size,
                 (world, x) -> {
                     if (world.rank() == java) {
                         echo(world, x, peerRank);
@@ -193,12 +247,51 @@ final class TorchPeerTest {
                     Optional<ProcessGroup> both = world.newGroup(List.of(0, 1));
                     assertThat(both.isPresent()).isEqualTo(world.rank() == java);
                     both.ifPresent(group -> assertThat(sum(group, x, 20)).isEqualTo(30));
-                    Optional<ProcessGroup> others =
-                            world.newGroup(java == 1 ? List.of(1, 2) : List.of(0, 2));
-                    assertThat(sum(others.orElseThrow(), x, world.rank())).isEqualTo(java + 2);
-                    others.get().close();
+                    javaRanksHaveAGroup(world, x, peerRank);
                     both.ifPresent(ProcessGroup::close);
+                    // Python calls split_group, in which each rank names its own part.
+                    boolean beside = world.rank() == java;
+                    List<Integer> part =
+                            beside ? List.of(0, 1) : IntStream.range(2, size).boxed().toList();
+                    try (ProcessGroup own = world.newGroup(part).orElseThrow()) {
+                        assertThat(sum(own, x, beside ? 20 : 1)).isEqualTo(beside ? 30 : size - 2);
+                    }
                 });
+    }
+
+    /** A group without the peer, which takes part in making it. */
+    private static void javaRanksHaveAGroup(ProcessGroup world, Tensor x, int peerRank) {
+        List<Integer> others =
+                IntStream.range(0, world.size()).filter(rank -> rank != peerRank).boxed().toList();
+        try (ProcessGroup group = world.newGroup(others).orElseThrow()) {
+            assertThat(sum(group, x, 1)).isEqualTo(world.size() - 1);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "many, TORCH, 0, 3",
+        "many, TORCH, 1, 4",
+        "newer-many, TORCH_2_15, 0, 4",
+        "newer-many, TORCH_2_15, 1, 3",
+        "newer-many, TORCH_2_15, 3, 5"
+    })
+    void largeGroupsAreFormedWithSeveralIds(String mode, Interop interop, int peerRank, int size)
+            throws Exception {
+        int port = freePort();
+        Process peer = peer(mode, peerRank, size, port);
+        try (BufferedReader output = peer.inputReader()) {
+            Map<String, String> environment =
+                    Map.of(
+                            "TORCH_NCCL_RANKS_PER_ROOT",
+                            "2",
+                            ManyIdsRanks.ARGUMENTS,
+                            "%s %d %d %d".formatted(interop, peerRank, size, port));
+            assertThat(ChildJvm.outputOf(ManyIdsRanks.class, environment)).endsWith("ok\n");
+            assertThat(output.lines().collect(Collectors.joining("\n"))).endsWith("ok");
+        } finally {
+            peer.destroyForcibly();
+        }
     }
 
     private static void echo(ProcessGroup world, Tensor x, int peerRank) {
@@ -277,13 +370,13 @@ final class TorchPeerTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 1})
-    void groupsAreSplitFromAWorldThatIsBoundToDevices(int peerRank) throws Exception {
+    @CsvSource({"0, 3", "1, 3", "0, 4", "1, 4"})
+    void groupsAreSplitFromAWorldThatIsBoundToDevices(int peerRank, int size) throws Exception {
         int java = 1 - peerRank;
         beside(
                 "eager",
                 peerRank,
-                3,
+                size,
                 (world, x) -> {
                     if (world.rank() == java) {
                         world.recv(x, peerRank, 0).synchronize();
@@ -294,10 +387,7 @@ final class TorchPeerTest {
                     Optional<ProcessGroup> both = world.newGroup(List.of(0, 1));
                     assertThat(both.isPresent()).isEqualTo(world.rank() == java);
                     both.ifPresent(group -> assertThat(sum(group, x, 20)).isEqualTo(30));
-                    Optional<ProcessGroup> others =
-                            world.newGroup(java == 1 ? List.of(1, 2) : List.of(0, 2));
-                    assertThat(sum(others.orElseThrow(), x, world.rank())).isEqualTo(java + 2);
-                    others.get().close();
+                    javaRanksHaveAGroup(world, x, peerRank);
                     both.ifPresent(ProcessGroup::close);
                 });
     }

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 
+import torch
 import torch.distributed as dist
 
 mode, rank, world, port = sys.argv[1], *map(int, sys.argv[2:5])
@@ -59,6 +60,23 @@ class Communicator:
             ctypes.memmove(ctypes.byref(unique), value, ID_BYTES)
         handle = ctypes.c_void_p()
         check(nccl.ncclCommInitRank(ctypes.byref(handle), size, unique, own))
+        return cls(handle)
+
+    @classmethod
+    def meet_by_blocks(cls, keys, size, own):
+        """As where there are more ranks than TORCH_NCCL_RANKS_PER_ROOT: the first rank of each block writes an id."""
+        blocks = [len(range(block, size, len(keys))) for block in range(len(keys))]  # the larger ones first
+        roots = [sum(blocks[:block]) for block in range(len(keys))]
+        if own in roots:
+            unique = UniqueId()
+            check(nccl.ncclGetUniqueId(ctypes.byref(unique)))
+            store.set(keys[roots.index(own)], bytes(unique))
+        store.wait(keys)
+        values = store.multi_get(keys)
+        assert all(len(value) == ID_BYTES for value in values), values
+        ids = (UniqueId * len(keys)).from_buffer_copy(b"".join(values))
+        handle = ctypes.c_void_p()
+        check(nccl.ncclCommInitRankScalable(ctypes.byref(handle), size, own, len(keys), ids, None))
         return cls(handle)
 
     def split(self, ranks, color=None):
@@ -154,6 +172,37 @@ def lazy(java):
         communicator.destroy()
 
 
+def all_but_me():
+    return [other for other in range(world) if other != rank]
+
+
+def both(java):
+    """As lazy, with cuda:nccl,cpu:gloo: Gloo connects at once, NCCL later; barriers are Gloo's."""
+    gloo = gloo_of("default_pg/0/", world)
+    group = Communicator.meet("default_pg/0//cuda//0", world, rank)
+    put(rank + 1)
+    group.all_reduce()
+    expect(world * (world + 1) / 2)
+    gloo.barrier().wait()
+    number = torch.tensor([rank + 1.0])
+    gloo.allreduce([number]).wait()
+    assert number.item() == world * (world + 1) / 2, number
+
+    gloo_second = gloo_of("default_pg/0//1/", 2)
+    second = Communicator.meet("default_pg/0//1//cuda//0", 2, rank)
+    put(10)
+    second.all_reduce()
+    expect(30)
+    gloo_second.barrier().wait()
+    for communicator in second, group:
+        communicator.destroy()
+
+
+def gloo_of(place, size):
+    prefixed = dist.PrefixStore("cpu/", dist.PrefixStore(place, store))
+    return dist.ProcessGroupGloo(prefixed, rank, size, datetime.timedelta(seconds=60))
+
+
 def eager(java):
     """As with device_id: one communicator for all, and groups that are split from it."""
     group = Communicator.meet("default_pg/0//cuda//0", world, rank)
@@ -166,7 +215,7 @@ def eager(java):
     put(10)
     both.all_reduce()
     expect(30)
-    assert group.split([1 - rank, 2] if rank == 0 else [0, 2]) is None
+    assert group.split(all_but_me()) is None
     both.destroy()
     group.destroy()
 
@@ -191,9 +240,25 @@ def newer(java):
     put(10)
     both.all_reduce()
     expect(30)
-    others = [1 - rank, 2] if rank == 0 else [0, 2]
-    assert group.split(others, min(others)) is None
+    assert group.split(all_but_me(), min(all_but_me())) is None
     both.destroy()
+
+    # split_group: all ranks in one call, each with its own part.
+    part = group.split([0, 1], 0)
+    put(10)
+    part.all_reduce()
+    expect(30)
+    part.destroy()
+    group.destroy()
+
+
+def many(java, keys):
+    """With two ranks for each id."""
+    count = (world + 1) // 2
+    group = Communicator.meet_by_blocks([keys + str(block) for block in range(count)], world, rank)
+    put(rank + 1)
+    group.all_reduce()
+    expect(world * (world + 1) / 2)
     group.destroy()
 
 
@@ -222,7 +287,9 @@ check(cuda.cudaSetDevice(rank))
 memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
 check(cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4)))
 check(cuda.cudaStreamCreate(ctypes.byref(stream)))
-{"lazy": lazy, "eager": eager, "newer": newer, "newer-lazy": newer_lazy}[mode](1 - rank)
+{"lazy": lazy, "both": both, "eager": eager, "newer": newer, "newer-lazy": newer_lazy,
+ "many": lambda java: many(java, "default_pg/0//cuda//UniqueNCCLID:"),
+ "newer-many": lambda java: many(java, "default_pg/0//cuda//0/nccl_storekey_0_")}[mode](1 - rank)
 store.set("peer is done", "")
 while rank == 0 and store.add("java ranks done", 0) < world - 1:
     time.sleep(0.05)

@@ -180,7 +180,7 @@ public final class TlsCredentials {
             throw usage(
                     pem.source
                             + " has no unencrypted PKCS#8 key (BEGIN PRIVATE KEY); convert other keys with"
-                            + " 'openssl pkcs8 -topk8 -nodes'",
+                            + " 'openssl pkcs8 -topk8 -nocrypt'",
                     null);
         }
         try {
@@ -196,7 +196,8 @@ public final class TlsCredentials {
             throw usage(
                     pem.source
                             + " has no private key of the algorithm of the certificate, "
-                            + of.getAlgorithm(),
+                            + of.getAlgorithm()
+                            + ", or this Java runtime lacks the algorithm (module jdk.crypto.ec)",
                     null);
         }
         throw usage("the key in " + pem.source + " is not that of the certificate", null);

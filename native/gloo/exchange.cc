@@ -246,8 +246,7 @@ void Exchange::fail(const std::exception_ptr& cause, int lost) noexcept {
     if (link.fd < 0) {
       continue;
     }
-    const bool between = !(connection.out.open && connection.out.moved > 0) && !link.isSending();
-    if (lost >= 0 && idle && between) {
+    if (lost >= 0 && idle && !(connection.out.open && connection.out.moved > 0) && !link.isSending()) {
       link.send(&piece, 1);
     }
     ::shutdown(link.fd, SHUT_RDWR);

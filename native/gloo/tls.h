@@ -45,26 +45,32 @@ class TlsChannel final {
   // told the other one that its certificate is good. Throws if one side rejects the other.
   short handshake();
 
-  // Like sendmsg, recv and recv with MSG_PEEK: -1 with EAGAIN, 0 at the end. A call that sent nothing must be repeated with
-  // the same bytes. Nothing that has arrived is left where poll() does not see it once a call says EAGAIN.
+  // Like sendmsg, recv and recv with MSG_PEEK: -1 with EAGAIN, 0 at the end. A send that says EAGAIN must be repeated with the
+  // same bytes, a part of which the socket may have. Nothing that has arrived is left where poll() does not see it once a call
+  // says EAGAIN.
   ssize_t send(const iovec* pieces, int count);
   ssize_t receive(void* memory, size_t bytes) { return read(memory, bytes, false); }
   ssize_t peek(void* memory, size_t bytes) { return read(memory, bytes, true); }
 
-  // Whether a call must be repeated.
-  bool isSending() const { return sending_; }
+  // Whether a send must be repeated.
+  bool isSending() const { return taken_ > 0; }
 
  private:
   ssize_t read(void* memory, size_t bytes, bool peek);
+  size_t encrypt(const iovec* pieces, int count);
+  bool flush();
   ssize_t result(int returned);
   short awaited(int returned);
 
   void* const ssl_;
+  const int fd_;
   const bool accepts_;
+  void* encrypted_ = nullptr;  // OpenSSL's memory of what is to be sent
+  size_t flushed_ = 0;         // bytes of it that the socket has
+  size_t taken_ = 0;           // bytes that were encrypted for the send that must be repeated
+  uint64_t ofThisKey_ = 0;     // bytes that were encrypted
   bool agreed_ = false;
   bool complete_ = false;
-  bool sending_ = false;
-  uint64_t sent_ = 0;
 };
 
 // A connection of two ranks. Whoever takes it over closes the descriptor.

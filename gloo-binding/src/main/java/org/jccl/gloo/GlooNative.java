@@ -30,7 +30,7 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "torch.cc",
                             "jccl_gloo.cc"
                         },
-                        link = ":libgloo.a"))
+                        link = {":libgloo.a", "dl"}))
 @NoException
 final class GlooNative {
 

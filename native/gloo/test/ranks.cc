@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -66,6 +68,33 @@ class Meeting {
   int round_ = 0;
 };
 
+// The files of a certificate that is its own authority and of its key, DER.
+struct Credentials {
+  std::vector<signed char> certificate;
+  std::vector<signed char> key;
+};
+
+// Null while connections are plain.
+const Credentials* encryption = nullptr;
+
+std::vector<signed char> read(const char* file) {
+  std::ifstream in(file, std::ios::binary);
+  std::vector<signed char> bytes(std::istreambuf_iterator<char>(in), {});
+  if (bytes.empty()) {
+    die(std::string("cannot read ") + file);
+  }
+  return bytes;
+}
+
+void encrypt(int64_t handle) {
+  const auto& certificate = encryption->certificate;
+  const int length = static_cast<int>(certificate.size());
+  const int status = jccl_gloo_tls(
+      handle, certificate.data(), length, encryption->key.data(), static_cast<int>(encryption->key.size()),
+      certificate.data(), length);
+  require(status == 0, "tls", handle);
+}
+
 struct Rank {
   int rank;
   int size;
@@ -79,6 +108,9 @@ void inGroup(int size, bool torch, const std::function<void(const Rank&)>& body)
   for (int rank = 0; rank < size; rank++) {
     threads.emplace_back([&, rank] {
       const int64_t handle = jccl_gloo_create(rank, size, kTimeoutMillis, torch ? 1 : 0, 0);
+      if (encryption != nullptr) {
+        encrypt(handle);
+      }
       require(jccl_gloo_listen(handle, "127.0.0.1", 1000) == 0, "listen", handle);
       for (int peer = 0; peer < size; peer++) {
         auto& address = addresses[rank][peer];
@@ -327,19 +359,28 @@ void endSuddenly(bool torch, int round) {
 
 }  // namespace
 
-int main() {
+// Arguments: the files of a certificate and of its key, for encrypted connections.
+int main(int count, char** arguments) {
   std::signal(SIGPIPE, SIG_IGN);  // as in a JVM
   noDescriptors();
   oneDescriptor();
   for (const int size : {2, 3}) {
     inGroup(size, false, nothing);
   }
-  for (const bool torch : {false, true}) {
+  const auto all = [](bool torch) {
     everything(torch);
     comeAndGo(torch);
     for (int round = 1; round < 20; round++) {
       endSuddenly(torch, round);
     }
+  };
+  all(false);
+  all(true);
+  if (count == 3) {
+    const Credentials credentials{read(arguments[1]), read(arguments[2])};
+    encryption = &credentials;
+    all(false);
+    encryption = nullptr;
   }
   std::puts("ok");
   return 0;

@@ -27,7 +27,7 @@ done
 # logging: what System.Logger writes to; management: stacks in reports; jdk.management: jccl bench; jdk.unsupported: memory by
 # address before Java 22.
 "${JAVA_HOME:+$JAVA_HOME/bin/}jlink" \
-    --add-modules java.base,java.logging,java.management,jdk.management,jdk.unsupported \
+    --add-modules java.base,java.logging,java.management,jdk.crypto.ec,jdk.management,jdk.unsupported \
     --strip-debug --no-header-files --no-man-pages --output "$target/runtime"
 du -sh "$target"/*
 du -sh "$target"

@@ -430,6 +430,59 @@ public interface ProcessGroup extends AutoCloseable {
     ProcessGroup shrink(Duration gracePeriod);
 
     /**
+     * Forms the next generation of a world: with the ranks of this one that are left, and with
+     * those that were started again or come later. All ranks of this generation call it, after a
+     * failure or if {@link #hasNewcomers} says so on one of them. Blocks. PyTorch's {@code
+     * reconfigure}, except that ranks exchange no handles: they find each other over the store.
+     *
+     * <p>If this generation has not failed yet, it is aborted. The caller closes it after the new
+     * one. The next generation is decided once, for all ranks: when all ranks of the world have
+     * come, or when one has waited for {@code patience} and there are enough. The decision includes
+     * a rank of this generation, or all of them have been replaced. So newcomers never continue
+     * without the state of those that are left. A rank that comes too late waits for the generation
+     * after that; the others see it by {@code hasNewcomers}. If a rank is lost while the group
+     * forms, it forms again.
+     *
+     * <p>Tensors, sub-groups, and what uses them do not move: make them anew, and give newcomers
+     * the state, see {@code org.jccl.training}. A failed collective may have changed its tensors on
+     * some ranks only. On a device, as with {@link #shrink}.
+     *
+     * @param patience how long to wait for ranks that do not come, more than zero and at most a
+     *     day. It should be longer than a process needs to start again, unless the others should
+     *     continue without it
+     * @return the next generation, which the caller closes
+     * @throws UsageException if the world was not built with {@link
+     *     ProcessGroupBuilder#reconfigurable}, the backend does not support it, the time is out of
+     *     range, or the group is closed
+     * @throws GroupAbortedException if another process took the rank of this one
+     * @throws StoreException if the store was lost
+     * @throws OperationTimeoutException if no generation was formed within the timeout of the
+     *     group, or within {@code patience} if that is longer
+     */
+    ProcessGroup reconfigure(Duration patience);
+
+    /**
+     * Returns which generation of a {@linkplain ProcessGroupBuilder#reconfigurable reconfigurable}
+     * world this is. All of its members see the same number. Later generations have larger numbers,
+     * which need not follow each other.
+     *
+     * @return from 0; 0 for other groups
+     */
+    int generation();
+
+    /**
+     * Returns whether ranks wait for the next generation of this world. One request to the store.
+     * The answer may differ between ranks; agree on it, for instance by an all_reduce with {@code
+     * MAX}.
+     *
+     * @return whether {@link #reconfigure} would find ranks that wait
+     * @throws UsageException if the world was not built with {@link
+     *     ProcessGroupBuilder#reconfigurable}
+     * @throws StoreException if the store was lost
+     */
+    boolean hasNewcomers();
+
+    /**
      * Stops everything that runs on this group, and makes later calls fail. Operations of other
      * ranks that depend on this rank also fail. May be called from any thread; returns at once. The
      * caller must still close the group.

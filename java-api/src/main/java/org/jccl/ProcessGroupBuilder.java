@@ -144,6 +144,26 @@ public interface ProcessGroupBuilder {
     ProcessGroupBuilder tls(TlsCredentials value);
 
     /**
+     * Makes a world whose ranks leave and come back: a lost rank may be started again while the
+     * others stay, see {@link ProcessGroup#reconfigure}. The group that {@link #build} returns is a
+     * generation: it has the ranks that are present, at least {@code minimum} of the world size.
+     * {@code build} waits for all ranks up to {@link #timeout}. A process that is started again
+     * waits there until the others call {@code reconfigure}. PyTorch's {@code enable_reconfigure}.
+     *
+     * <p>The rank that a launcher gives to the process is its number in {@link
+     * ProcessGroup#worldRanks}. {@link ProcessGroup#rank} counts the members of the generation. A
+     * job has one such world at a time. Its store must survive lost ranks: a launcher serves it, or
+     * rank 0 is never lost.
+     *
+     * @param minimum the smallest number of ranks that continue without others, the same on every
+     *     rank
+     * @return this builder
+     * @throws UsageException if it is less than 1. {@link #build} throws one if it is more than the
+     *     world size, a library knows the world, or it has ranks of another API
+     */
+    ProcessGroupBuilder reconfigurable(int minimum);
+
+    /**
      * Adds a listener to the world and all groups made from it. May be called several times.
      * Without a listener, events cost nothing.
      *

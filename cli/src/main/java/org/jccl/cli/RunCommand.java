@@ -165,8 +165,17 @@ final class RunCommand implements Callable<Integer> {
             names = {"--max-restarts", "--max_restarts"},
             paramLabel = "N",
             defaultValue = "${env:PET_MAX_RESTARTS:-0}",
-            description = "How often all ranks are started again after one failed.")
+            description =
+                    "How often all ranks are started again after one failed; with --replace, how"
+                            + " many lost ranks this launcher starts again.")
     private int maxRestarts;
+
+    @Option(
+            names = "--replace",
+            description =
+                    "When a rank fails, only that rank is started again, for programs that call"
+                            + " reconfigure(). Needs --max-restarts.")
+    private boolean replace;
 
     @Option(
             names = "--keep-survivors",
@@ -259,6 +268,9 @@ final class RunCommand implements Callable<Integer> {
         }
         if (tls != null) {
             builder.tls(tls.certificate, tls.key, tls.authorities);
+        }
+        if (replace) {
+            builder.replaceLostRanks();
         }
         if (timeoutSeconds != null) {
             builder.timeout(Duration.ofSeconds(timeoutSeconds));

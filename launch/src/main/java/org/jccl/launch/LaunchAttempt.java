@@ -37,6 +37,7 @@ final class LaunchAttempt {
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
     private volatile boolean shuttingDown;
     private boolean stopped;
+    private int replacements;
 
     LaunchAttempt(
             LaunchSettings settings, LaunchRound round, OtherNodes others, OrphanReaper reaper) {
@@ -87,35 +88,77 @@ final class LaunchAttempt {
     private synchronized void start() {
         for (RankPlacement placement :
                 RankPlacement.of(settings.roles(), round.nodes(), round.nodeRank())) {
-            if (stopped) {
-                return;
-            }
-            Optional<Path> logs = logs(placement.localRank());
-            try {
-                RankProcess process =
-                        new RankProcess(
-                                placement,
-                                settings,
-                                LaunchVariables.of(settings, round, placement, logs),
-                                logs,
-                                reaper);
-                ranks.add(process);
-                process.onExit().thenRun(() -> ended.add(process));
-            } catch (IOException e) {
-                throw LaunchException.of(
-                        "rank " + placement.rank() + " could not be started: " + e.getMessage(), e);
-            }
+            start(placement, 0);
+        }
+    }
+
+    /**
+     * Starts a rank, unless the ranks are being stopped.
+     *
+     * @param replaced how often it was started before in this attempt
+     */
+    private void start(RankPlacement placement, int replaced) {
+        if (stopped) {
+            return;
+        }
+        Optional<Path> logs = logs(placement.localRank(), replaced);
+        try {
+            RankProcess process =
+                    new RankProcess(
+                            placement,
+                            replaced,
+                            settings,
+                            LaunchVariables.of(settings, round, placement, logs),
+                            logs,
+                            reaper);
+            ranks.add(process);
+            process.onExit().thenRun(() -> ended.add(process));
+        } catch (IOException e) {
+            throw LaunchException.of(
+                    "rank " + placement.rank() + " could not be started: " + e.getMessage(), e);
         }
     }
 
     /** The folder of a rank's log files, as in torchrun. */
-    private Optional<Path> logs(int localRank) {
+    private Optional<Path> logs(int localRank, int replaced) {
+        String name = localRank + (replaced == 0 ? "" : "." + replaced);
         return settings.logs()
                 .map(
                         folder ->
                                 folder.resolve(settings.runId())
                                         .resolve("attempt_" + round.attempt())
-                                        .resolve(Integer.toString(localRank)));
+                                        .resolve(name));
+    }
+
+    /** Whether the job can be completed without a rank that has failed. */
+    private boolean othersContinue() {
+        return switch (settings.lostRanks()) {
+            case STOP_OTHERS -> false;
+            case KEEP_OTHERS -> true;
+            case REPLACE -> others.hasRankEnded();
+        };
+    }
+
+    /** Starts a rank again that has failed, if that may help. */
+    private synchronized boolean replace(RankProcess lost) {
+        if (settings.lostRanks() != LostRanks.REPLACE
+                || wouldFailAgain(lost)
+                || replacements == settings.maxRestarts()
+                || stopped
+                || others.hasRankEnded()) {
+            return false;
+        }
+        replacements++;
+        lost.drainOutput();
+        LOGGER.log(
+                Level.WARNING,
+                "{0}; starting it again, {1} of {2}",
+                lost.failure(LocalHost.name()).summary(),
+                replacements,
+                settings.maxRestarts());
+        ranks.remove(lost);
+        start(lost.placement(), lost.replaced() + 1);
+        return true;
     }
 
     private Optional<LaunchException> await(TimeLimit limit) {
@@ -128,10 +171,11 @@ final class LaunchAttempt {
                 Duration pause = limit.isOver() && !over ? POLL : limit.atMost(POLL);
                 RankProcess process = ended.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
                 if (process != null && process.exitCode() != 0) {
+                    if (replace(process)) {
+                        continue;
+                    }
                     failed.add(process);
-                    if (!settings.keepSurvivors()
-                            || shuttingDown
-                            || failed.size() == ranks.size()) {
+                    if (!othersContinue() || shuttingDown || failed.size() == ranks.size()) {
                         return Optional.of(ranksFailed(failed));
                     }
                     process.drainOutput();
@@ -143,6 +187,9 @@ final class LaunchAttempt {
                 } else if (process != null) {
                     process.drainOutput();
                     running--;
+                    if (settings.lostRanks() == LostRanks.REPLACE) {
+                        others.rankHasEnded();
+                    }
                 } else if (over) {
                     return Optional.of(timedOut());
                 } else {

@@ -25,8 +25,8 @@ import org.jccl.internal.checks.Counted;
  * @param masterPort port of node 0's store, 0 for any free one when there is one node
  * @param elastic how many nodes an elastic job may have; then the four before do not apply
  * @param runId name of the run
- * @param maxRestarts how often a failed job is started again
- * @param keepSurvivors whether ranks continue after others have failed
+ * @param maxRestarts how often a failed job is started again, or ranks if lost ones are replaced
+ * @param lostRanks what happens when a rank fails
  * @param output takes the ranks' lines
  * @param logs folder of the ranks' log files, if they are kept
  * @param tee streams that go to a log file as well
@@ -46,7 +46,7 @@ record LaunchSettings(
         Optional<ElasticNodes> elastic,
         String runId,
         int maxRestarts,
-        boolean keepSurvivors,
+        LostRanks lostRanks,
         OutputHandler output,
         Optional<Path> logs,
         OutputStreams tee,
@@ -68,8 +68,14 @@ record LaunchSettings(
                 nodes == 1 || masterPort != 0,
                 "with " + nodes + " nodes, give the address of node 0 and a port as the master");
         check(
-                !keepSurvivors || nodes == 1 && elastic.isEmpty(),
-                "survivors are kept in jobs of one node only; over several, make the job elastic");
+                lostRanks != LostRanks.KEEP_OTHERS || nodes == 1 && elastic.isEmpty(),
+                "survivors are kept in jobs of one node only; over several, replace lost ranks");
+        check(
+                lostRanks != LostRanks.REPLACE || elastic.isEmpty(),
+                "an elastic job starts all ranks again when one is lost; to replace the lost one, give a fixed number of nodes");
+        check(
+                lostRanks != LostRanks.REPLACE || maxRestarts > 0,
+                "lost ranks are to be replaced, but none may be started again; give a number of restarts");
         check(
                 logs.isEmpty() || isBelow(logs.get(), runId),
                 "the run id '"
@@ -110,6 +116,11 @@ record LaunchSettings(
         return roles.stream()
                 .map(role -> Counted.text(role.ranks(), "rank") + " of role " + role.name())
                 .collect(Collectors.joining(", "));
+    }
+
+    /** How often all ranks may be started again. */
+    int restartsOfAll() {
+        return lostRanks == LostRanks.REPLACE ? 0 : maxRestarts;
     }
 
     int ranksPerNode() {

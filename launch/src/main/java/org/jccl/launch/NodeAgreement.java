@@ -14,6 +14,7 @@ import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.StoreTimeoutException;
 import org.jccl.internal.checks.Counted;
+import org.jccl.internal.rendezvous.JobEnd;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.store.PrefixStore;
 
@@ -115,6 +116,16 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
+    @Override
+    public void rankHasEnded() {
+        JobEnd.tell(jobStore);
+    }
+
+    @Override
+    public boolean hasRankEnded() {
+        return JobEnd.isTold(jobStore);
+    }
+
     private static LaunchException goneNode0(StoreException why) {
         return LaunchException.of("the launcher of node 0 is gone: " + why.getMessage(), why);
     }
@@ -145,7 +156,7 @@ final class NodeAgreement implements OtherNodes {
             boolean restart =
                     failure.isPresent()
                             && allStopped
-                            && attempt < settings.maxRestarts()
+                            && attempt < settings.restartsOfAll()
                             && !store.check(List.of(GIVEN_UP));
             if (!allStopped) {
                 // One that stops later finds all here, and would start again without this node.

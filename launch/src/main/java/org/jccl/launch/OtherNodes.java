@@ -11,4 +11,12 @@ interface OtherNodes {
      * @return why the ranks of this node must be stopped, or empty
      */
     Optional<LaunchException> reasonToStop();
+
+    /** Says that a rank has ended well, so that lost ranks need not be replaced any more. */
+    default void rankHasEnded() {}
+
+    /** Returns whether a rank of any node has ended well. */
+    default boolean hasRankEnded() {
+        return false;
+    }
 }

@@ -46,7 +46,7 @@ public final class ProcessLauncherBuilder {
     private ElasticNodes elastic;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
-    private boolean keepSurvivors;
+    private LostRanks lostRanks = LostRanks.STOP_OTHERS;
     private OutputHandler output = OutputHandler.prefixed(System.out, System.err);
     private Path logs;
     private OutputStreams tee = OutputStreams.NONE;
@@ -273,7 +273,22 @@ public final class ProcessLauncherBuilder {
      * @return this
      */
     public ProcessLauncherBuilder keepSurvivors() {
-        this.keepSurvivors = true;
+        this.lostRanks = LostRanks.KEEP_OTHERS;
+        return this;
+    }
+
+    /**
+     * Starts a rank again when it fails, with the same variables, and leaves the others running,
+     * for worlds that are {@linkplain org.jccl.ProcessGroupBuilder#reconfigurable reconfigurable}.
+     * Each launcher does so {@link #maxRestarts} times at most; then the job fails. It also fails
+     * if a rank exits with 64, since that would happen again. It succeeds if all ranks have exited
+     * with 0. The log files of a rank that was started again are in the folder {@code <local
+     * rank>.<n>}.
+     *
+     * @return this
+     */
+    public ProcessLauncherBuilder replaceLostRanks() {
+        this.lostRanks = LostRanks.REPLACE;
         return this;
     }
 
@@ -393,7 +408,7 @@ public final class ProcessLauncherBuilder {
                         Optional.ofNullable(elastic),
                         runId,
                         maxRestarts,
-                        keepSurvivors,
+                        lostRanks,
                         output,
                         Optional.ofNullable(logs),
                         tee,

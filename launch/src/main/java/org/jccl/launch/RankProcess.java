@@ -14,7 +14,9 @@ import java.util.concurrent.CompletableFuture;
 /** One rank's process: started, its output followed line by line. */
 final class RankProcess {
 
+    private final RankPlacement placement;
     private final int rank;
+    private final int replaced;
     private final LaunchSettings settings;
     private final Process process;
     private final LastLines lastOutput = new LastLines();
@@ -26,6 +28,7 @@ final class RankProcess {
      * Starts the process.
      *
      * @param placement the rank and its role
+     * @param replaced how many processes of this rank it follows
      * @param environment the variables of the rank
      * @param logs folder for its output, if there are log files
      * @param reaper kills the process when this one is killed
@@ -33,12 +36,15 @@ final class RankProcess {
      */
     RankProcess(
             RankPlacement placement,
+            int replaced,
             LaunchSettings settings,
             Map<String, String> environment,
             Optional<Path> logs,
             OrphanReaper reaper)
             throws IOException {
+        this.placement = placement;
         this.rank = placement.rank();
+        this.replaced = replaced;
         this.settings = settings;
         ProcessBuilder builder = new ProcessBuilder(placement.role().command());
         builder.environment().putAll(settings.environment());
@@ -94,8 +100,16 @@ final class RankProcess {
         }
     }
 
+    RankPlacement placement() {
+        return placement;
+    }
+
     int rank() {
         return rank;
+    }
+
+    int replaced() {
+        return replaced;
     }
 
     ProcessHandle handle() {

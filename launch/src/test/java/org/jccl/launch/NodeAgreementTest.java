@@ -32,7 +32,7 @@ class NodeAgreementTest {
                 Optional.empty(),
                 "r",
                 restarts,
-                false,
+                LostRanks.STOP_OTHERS,
                 (rank, error, line) -> {},
                 Optional.empty(),
                 OutputStreams.NONE,

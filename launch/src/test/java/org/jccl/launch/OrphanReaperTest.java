@@ -127,7 +127,7 @@ class OrphanReaperTest {
                             Optional.empty(),
                             "run",
                             0,
-                            false,
+                            LostRanks.STOP_OTHERS,
                             OutputHandler.prefixed(System.out, System.err),
                             Optional.empty(),
                             OutputStreams.NONE,

@@ -252,6 +252,21 @@ public final class DefaultProcessGroup implements ProcessGroup {
     }
 
     @Override
+    public ProcessGroup reconfigure(Duration patience) {
+        return new DefaultProcessGroup(group.reconfigure(patience));
+    }
+
+    @Override
+    public int generation() {
+        return group.generation();
+    }
+
+    @Override
+    public boolean hasNewcomers() {
+        return group.hasNewcomers();
+    }
+
+    @Override
     public void abort() {
         group.abort();
     }

@@ -67,6 +67,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     private OnFailure onFailure = OnFailure.THROW;
     private Optional<Boolean> checkCalls = Optional.empty();
     private Optional<TlsCredentials> tls = Optional.empty();
+    private OptionalInt minimum = OptionalInt.empty();
     private final List<Listener> listeners = new ArrayList<>();
     private Optional<Device> device = Optional.empty();
     private Optional<Duration> requestedTimeout = Optional.empty();
@@ -172,6 +173,17 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
     }
 
     @Override
+    public ProcessGroupBuilder reconfigurable(int least) {
+        if (least < 1) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "a generation has at least 1 rank, got a minimum of " + least);
+        }
+        minimum = OptionalInt.of(least);
+        return this;
+    }
+
+    @Override
     public ProcessGroupBuilder listener(GroupListener value) {
         Listener listener = Listener.of(Require.nonNull(value, "listener"));
         if (listeners.size() == MOST_LISTENERS) {
@@ -200,6 +212,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         tls = tls.or(() -> TlsCredentials.in(System.getenv()));
         tls.ifPresent(each -> requireEncryption(backends));
         Optional<LibraryWorld> known = libraryWorld(backends);
+        requireReconfigurable(known);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
             return new DefaultProcessGroup(
@@ -208,13 +221,29 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         }
         Joined joined = known.map(this::join).orElseGet(() -> join(start));
         Membership member = joined.rendezvous().membership();
-        return new DefaultProcessGroup(
+        WorldBuilder world =
                 world(member.rank(), member.worldSize(), withDevices(backends, member.localRank()))
                         .store(joined.part(), servedByRank0(joined.rendezvous()))
                         .keys(joined.keys())
                         .joinTimeout(left(start))
-                        .onClose(joined.rendezvous()::close)
-                        .connect());
+                        .onClose(joined.rendezvous()::close);
+        return new DefaultProcessGroup(
+                minimum.isPresent()
+                        ? world.connectGeneration(minimum.getAsInt())
+                        : world.connect());
+    }
+
+    /** A library that knows the world cannot do without one of its ranks. */
+    private void requireReconfigurable(Optional<LibraryWorld> known) {
+        if (minimum.isPresent() && (known.isPresent() || interop != Interop.NONE)) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "ranks of this world cannot be replaced: %s; leave out reconfigurable(...)"
+                            .formatted(
+                                    known.isPresent()
+                                            ? "its ranks are those of " + known.get().backend()
+                                            : "it has ranks of " + interop));
+        }
     }
 
     /** Ranks of another API wait longer for each other on the CPU. */
@@ -382,6 +411,11 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                 member.restarts() == 0
                         ? rendezvous.store()
                         : new PrefixStore("restart/" + member.restarts(), rendezvous.store());
+        if (minimum.isPresent()) {
+            requireSlots(member);
+            Store part = new PrefixStore("generations/" + member.worldSize(), attempt);
+            return new Joined(rendezvous, part, Optional.empty());
+        }
         WorldAgreement agreement =
                 new WorldAgreement(
                         attempt,
@@ -391,6 +425,15 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         timeout,
                         left(start));
         return new Joined(rendezvous, agreement.enter(), Optional.empty());
+    }
+
+    private void requireSlots(Membership member) {
+        if (minimum.getAsInt() > member.worldSize()) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "a generation cannot have at least %s ranks in a world of %s"
+                            .formatted(minimum.getAsInt(), member.worldSize()));
+        }
     }
 
     /** Gives each rank of a host the device of its local rank, unless the user named a device. */

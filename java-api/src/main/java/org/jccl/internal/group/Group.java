@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.Device;
 import org.jccl.FailureContext;
@@ -19,6 +20,8 @@ import org.jccl.StoreException;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.engine.Engine;
+import org.jccl.internal.group.Generations.Generation;
+import org.jccl.internal.membership.Agreement;
 import org.jccl.spi.Capabilities.Feature;
 import org.jccl.spi.CleanUp;
 import org.jccl.spi.Durations;
@@ -38,6 +41,7 @@ public final class Group {
     private final WorldServices world;
     private final Optional<Store> store;
     private final Optional<GroupKeys> foreign;
+    private final Optional<Generation> generation;
     private final StoreFailures storeFailures;
     private final GroupEngines engines;
     private final Runnable onClose;
@@ -53,6 +57,7 @@ public final class Group {
      * Creates a group that is not connected yet.
      *
      * @param foreign where ranks of another API form communicators, or empty
+     * @param generation which generation this is, if others may follow
      * @param onClose called when the group is closed
      */
     Group(
@@ -60,12 +65,14 @@ public final class Group {
             List<Integer> worldRanks,
             WorldServices world,
             Optional<GroupKeys> foreign,
+            Optional<Generation> generation,
             Runnable onClose) {
         this.context = context;
         this.worldRanks = worldRanks;
         this.world = world;
         this.store = world.store().map(root -> new PrefixStore(context.group(), root));
         this.foreign = foreign;
+        this.generation = generation;
         this.storeFailures =
                 new StoreFailures(
                         context, worldRanks.indexOf(0), world.rankZeroServes(), this.store);
@@ -248,57 +255,120 @@ public final class Group {
      * @param gracePeriod how long to wait for ranks that do not come
      */
     public Group shrink(Duration gracePeriod) {
-        if (gracePeriod == null
-                || gracePeriod.isNegative()
-                || gracePeriod.isZero()
-                || gracePeriod.compareTo(Duration.ofDays(1)) > 0) {
+        requireTime("shrink: the grace period", gracePeriod);
+        Store shared = requireStore("shrink");
+        giveWay("shrink");
+        int call;
+        synchronized (groupsMade) {
+            call = shrinks++;
+        }
+        Store part = new PrefixStore("shrink/" + call, shared);
+        Agreement<Group> agreement =
+                new Agreement<>(
+                        context, context.rank(), size(), 1, false, part, new Shrinking(this, call));
+        return next("shrink", () -> agreement.next(gracePeriod, world.timeout()));
+    }
+
+    /** Makes a group of remaining ranks. It uses no communicator of this one, which has failed. */
+    Group ofRemaining(String name, List<Integer> ranks, Store own, Duration time) {
+        long deadline = System.nanoTime() + time.toNanos();
+        List<Integer> members = ranks.stream().map(worldRanks::get).toList();
+        FailureContext of =
+                context(context.group() + "/" + name, ranks.indexOf(context.rank()), members);
+        Group group =
+                new Group(
+                        of,
+                        members,
+                        world.over(own),
+                        Optional.empty(),
+                        Optional.empty(),
+                        own::close);
+        group.connect(engines.backends(), GroupEngines.Origin.NONE, deadline);
+        return group;
+    }
+
+    /**
+     * Makes the next generation of the world, and fails this one if it has not failed yet.
+     *
+     * @param patience how long to wait for ranks that do not come
+     */
+    public Group reconfigure(Duration patience) {
+        requireTime("reconfigure: the time to wait", patience);
+        Generations following = requireGenerations("reconfigure");
+        giveWay("reconfigure");
+        return next("reconfigure", () -> following.next(patience));
+    }
+
+    /** Returns the number of the generation; 0 if no other may follow. */
+    public int generation() {
+        return generation.map(Generation::number).orElse(0);
+    }
+
+    /** Returns whether ranks wait for the next generation of the world. */
+    public boolean hasNewcomers() {
+        try {
+            return requireGenerations("hasNewcomers").hasNewcomers();
+        } catch (JcclException e) {
+            throw storeFailures.explain(e).at(context);
+        }
+    }
+
+    private Generations requireGenerations(String operation) {
+        return generation
+                .map(Generation::all)
+                .orElseThrow(
+                        () ->
+                                new UsageException(
+                                        context,
+                                        "%s: this is not a world that was built with reconfigurable(...)"
+                                                .formatted(operation)));
+    }
+
+    private void requireTime(String what, Duration time) {
+        if (time == null
+                || time.isNegative()
+                || time.isZero()
+                || time.compareTo(Duration.ofDays(1)) > 0) {
             throw new UsageException(
                     context,
-                    "shrink: the grace period must be more than zero and at most a day, got "
-                            + Durations.text(gracePeriod));
-        }
-        requireShrinkable();
-        Store shared = requireStore("shrink");
-        JcclException cause = new GroupAbortedException(context, "shrink() was called");
-        engines.forEach(engine -> engine.abort(cause));
-        engines.forEach(Engine::replaced);
-        try {
-            return new Shrinking(context, size(), shared, this::nextShrink, this::ofSurvivors)
-                    .run(gracePeriod, world.timeout());
-        } catch (StoreException e) {
-            throw shrinkNeedsStore(e);
+                    what
+                            + " must be more than zero and at most a day, got "
+                            + Durations.text(time));
         }
     }
 
-    private int nextShrink() {
-        synchronized (groupsMade) {
-            return shrinks++;
-        }
-    }
-
-    private void requireShrinkable() {
+    /** Fails this group, which another one follows. */
+    private void giveWay(String operation) {
         engines.forEach(Engine::requireOpen);
         for (Backend backend : engines.backends()) {
             if (!engines.of(backend.device()).capabilities().has(Feature.SHRINK)) {
                 throw new UsageException(
                         context,
-                        "shrink: a group of backend %s cannot continue without a lost rank; restart all ranks from a checkpoint"
-                                .formatted(backend.provider().name()));
+                        "%s: a group of backend %s cannot continue without a lost rank; restart all ranks from a checkpoint"
+                                .formatted(operation, backend.provider().name()));
             }
         }
+        JcclException cause = new GroupAbortedException(context, operation + "() was called");
+        engines.forEach(engine -> engine.abort(cause));
+        engines.forEach(Engine::replaced);
     }
 
-    private StoreException shrinkNeedsStore(StoreException failure) {
-        return new StoreException(
-                "%s: shrink needs the store, which was lost%s%s"
-                        .formatted(
-                                context,
-                                world.rankZeroServes()
-                                        ? " with rank 0 of the world, which served it; under 'jccl run' or"
-                                                + " torchrun the launcher serves it: "
-                                        : ": ",
-                                failure.reason()),
-                failure);
+    private Group next(String operation, Supplier<Group> agreement) {
+        try {
+            return agreement.get();
+        } catch (StoreException e) {
+            throw new StoreException(
+                    "%s: %s needs the store, which was lost%s%s"
+                            .formatted(
+                                    context,
+                                    operation,
+                                    world.rankZeroServes()
+                                            ? " with rank 0 of the world, which served it; under 'jccl run' or"
+                                                    + " torchrun the launcher serves it: "
+                                            : ": ",
+                                    e.reason()),
+                    e);
+        }
     }
 
     private Group child(
@@ -316,23 +386,14 @@ public final class Group {
         return group;
     }
 
-    /**
-     * Makes the group of an attempt. It uses no communicator of this group, since they have failed.
-     */
-    private Group ofSurvivors(List<Integer> ranks, int attempt, long deadline) {
-        String name = context.group() + "/shrink" + attempt;
-        Group group = member(name, Optional.empty(), ranks.indexOf(context.rank()), ranks);
-        group.connect(engines.backends(), GroupEngines.Origin.NONE, deadline);
-        return group;
-    }
-
     private Group member(String name, Optional<GroupKeys> keys, int rank, List<Integer> ranks) {
         List<Integer> members = ranks.stream().map(worldRanks::get).toList();
-        return new Group(childContext(name, rank, members), members, world, keys, () -> {});
+        return new Group(
+                context(name, rank, members), members, world, keys, Optional.empty(), () -> {});
     }
 
     /** Messages name ranks of the group, whose numbers in the world may differ. */
-    private static FailureContext childContext(String name, int rank, List<Integer> members) {
+    static FailureContext context(String name, int rank, List<Integer> members) {
         boolean same = members.equals(IntStream.range(0, members.size()).boxed().toList());
         return new FailureContext(name, rank, "", -1, same ? List.of() : members);
     }

@@ -11,6 +11,7 @@ import org.jccl.TlsCredentials;
 import org.jccl.internal.backend.Backend;
 import org.jccl.internal.diagnosis.Diagnosis;
 import org.jccl.internal.engine.Watchdog;
+import org.jccl.internal.group.Generations.Generation;
 import org.jccl.internal.observe.Listener;
 import org.jccl.internal.observe.Observation;
 import org.jccl.spi.CleanUp;
@@ -107,28 +108,60 @@ public final class WorldBuilder {
      * @throws org.jccl.JcclException if that fails or takes too long
      */
     public Group connect() {
-        long deadline = System.nanoTime() + joinTimeout.toNanos();
-        FailureContext context = FailureContext.ofGroup("world", rank);
+        List<Integer> all = IntStream.range(0, size).boxed().toList();
+        return connect("world", all, store, joinTimeout, onClose, Optional.empty());
+    }
+
+    /**
+     * Connects the next generation of a world whose ranks leave and come back.
+     *
+     * @param minimum how many ranks a generation has at least
+     * @throws org.jccl.JcclException if that fails or takes too long
+     */
+    public Group connectGeneration(int minimum) {
+        return new Generations(this, rank, size, minimum, store.orElseThrow(), timeout, onClose)
+                .first(joinTimeout);
+    }
+
+    /**
+     * Connects a world.
+     *
+     * @param name what messages call it
+     * @param slots the numbers of its ranks in the job
+     * @param shared the store of its ranks
+     * @param time how long that may take
+     * @param end called once when it is closed, or cannot be made
+     * @param generation which generation it is, if others may follow
+     */
+    Group connect(
+            String name,
+            List<Integer> slots,
+            Optional<Store> shared,
+            Duration time,
+            Runnable end,
+            Optional<Generation> generation) {
+        long deadline = System.nanoTime() + time.toNanos();
+        FailureContext context = Group.context(name, slots.indexOf(rank), slots);
         // First, since it may reject a folder, and the others start threads.
         Observation observation = new Observation("rank-" + rank, listeners, timeout);
         Watchdog watchdog = new Watchdog("rank-" + rank);
-        Diagnosis diagnosis = new Diagnosis("rank-" + rank, store);
-        Runnable end =
+        Diagnosis diagnosis = new Diagnosis("rank-" + rank, shared);
+        Runnable all =
                 () ->
                         Group.runAll(
                                 List.of(
                                         watchdog::close,
                                         diagnosis::close,
                                         observation::close,
-                                        onClose));
+                                        end));
         Group world;
         try {
             world =
                     new Group(
                             context,
-                            IntStream.range(0, size).boxed().toList(),
+                            slots,
                             new WorldServices(
-                                    store,
+                                    shared,
                                     rankZeroServes,
                                     timeout,
                                     watchdog,
@@ -138,9 +171,10 @@ public final class WorldBuilder {
                                     checksCalls,
                                     tls),
                             keys,
-                            end);
+                            generation,
+                            all);
         } catch (RuntimeException | Error e) {
-            CleanUp.run(context.toString(), end);
+            CleanUp.run(context.toString(), all);
             throw e;
         }
         world.connect(backends, GroupEngines.Origin.NONE, deadline);

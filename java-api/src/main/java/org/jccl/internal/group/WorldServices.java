@@ -31,4 +31,19 @@ record WorldServices(
         Observation observation,
         OnFailure onFailure,
         boolean checksCalls,
-        Optional<TlsCredentials> tls) {}
+        Optional<TlsCredentials> tls) {
+
+    /** Returns the same services with another connection to the store, or another part of it. */
+    WorldServices over(Store other) {
+        return new WorldServices(
+                Optional.of(other),
+                rankZeroServes,
+                timeout,
+                watchdog,
+                diagnosis,
+                observation,
+                onFailure,
+                checksCalls,
+                tls);
+    }
+}

@@ -1,0 +1,251 @@
+package org.jccl.internal.membership;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.Store;
+import org.jccl.internal.membership.Candidate.State;
+import org.jccl.internal.rendezvous.JobEnd;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.Arrivals;
+import org.jccl.spi.CleanUp;
+import org.jccl.spi.Durations;
+
+/**
+ * Makes generations of a group: runs the {@linkplain Candidate agreement} of this rank, and forms
+ * the group of each attempt. Used by one thread at a time.
+ *
+ * @param <G> the group that an attempt forms
+ */
+public final class Agreement<G> {
+
+    /** The minimum time for the members to form a communicator. */
+    private static final Duration SHORTEST_FORMING = Duration.ofSeconds(10);
+
+    private static final Duration POLL = Duration.ofMillis(20);
+    private static final Duration WAIT = Duration.ofMillis(200);
+
+    /** Forms the group of an attempt. */
+    public interface Forming<G> {
+
+        /**
+         * Connects to the members.
+         *
+         * @param attempt the number of the attempt
+         * @param slots the members
+         * @param store where they meet; the group owns this connection if this method returns
+         * @param time how long that may take
+         */
+        G connect(int attempt, List<Integer> slots, Store store, Duration time);
+
+        /** Closes a group that other members could not form. */
+        void discard(G group);
+    }
+
+    private final FailureContext context;
+    private final int slot;
+    private final int size;
+    private final Store store;
+    private final StoredKeys keys;
+    private final Candidate candidate;
+    private final Forming<G> forming;
+    private final boolean admitsNewcomers;
+
+    /**
+     * Creates the agreement of a rank that has been in no generation.
+     *
+     * @param context the calling rank
+     * @param slot the number of the rank among those that the group may have
+     * @param size how many ranks the group may have
+     * @param minimum how many members a generation has at least
+     * @param admitsNewcomers whether a rank that comes too late waits for the next generation
+     * @param store the part of the store for this agreement only
+     * @param forming forms the groups
+     */
+    public Agreement(
+            FailureContext context,
+            int slot,
+            int size,
+            int minimum,
+            boolean admitsNewcomers,
+            Store store,
+            Forming<G> forming) {
+        this.context = context;
+        this.slot = slot;
+        this.size = size;
+        this.admitsNewcomers = admitsNewcomers;
+        this.store = store;
+        this.keys = new StoredKeys(store);
+        this.candidate = new Candidate(slot, UUID.randomUUID().toString(), size, minimum);
+        this.forming = forming;
+    }
+
+    /** Returns the number of the generation, or a negative number before the first. */
+    public int generation() {
+        return candidate.generation();
+    }
+
+    /** Returns whether ranks wait for the generation after this one. */
+    public boolean hasNewcomers() {
+        return keys.hasCandidate(candidate.generation() + 1);
+    }
+
+    /**
+     * Leaves the generation and returns the next one that is made.
+     *
+     * @param patience how long to wait for ranks that do not come
+     * @param timeout for how long attempts are made
+     * @throws GroupAbortedException if the others continued without this rank and admit nobody, or
+     *     another process took its place
+     * @throws OperationTimeoutException if the timeout is over
+     */
+    public G next(Duration patience, Duration timeout) {
+        Duration twice = patience.multipliedBy(2);
+        Duration time = SHORTEST_FORMING.compareTo(twice) > 0 ? SHORTEST_FORMING : twice;
+        TimeLimit end = TimeLimit.in(timeout);
+        candidate.leave();
+        while (true) {
+            Optional<G> made = attempt(patience, time, end);
+            if (made.isPresent()) {
+                CleanUp.run(context.toString(), this::forget);
+                return made.get();
+            }
+            requireTime(end, timeout);
+        }
+    }
+
+    /** One attempt. Returns empty if the members did not form a group. */
+    private Optional<G> attempt(Duration patience, Duration time, TimeLimit end) {
+        if (candidate.state() == State.OPENING) {
+            candidate.step(keys, false);
+        }
+        TimeLimit waiting = TimeLimit.in(patience);
+        while (isGathering() && !isTooLate()) {
+            candidate.step(keys, waiting.isOver());
+            if (candidate.state() == State.CHECKING) {
+                keys.awaitMembers(
+                        candidate.attempt(), waiting.isOver() ? WAIT : waiting.atMost(WAIT));
+            }
+            if (isGathering() && (generation() < 0 || waiting.isOver())) {
+                requireJob();
+            }
+            if (end.isOver() && isGathering()) {
+                return Optional.empty();
+            }
+        }
+        requireAdmitted(patience);
+        int attempt = candidate.attempt();
+        Optional<G> formed = Optional.empty();
+        if (candidate.state() == State.FORMING) {
+            formed = form(time);
+            candidate.formed(formed.isPresent());
+        }
+        TimeLimit others = TimeLimit.in(time.multipliedBy(2));
+        while (candidate.state() != State.MADE && candidate.attempt() == attempt) {
+            candidate.step(keys, others.isOver());
+            if (candidate.state() == State.AWAITING || candidate.state() == State.OUTSIDE) {
+                LockSupport.parkNanos(POLL.toNanos());
+            }
+        }
+        if (candidate.state() != State.MADE) {
+            formed.ifPresent(forming::discard);
+            return Optional.empty();
+        }
+        return formed;
+    }
+
+    /** Nobody comes any more once a rank of the job has ended well. */
+    private void requireJob() {
+        if (admitsNewcomers && JobEnd.isTold(store)) {
+            throw new GroupAbortedException(
+                    context, "other ranks have ended the job, and no rank joins it any more");
+        }
+    }
+
+    private boolean isGathering() {
+        return switch (candidate.state()) {
+            case ANNOUNCING, GATHERING, COUNTING, CHECKING, DECIDING -> true;
+            default -> false;
+        };
+    }
+
+    private void requireAdmitted(Duration patience) {
+        if (candidate.state() == State.DISPLACED) {
+            throw new GroupAbortedException(
+                    context,
+                    "another process, or another thread of this one, came as rank %s after this one. End this process, or give each its own rank"
+                            .formatted(slot));
+        }
+        if (isTooLate()) {
+            throw new GroupAbortedException(
+                    context,
+                    "ranks %s continued without this one, which came too late: they waited for %s. End this process, or let all ranks wait longer"
+                            .formatted(withoutThisRank().slots(), Durations.text(patience)));
+        }
+    }
+
+    private boolean isTooLate() {
+        return !admitsNewcomers
+                && (candidate.state() == State.OUTSIDE
+                        || candidate.lastGeneration() != OpenAttempt.NONE);
+    }
+
+    private Members withoutThisRank() {
+        return candidate.state() == State.OUTSIDE
+                ? candidate.members()
+                : Members.parse(keys.read(MembershipKeys.members(candidate.lastGeneration())));
+    }
+
+    /**
+     * Forms the group over a connection of its own, which is closed if the attempt ends meanwhile.
+     * Otherwise members would wait for a rank that was lost until the time is over.
+     */
+    private Optional<G> form(Duration time) {
+        Store own = store.duplicate(store.timeout());
+        int attempt = candidate.attempt();
+        AttemptWatch watch = AttemptWatch.start(keys, attempt, own::close);
+        try {
+            return Optional.of(forming.connect(attempt, candidate.members().slots(), own, time));
+        } catch (JcclException e) {
+            own.close();
+            CleanUp.failed(context.toString(), e);
+            return Optional.empty();
+        } catch (RuntimeException | Error e) {
+            own.close();
+            throw e;
+        } finally {
+            watch.close();
+        }
+    }
+
+    private void requireTime(TimeLimit end, Duration timeout) {
+        if (!end.isOver()) {
+            return;
+        }
+        List<Integer> missing =
+                IntStream.range(0, size)
+                        .filter(each -> !keys.present(candidate.attempt(), size).containsKey(each))
+                        .boxed()
+                        .toList();
+        throw new OperationTimeoutException(
+                context,
+                "no group was formed in %s; ranks %s of %s are missing. Start them, or end the job"
+                        .formatted(Durations.text(timeout), Arrivals.ranks(missing), size));
+    }
+
+    /**
+     * One member deletes the keys of earlier attempts, so that a long job does not collect them.
+     */
+    private void forget() {
+        if (candidate.members().slots().get(0) == slot) {
+            keys.forgetBefore(candidate.generation());
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package org.jccl.internal.membership;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jccl.JcclException;
+import org.jccl.spi.CleanUp;
+
+/** A thread that looks whether an attempt has ended while its group is being formed. */
+final class AttemptWatch implements AutoCloseable {
+
+    private static final long POLL_MILLIS = 100;
+
+    private final CountDownLatch closed = new CountDownLatch(1);
+
+    private AttemptWatch() {}
+
+    /**
+     * Starts to look.
+     *
+     * @param onEnd called once if the attempt ends before this object is closed
+     */
+    static AttemptWatch start(MembershipKeys keys, int attempt, Runnable onEnd) {
+        AttemptWatch watch = new AttemptWatch();
+        Thread thread = new Thread(() -> watch.run(keys, attempt, onEnd), "jccl-membership");
+        thread.setDaemon(true);
+        thread.start();
+        return watch;
+    }
+
+    private void run(MembershipKeys keys, int attempt, Runnable onEnd) {
+        try {
+            while (!closed.await(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
+                if (OpenAttempt.parse(keys.read(MembershipKeys.OPEN)).number() != attempt) {
+                    onEnd.run();
+                    return;
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (JcclException e) {
+            // The group is formed without a watch; the store's failure will show elsewhere.
+            CleanUp.failed("watching attempt " + attempt, e);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed.countDown();
+    }
+}

@@ -1,0 +1,275 @@
+package org.jccl.training;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.GroupAbortedException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.UsageException;
+
+/**
+ * Makes each step of a training on all ranks or on none, although ranks are lost and replaced. This
+ * is an atomic commit: each rank votes when it has the averaged gradients, and the step is made if
+ * all vote for it. torchft's {@code should_commit}.
+ *
+ * <pre>{@code
+ * ProcessGroup group = ProcessGroup.builder().backend("gloo").reconfigurable(2).build();
+ * Commit commit = new Commit(replica);
+ * while (true) {
+ *     try {
+ *         commit.enter(group);
+ *         while (commit.steps() < last && !commit.newcomersWait()) {
+ *             replica.averagedGradients(group, commit.steps());
+ *             commit.vote(true);
+ *         }
+ *         if (commit.steps() == last) {
+ *             break;
+ *         }
+ *     } catch (PeerLostException | OperationTimeoutException | GroupAbortedException lost) {
+ *         // The next generation continues without that rank, or with its replacement.
+ *     }
+ *     ProcessGroup next = group.reconfigure(Duration.ofSeconds(20));
+ *     group.close();
+ *     group = next;
+ * }
+ * group.close();
+ * }</pre>
+ *
+ * <p>A rank that voted for a step, and did not learn the result because another one was lost, is in
+ * doubt. {@link #enter} decides about the step with those that are left: they make it if one of
+ * them has made it, or if all of them are in doubt. So they make it whenever the lost rank may have
+ * made it, since it did so only if all had voted for it. Ranks that are new, or that missed a
+ * generation, get the state from one that did not.
+ *
+ * <p>Used by one thread. After a failure of the group, only {@link #enter} may be called, with the
+ * next generation.
+ */
+public final class Commit {
+
+    /** A rank that has been in no generation. */
+    private static final long NEW = -1;
+
+    /** A rank whose state was being replaced when the sender was lost. */
+    private static final long INCOMPLETE = -2;
+
+    private final Replica replica;
+    private ProcessGroup group;
+    private long steps;
+    private long entered = NEW;
+    private boolean inDoubt;
+    private boolean newcomersWait;
+
+    /**
+     * Begins with step 0.
+     *
+     * @param replica the state of this rank
+     * @throws UsageException if it is null
+     */
+    public Commit(Replica replica) {
+        this(replica, 0);
+    }
+
+    /**
+     * Begins where a checkpoint was saved.
+     *
+     * @param replica the state of this rank
+     * @param steps how many steps were made before
+     * @throws UsageException if the replica is null or the number is negative
+     */
+    public Commit(Replica replica, long steps) {
+        if (replica == null || steps < 0) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "Commit: pass a replica and a number of steps that is not negative, got "
+                            + (replica == null ? "null" : steps));
+        }
+        this.replica = replica;
+        this.steps = steps;
+    }
+
+    /**
+     * Returns how many steps were made. All ranks of the group return the same after {@link
+     * #enter}.
+     *
+     * @return the number of the next step, from 0
+     */
+    public long steps() {
+        return steps;
+    }
+
+    /**
+     * Returns whether ranks waited for the next generation at the last vote. All ranks return the
+     * same. Then call {@link ProcessGroup#reconfigure}.
+     *
+     * @return whether ranks wait
+     */
+    public boolean newcomersWait() {
+        return newcomersWait;
+    }
+
+    /**
+     * What a rank says when it enters a generation.
+     *
+     * @param entered the last generation that it has entered, {@link #NEW} or {@link #INCOMPLETE}
+     */
+    private record Entry(long entered, long steps, boolean inDoubt) {
+
+        static final int LONGS = 3;
+
+        long[] longs() {
+            return new long[] {entered, steps, inDoubt ? 1 : 0};
+        }
+
+        static Entry of(long[] all, int rank) {
+            int at = rank * LONGS;
+            return new Entry(all[at], all[at + 1], all[at + 2] != 0);
+        }
+    }
+
+    /**
+     * Enters a generation: decides about a step in doubt, and gives the state to ranks that lack
+     * it. All ranks of the group call it, once for each generation. If all ranks are new, the state
+     * of rank 0 is given to the others. May call {@link Replica#apply}. Ranks that neither give nor
+     * get the state return before it is sent.
+     *
+     * <p>If it fails, the program reconfigures again, as after any failure.
+     *
+     * @param generation the group
+     * @throws UsageException if it is null, was entered before, or is older than one that was
+     *     entered
+     * @throws GroupAbortedException if all ranks with a complete state were lost
+     * @throws org.jccl.JcclException if the group fails
+     */
+    public void enter(ProcessGroup generation) {
+        if (generation == null || generation.generation() <= entered) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "Commit: enter each generation once, got %s after generation %s"
+                            .formatted(generation, entered));
+        }
+        group = generation;
+        newcomersWait = false;
+        List<Entry> entries = exchange(new Entry(entered, steps, inDoubt));
+        long last = entries.stream().mapToLong(Entry::entered).max().orElseThrow();
+        List<Integer> current = ranks(entries, last);
+        if (last == INCOMPLETE) {
+            throw new GroupAbortedException(
+                    FailureContext.ofGroup(group.name(), group.rank()),
+                    "all ranks with a complete state were lost; start the job again from a checkpoint");
+        }
+        if (last == NEW) {
+            transfer(current.subList(0, 1), entries.get(current.get(0)).steps());
+        } else {
+            long made = decide(entries, current);
+            if (current.contains(group.rank())) {
+                make(made);
+            }
+            transfer(current, made);
+        }
+        entered = group.generation();
+    }
+
+    /** Ends the doubt of a rank that has the state. */
+    private void make(long made) {
+        boolean pending = steps < made;
+        steps = made;
+        inDoubt = false;
+        if (pending) {
+            replica.apply();
+        }
+    }
+
+    /**
+     * Returns how many steps are made, after the decision about one in doubt. Members of the last
+     * generation began it with equal states and differ by a step at most.
+     */
+    private long decide(List<Entry> entries, List<Integer> current) {
+        long most = current.stream().mapToLong(rank -> entries.get(rank).steps()).max().orElse(0);
+        boolean allInDoubt = true;
+        for (int rank : current) {
+            Entry each = entries.get(rank);
+            if (each.steps() < most && !(each.steps() == most - 1 && each.inDoubt())) {
+                throw new IllegalStateException(
+                        "rank %s has made %s steps and cannot make the one that others made: %s"
+                                .formatted(rank, each.steps(), entries));
+            }
+            allInDoubt &= each.steps() == most && each.inDoubt();
+        }
+        return allInDoubt ? most + 1 : most;
+    }
+
+    private static List<Integer> ranks(List<Entry> entries, long entered) {
+        return IntStream.range(0, entries.size())
+                .filter(rank -> entries.get(rank).entered() == entered)
+                .boxed()
+                .toList();
+    }
+
+    private List<Entry> exchange(Entry own) {
+        try (Tensor mine = StateTransfer.longs(group, own.longs());
+                Tensor all = StateTransfer.longs(group, new long[group.size() * Entry.LONGS])) {
+            group.sync().allGatherSingle(all, mine);
+            long[] longs = all.copyTo(new long[group.size() * Entry.LONGS]);
+            return IntStream.range(0, group.size())
+                    .mapToObj(rank -> Entry.of(longs, rank))
+                    .toList();
+        }
+    }
+
+    /** Each of those with the state gives it to some of the others. */
+    private void transfer(List<Integer> with, long made) {
+        StateTransfer transfer = new StateTransfer(group, replica);
+        int number = 0;
+        for (int to = 0; to < group.size(); to++) {
+            if (with.contains(to)) {
+                continue;
+            }
+            int from = with.get(number++ % with.size());
+            if (group.rank() == from) {
+                transfer.send(to);
+            } else if (group.rank() == to) {
+                entered = INCOMPLETE;
+                transfer.receive(from);
+                steps = made;
+                inDoubt = false;
+            }
+        }
+    }
+
+    /**
+     * Votes about the next step, and makes it by {@link Replica#apply} if all ranks vote for it.
+     * All ranks of the group call it, when their averaged gradients are complete. One all_reduce of
+     * two numbers; rank 0 also sends a request to the store.
+     *
+     * @param ready whether this rank wants the step; false for instance if its gradients are not
+     *     finite
+     * @return whether the step was made
+     * @throws UsageException if no generation was entered
+     * @throws org.jccl.JcclException if the group fails; this rank may then be in doubt until it
+     *     enters the next generation
+     */
+    public boolean vote(boolean ready) {
+        if (group == null || group.generation() != entered) {
+            throw new UsageException(
+                    FailureContext.NONE, "Commit: enter the generation before the first vote");
+        }
+        boolean waits = group.rank() == 0 && group.hasNewcomers();
+        long[] votes;
+        try (Tensor flags = StateTransfer.longs(group, ready ? 1 : 0, waits ? 0 : 1)) {
+            // From here on, the others may make the step without this rank's knowledge.
+            inDoubt = ready;
+            group.sync().allReduce(flags, ReduceOp.MIN);
+            votes = flags.copyTo(new long[2]);
+        }
+        inDoubt = false;
+        newcomersWait = votes[1] == 0;
+        if (votes[0] == 0) {
+            return false;
+        }
+        steps++;
+        replica.apply();
+        return true;
+    }
+}

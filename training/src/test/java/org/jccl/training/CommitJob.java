@@ -1,0 +1,217 @@
+package org.jccl.training;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import java.util.zip.CRC32;
+import org.jccl.DataType;
+import org.jccl.Device;
+import org.jccl.GroupAbortedException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.Tensor;
+import org.jccl.store.TcpStore;
+
+/**
+ * A training whose processes end at random moments. Its sums are of small integers, and so exact in
+ * any order: whoever knows the members of each step can compute the same weights alone. Prints one
+ * line for each step.
+ */
+final class CommitJob implements Replica {
+
+    static final int COUNT = 5000;
+    private static final int OTHER = 16;
+
+    private final int slot;
+    private final Tensor weights = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
+    private final Tensor momentum = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
+    private final Tensor gradient = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
+    private byte[] other = new byte[OTHER];
+
+    // Of the gradient.
+    private long step;
+    private int generation;
+    private List<Integer> members = List.of();
+
+    CommitJob(int slot) {
+        this.slot = slot;
+    }
+
+    /**
+     * Runs a rank.
+     *
+     * @param arguments number of steps, smallest number of ranks, mean lifetime of a process in
+     *     milliseconds, how long a step takes, and the first rank that is killed
+     */
+    public static void main(String[] arguments) throws Exception {
+        double mean = Double.parseDouble(arguments[2]);
+        if (mean > 0 && Integer.parseInt(System.getenv("RANK")) >= Integer.parseInt(arguments[4])) {
+            endAfter((long) (-mean * Math.log(ThreadLocalRandom.current().nextDouble())));
+        }
+        run(
+                Long.parseLong(arguments[0]),
+                Integer.parseInt(arguments[1]),
+                Long.parseLong(arguments[3]));
+    }
+
+    private static void endAfter(long millis) {
+        Thread killer =
+                new Thread(
+                        () -> {
+                            try {
+                                Thread.sleep(millis);
+                            } catch (InterruptedException e) {
+                                throw new IllegalStateException(e);
+                            }
+                            System.out.println("killed " + System.currentTimeMillis());
+                            // As by SIGKILL: no hook, no close.
+                            Runtime.getRuntime().halt(137);
+                        });
+        killer.setDaemon(true);
+        killer.start();
+    }
+
+    private static void run(long last, int minimum, long stepMillis) throws Exception {
+        ProcessGroup group =
+                ProcessGroup.builder()
+                        .backend("gloo")
+                        .timeout(Duration.ofSeconds(60))
+                        .reconfigurable(minimum)
+                        .build();
+        CommitJob job = new CommitJob(group.worldRanks().get(group.rank()));
+        Commit commit = new Commit(job);
+        while (true) {
+            try {
+                commit.enter(group);
+                System.out.println(
+                        "entered %d %d %s"
+                                .formatted(group.generation(), commit.steps(), resources()));
+                while (commit.steps() < last && !commit.newcomersWait()) {
+                    job.average(group, commit.steps());
+                    Thread.sleep(stepMillis);
+                    commit.vote(true);
+                }
+                if (commit.steps() >= last) {
+                    break;
+                }
+            } catch (PeerLostException | OperationTimeoutException | GroupAbortedException e) {
+                System.out.println("lost " + e.getClass().getSimpleName());
+            }
+            ProcessGroup next = group.reconfigure(Duration.ofSeconds(10));
+            group.close();
+            group = next;
+        }
+        System.out.println("done " + commit.steps());
+        group.close();
+        System.exit(0);
+    }
+
+    /** Threads, descriptors, kilobytes of the heap, and keys in the store. */
+    private static String resources() throws Exception {
+        System.gc();
+        Runtime runtime = Runtime.getRuntime();
+        String address = System.getenv("MASTER_ADDR");
+        int port = Integer.parseInt(System.getenv("MASTER_PORT"));
+        try (TcpStore store = TcpStore.connect(address, port, Duration.ofSeconds(20));
+                Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return "%d %d %d %d"
+                    .formatted(
+                            Thread.activeCount(),
+                            descriptors.count(),
+                            (runtime.totalMemory() - runtime.freeMemory()) >> 10,
+                            store.keyCount());
+        }
+    }
+
+    private void average(ProcessGroup group, long of) {
+        float[] own = gradientOf(slot, of, weights.copyTo(new float[COUNT]));
+        gradient.copyFrom(own);
+        group.sync().allReduce(gradient, ReduceOp.SUM);
+        step = of;
+        generation = group.generation();
+        members = group.worldRanks();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        return List.of(weights, momentum);
+    }
+
+    @Override
+    public byte[] other() {
+        return other.clone();
+    }
+
+    @Override
+    public void restore(byte[] bytes) {
+        other = bytes;
+    }
+
+    @Override
+    public void apply() {
+        float[] values = weights.copyTo(new float[COUNT]);
+        float[] velocity = momentum.copyTo(new float[COUNT]);
+        apply(values, velocity, gradient.copyTo(new float[COUNT]), members.size());
+        weights.copyFrom(values);
+        momentum.copyFrom(velocity);
+        ByteBuffer.wrap(other).putLong(step + 1).putLong(sum(values));
+        System.out.println(
+                "step %d %d %s %d %d"
+                        .formatted(
+                                step,
+                                generation,
+                                members.toString().replace(" ", ""),
+                                sum(values),
+                                System.currentTimeMillis()));
+    }
+
+    static float[] gradientOf(int slot, long step, float[] weights) {
+        Random random = new Random(step * 1009 + slot);
+        float[] gradient = new float[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            gradient[i] = random.nextInt(2001) - 1000 - (int) (weights[i] * 16) % 1000;
+        }
+        return gradient;
+    }
+
+    static void apply(float[] weights, float[] momentum, float[] sum, int ranks) {
+        for (int i = 0; i < COUNT; i++) {
+            momentum[i] = 0.9f * momentum[i] + sum[i] / ranks;
+            weights[i] += 0.01f * momentum[i];
+        }
+    }
+
+    static long sum(float[] values) {
+        ByteBuffer bytes = ByteBuffer.allocate(values.length * Float.BYTES);
+        bytes.asFloatBuffer().put(values);
+        CRC32 crc = new CRC32();
+        crc.update(bytes.array());
+        return crc.getValue();
+    }
+
+    /** What the lines of all processes of a job say, compared with the same steps done alone. */
+    static final class Replay {
+        private final float[] weights = new float[COUNT];
+        private final float[] momentum = new float[COUNT];
+
+        /** Returns the sum of the weights after a step. */
+        long step(long step, List<Integer> members) {
+            float[] sum = new float[COUNT];
+            for (int member : members) {
+                float[] one = gradientOf(member, step, weights);
+                for (int i = 0; i < COUNT; i++) {
+                    sum[i] += one[i];
+                }
+            }
+            apply(weights, momentum, sum, members.size());
+            return sum(weights);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package org.jccl.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jccl.launch.ProcessLauncher;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Jobs whose processes end at random moments and are replaced: each step is made on all ranks or on
+ * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer.
+ */
+@Timeout(3600)
+final class CommitJobTest {
+
+    private static final long STEPS =
+            Long.parseLong(System.getenv().getOrDefault("JCCL_TEST_COMMIT_STEPS", "1500"));
+
+    /** What a rank says of a step. */
+    private record Made(int generation, List<Integer> members, long sum) {
+
+        static Made parse(String[] words) {
+            List<Integer> members = new ArrayList<>();
+            for (String member : words[3].substring(1, words[3].length() - 1).split(",")) {
+                members.add(Integer.valueOf(member));
+            }
+            return new Made(Integer.parseInt(words[2]), members, Long.parseLong(words[4]));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"3, 1, 5000", "4, 2, 8000"})
+    void everyStepIsMadeOnAllRanksOrOnNone(int ranks, int minimum, int lifetime) {
+        check(run(ranks, minimum, lifetime, 5, 0));
+    }
+
+    static List<String> run(int ranks, int minimum, int lifetime, int stepMillis, int firstKilled) {
+        List<String> lines = new CopyOnWriteArrayList<>();
+        ProcessLauncher.builder(ranks)
+                .mainClass(
+                        CommitJob.class,
+                        Long.toString(STEPS),
+                        Integer.toString(minimum),
+                        Integer.toString(lifetime),
+                        Integer.toString(stepMillis),
+                        Integer.toString(firstKilled))
+                .replaceLostRanks()
+                .maxRestarts(1_000_000)
+                .timeout(Duration.ofMinutes(90))
+                .output((rank, error, line) -> lines.add(line))
+                .build()
+                .run();
+        return lines;
+    }
+
+    static void check(List<String> lines) {
+        // If all ranks with the state are lost at once, the others begin again.
+        int begin =
+                lines.stream()
+                        .map(line -> line.split(" "))
+                        .filter(words -> words[0].equals("entered") && words[2].equals("0"))
+                        .mapToInt(words -> Integer.parseInt(words[1]))
+                        .max()
+                        .orElseThrow();
+        Map<Long, Made> steps = new TreeMap<>();
+        for (String line : lines) {
+            String[] words = line.split(" ");
+            if (words[0].equals("step") && Integer.parseInt(words[2]) >= begin) {
+                Made made = Made.parse(words);
+                Made before = steps.putIfAbsent(Long.valueOf(words[1]), made);
+                assertThat(before == null ? made : before).as(line).isEqualTo(made);
+            }
+        }
+        assertThat(lines).contains("done " + STEPS);
+        assertThat(steps).hasSize((int) STEPS);
+        CommitJob.Replay replay = new CommitJob.Replay();
+        steps.forEach(
+                (step, made) ->
+                        assertThat(replay.step(step, made.members()))
+                                .as("weights after step " + step)
+                                .isEqualTo(made.sum()));
+        assertThat(lines.stream().filter(line -> line.startsWith("killed"))).isNotEmpty();
+    }
+}

@@ -10,6 +10,7 @@ import org.jccl.launch.LaunchException;
 import org.jccl.launch.ProcessLauncher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The programs as users start them: one process a rank, over Gloo. */
@@ -52,6 +53,21 @@ class LaunchedTest {
                                 + " stages, 8 pieces a batch, weights are the same bits as one"
                                 + " rank's",
                         "PASSED");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"ReplacedRanks, 2000", "LocalSgd, 60", "DiLoCo, 60"})
+    void worldsThatReplaceRanksLearn(String program, String steps) throws Exception {
+        List<String> lines = new CopyOnWriteArrayList<>();
+        ProcessLauncher.builder(2)
+                .mainClass(Class.forName("org.jccl.examples." + program), steps)
+                .replaceLostRanks()
+                .maxRestarts(3)
+                .output((rank, error, line) -> lines.add(line))
+                .timeout(Duration.ofSeconds(90))
+                .build()
+                .run();
+        assertThat(lines).anyMatch(line -> line.matches("9\\d\\.\\d % of the test images.*"));
     }
 
     @Test

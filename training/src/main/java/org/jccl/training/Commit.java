@@ -1,10 +1,14 @@
 package org.jccl.training;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.ProcessGroup;
+import org.jccl.ProcessGroupBuilder;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -15,26 +19,14 @@ import org.jccl.UsageException;
  * all vote for it. torchft's {@code should_commit}.
  *
  * <pre>{@code
- * ProcessGroup group = ProcessGroup.builder().backend("gloo").reconfigurable(2).build();
- * Commit commit = new Commit(replica);
- * while (true) {
- *     try {
- *         commit.enter(group);
- *         while (commit.steps() < last && !commit.newcomersWait()) {
- *             replica.averagedGradients(group, commit.steps());
- *             commit.vote(true);
- *         }
- *         if (commit.steps() == last) {
- *             break;
- *         }
- *     } catch (PeerLostException | OperationTimeoutException | GroupAbortedException lost) {
- *         // The next generation continues without that rank, or with its replacement.
- *     }
- *     ProcessGroup next = group.reconfigure(Duration.ofSeconds(20));
- *     group.close();
- *     group = next;
- * }
- * group.close();
+ * new Commit(replica).run(
+ *         ProcessGroup.builder().backend("gloo").reconfigurable(2),
+ *         steps,
+ *         Duration.ofSeconds(20),
+ *         (group, step) -> {
+ *             // forward, backward, average the gradients over the group
+ *             return true;
+ *         });
  * }</pre>
  *
  * <p>A rank that voted for a step, and did not learn the result because another one was lost, is in
@@ -42,6 +34,9 @@ import org.jccl.UsageException;
  * them has made it, or if all of them are in doubt. So they make it whenever the lost rank may have
  * made it, since it did so only if all had voted for it. Ranks that are new, or that missed a
  * generation, get the state from one that did not.
+ *
+ * <p>{@link #run} is a loop over {@link #enter}, {@link #vote} and {@link
+ * ProcessGroup#reconfigure}, which programs may also write themselves.
  *
  * <p>Used by one thread. After a failure of the group, only {@link #enter} may be called, with the
  * next generation.
@@ -53,6 +48,8 @@ public final class Commit {
 
     /** A rank whose state was being replaced when the sender was lost. */
     private static final long INCOMPLETE = -2;
+
+    private static final System.Logger LOGGER = System.getLogger(Commit.class.getName());
 
     private final Replica replica;
     private ProcessGroup group;
@@ -271,5 +268,68 @@ public final class Commit {
         steps++;
         replica.apply();
         return true;
+    }
+
+    /** Computes what a step needs. */
+    @FunctionalInterface
+    public interface Step {
+
+        /**
+         * Computes the averaged gradients of a step, which {@link Replica#apply} uses. Called again
+         * for the same step if it was not made.
+         *
+         * @param group the present generation; what the program makes on it ends with it
+         * @param step the number of the step, from 0
+         * @return the vote of this rank
+         */
+        boolean compute(ProcessGroup group, long step);
+    }
+
+    /**
+     * Makes steps until there are enough, over as many generations of a world as necessary: joins
+     * the world, and continues in the next generation when a rank is lost or comes back. Rounds
+     * that are voted down are repeated without end.
+     *
+     * @param world the options of the world, with {@link
+     *     org.jccl.ProcessGroupBuilder#reconfigurable}
+     * @param last how many steps to make
+     * @param patience how long to wait for ranks that do not come, see {@link
+     *     ProcessGroup#reconfigure}
+     * @param step computes a step; may throw what the group throws
+     * @throws UsageException if an argument is null, or the world is not reconfigurable
+     * @throws org.jccl.JcclException if the world cannot be joined, or no generation is formed
+     */
+    public void run(ProcessGroupBuilder world, long last, Duration patience, Step step) {
+        if (world == null || patience == null || step == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "Commit: world, patience and step must not be null");
+        }
+        ProcessGroup present = world.build();
+        try {
+            while (!reaches(present, last, step)) {
+                ProcessGroup next = present.reconfigure(patience);
+                present.close();
+                present = next;
+            }
+        } finally {
+            present.close();
+        }
+    }
+
+    /** Returns whether there are enough steps, or false if a new generation is needed. */
+    private boolean reaches(ProcessGroup present, long last, Step step) {
+        try {
+            enter(present);
+            while (steps < last) {
+                if (newcomersWait) {
+                    return false;
+                }
+                vote(step.compute(present, steps));
+            }
+            return true;
+        } catch (PeerLostException | OperationTimeoutException | GroupAbortedException e) {
+            LOGGER.log(System.Logger.Level.INFO, "{0}; reconfiguring", e.getMessage());
+            return false;
+        }
     }
 }

@@ -1,0 +1,49 @@
+package org.jccl.examples;
+
+import java.time.Duration;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.training.Commit;
+
+/**
+ * Training on handwritten digits in which lost ranks are replaced while the others stay:
+ *
+ * <pre>{@code
+ * jccl run --replace --max-restarts 100 -n 4 -- java ... org.jccl.examples.ReplacedRanks 3000
+ * }</pre>
+ *
+ * <p>Kill ranks meanwhile: the others wait for their replacements, and no step is lost.
+ */
+public final class ReplacedRanks {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private ReplacedRanks() {}
+
+    /**
+     * Runs one rank. Exits with 75 if the job should be started again, and 64 if that would not
+     * help.
+     *
+     * @param args the number of steps
+     */
+    public static void main(String[] args) {
+        DigitsReplica replica = new DigitsReplica();
+        Commit commit = new Commit(replica);
+        try {
+            commit.run(
+                    ProcessGroup.builder().backend("gloo").reconfigurable(1),
+                    Long.parseLong(args[0]),
+                    PATIENCE,
+                    (group, step) -> {
+                        if (step % 500 == 0 && group.rank() == 0) {
+                            System.out.printf("step %d, ranks %s%n", step, group.worldRanks());
+                        }
+                        return replica.average(group, step);
+                    });
+        } catch (JcclException e) {
+            e.printStackTrace();
+            System.exit(e.exitCode());
+        }
+        System.exit(Accuracy.print(replica.network(), replica.weights()) ? 0 : 1);
+    }
+}

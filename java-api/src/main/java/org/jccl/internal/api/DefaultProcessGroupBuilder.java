@@ -207,10 +207,10 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         interop = chosen.interop();
         List<Backend> backends = chosen.all();
         timeout = requestedTimeout.orElseGet(() -> defaultTimeout(interop, backends));
-        backends.forEach(this::requireInterop);
+        backends.forEach(each -> OptionChecks.requireInterop(interop, each));
         checksCalls();
         tls = tls.or(() -> TlsCredentials.in(System.getenv()));
-        tls.ifPresent(each -> requireEncryption(backends));
+        tls.ifPresent(each -> OptionChecks.requireEncryption(interop, backends, store));
         Optional<LibraryWorld> known = libraryWorld(backends);
         requireReconfigurable(known);
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
@@ -280,49 +280,6 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                             FailureContext.NONE,
                             CHECK_CALLS + " must be 0 or 1, got '" + variable + "'");
         };
-    }
-
-    private void requireInterop(Backend backend) {
-        if (!backend.provider().supports(interop)) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "backend %s cannot share a group with ranks of %s"
-                            .formatted(backend.provider().name(), interop));
-        }
-        if (interop != Interop.NONE && backend.isStaged()) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "backend %s takes tensors on %s through host memory, in pieces that ranks of %s do not know; leave that device type out"
-                            .formatted(
-                                    backend.provider().name(), backend.device().type(), interop));
-        }
-    }
-
-    /** Rejects what would leave a connection plain. */
-    private void requireEncryption(List<Backend> backends) {
-        String plain = null;
-        if (interop != Interop.NONE) {
-            plain = "ranks of " + interop + " use plain connections; leave out interop(...)";
-        }
-        for (Backend each : backends) {
-            if (!each.provider().encrypts()) {
-                plain = "backend " + each.provider().name() + " cannot encrypt; name one that can";
-            }
-        }
-        Store root = store.map(DefaultProcessGroupBuilder::root).orElse(null);
-        if (root instanceof TcpStore given && !given.isEncrypted()) {
-            plain = given + " is connected without TLS; connect it with the credentials";
-        }
-        if (plain != null) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "TLS is required by tls(...) or %s, but %s, or do without TLS"
-                            .formatted(TlsCredentials.CERTIFICATE_VARIABLE, plain));
-        }
-    }
-
-    private static Store root(Store given) {
-        return given instanceof PrefixStore part ? part.root() : given;
     }
 
     /**

@@ -423,7 +423,66 @@ class ProcessLauncherTest {
         assertThatThrownBy(
                         () -> shell(1, "true").nodes(2, 0).master("h", 1).keepSurvivors().build())
                 .isInstanceOf(UsageException.class)
-                .hasMessageContaining("elastic");
+                .hasMessageContaining("replace lost ranks");
+    }
+
+    @Test
+    void lostRanksAreReplaced(@TempDir Path folder) throws IOException {
+        String script =
+                "echo $RANK $TORCHELASTIC_RESTART_COUNT; [ $RANK = 1 ] || { sleep 2; exit 0; };"
+                        + " [ -e FOLDER/again ] && { sleep 0.2; exit 0; }; touch FOLDER/again; exit 7";
+        shell(2, script.replace("FOLDER", folder.toString()))
+                .replaceLostRanks()
+                .maxRestarts(2)
+                .logs(folder.resolve("logs"), OutputStreams.BOTH, OutputStreams.NONE)
+                .runId("run")
+                .build()
+                .run();
+        assertThat(lines).containsExactlyInAnyOrder("[0] 0 0", "[1] 1 0", "[1] 1 0");
+        Path attempt = folder.resolve("logs/run/attempt_0");
+        assertThat(attempt.resolve("1").resolve("stdout.log")).exists();
+        assertThat(attempt.resolve("1.1").resolve("stdout.log")).exists();
+    }
+
+    @Test
+    void aRankIsReplacedAsOftenAsAllowed() {
+        LaunchException failure =
+                failureOf(
+                        shell(2, "[ $RANK = 0 ] && sleep 30; echo again; exit 7")
+                                .replaceLostRanks()
+                                .maxRestarts(2)
+                                .build());
+        assertThat(failure.failures()).extracting(RankFailure::exitCode).containsExactly(7);
+        assertThat(lines).filteredOn("[1] again"::equals).hasSize(3);
+    }
+
+    @Test
+    void aRankThatWouldFailAgainIsNotReplaced() {
+        LaunchException failure =
+                failureOf(
+                        shell(2, "[ $RANK = 0 ] && sleep 30; echo again; exit 64")
+                                .replaceLostRanks()
+                                .maxRestarts(2)
+                                .build());
+        assertThat(failure.failures()).extracting(RankFailure::exitCode).containsExactly(64);
+        assertThat(lines).filteredOn("[1] again"::equals).hasSize(1);
+    }
+
+    @Test
+    void afterARankHasEndedWellNobodyIsReplaced() {
+        shell(2, "[ $RANK = 0 ] && exit 0; sleep 1; echo once; exit 7")
+                .replaceLostRanks()
+                .maxRestarts(2)
+                .build()
+                .run();
+        assertThat(lines).containsExactly("[1] once");
+    }
+
+    @Test
+    void replacingNeedsANumber() {
+        assertThatThrownBy(() -> shell(1, "true").replaceLostRanks().build())
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("give a number of restarts");
     }
 
     @Test

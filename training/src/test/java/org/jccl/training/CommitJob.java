@@ -29,6 +29,9 @@ final class CommitJob implements Replica {
     static final int COUNT = 5000;
     private static final int OTHER = 16;
 
+    /** How long this process lives on average, in milliseconds; 0 if it is not to be killed. */
+    private static double mean;
+
     private final int slot;
     private final Tensor weights = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
     private final Tensor momentum = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
@@ -51,14 +54,27 @@ final class CommitJob implements Replica {
      *     milliseconds, how long a step takes, and the first rank that is killed
      */
     public static void main(String[] arguments) throws Exception {
-        double mean = Double.parseDouble(arguments[2]);
-        if (mean > 0 && Integer.parseInt(System.getenv("RANK")) >= Integer.parseInt(arguments[4])) {
-            endAfter((long) (-mean * Math.log(ThreadLocalRandom.current().nextDouble())));
+        boolean mayBeKilled =
+                Integer.parseInt(System.getenv("RANK")) >= Integer.parseInt(arguments[4]);
+        mean = mayBeKilled ? Double.parseDouble(arguments[2]) : 0;
+        // Some are killed while they join, the others once they have made a step.
+        if (ThreadLocalRandom.current().nextInt(4) == 0) {
+            endSoon();
         }
         run(
                 Long.parseLong(arguments[0]),
                 Integer.parseInt(arguments[1]),
                 Long.parseLong(arguments[3]));
+    }
+
+    /** Kills this process at a random moment, if it may be killed. */
+    private static void endSoon() {
+        if (mean == 0) {
+            return;
+        }
+        double time = -mean * Math.log(ThreadLocalRandom.current().nextDouble());
+        mean = 0;
+        endAfter((long) time);
     }
 
     private static void endAfter(long millis) {
@@ -97,6 +113,7 @@ final class CommitJob implements Replica {
                     job.average(group, commit.steps());
                     Thread.sleep(stepMillis);
                     commit.vote(true);
+                    endSoon();
                 }
                 if (commit.steps() >= last) {
                     break;

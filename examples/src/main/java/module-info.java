@@ -7,7 +7,7 @@
 module org.jccl.examples {
     requires transitive org.jccl.api;
     requires org.jccl.ranktable;
-    requires org.jccl.training;
+    requires transitive org.jccl.training;
 
     exports org.jccl.examples;
 

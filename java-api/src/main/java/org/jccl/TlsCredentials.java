@@ -102,6 +102,9 @@ public final class TlsCredentials {
      * @throws UsageException if only some of the variables are set, or {@link #ofFiles} throws it
      */
     public static Optional<TlsCredentials> in(Map<String, String> environment) {
+        if (environment == null) {
+            throw usage("the environment, usually System.getenv(), is null", null);
+        }
         List<String> names = List.of(CERTIFICATE_VARIABLE, KEY_VARIABLE, AUTHORITIES_VARIABLE);
         List<String> missing =
                 names.stream()

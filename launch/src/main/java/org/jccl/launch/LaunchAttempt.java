@@ -8,7 +8,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jccl.JcclException.Category;
@@ -35,6 +37,10 @@ final class LaunchAttempt {
     private final OrphanReaper reaper;
     private final List<RankProcess> ranks = new ArrayList<>();
     private final BlockingQueue<RankProcess> ended = new LinkedBlockingQueue<>();
+
+    /** Whose end is in the queue, or was: a process is gone a moment before its end is known. */
+    private final Set<RankProcess> reported = ConcurrentHashMap.newKeySet();
+
     private volatile boolean shuttingDown;
     private boolean stopped;
     private int replacements;
@@ -112,7 +118,12 @@ final class LaunchAttempt {
                             logs,
                             reaper);
             ranks.add(process);
-            process.onExit().thenRun(() -> ended.add(process));
+            process.onExit()
+                    .thenRun(
+                            () -> {
+                                ended.add(process);
+                                reported.add(process);
+                            });
         } catch (IOException e) {
             throw LaunchException.of(
                     "rank " + placement.rank() + " could not be started: " + e.getMessage(), e);
@@ -242,7 +253,7 @@ final class LaunchAttempt {
         while (!shuttingDown
                 && !limit.isOver()
                 && failed.stream().allMatch(LaunchAttempt::wouldFailAgain)
-                && ranks.stream().anyMatch(RankProcess::isAlive)) {
+                && !reported.containsAll(ranks)) {
             RankProcess process =
                     ended.poll(limit.atMost(SHORT_POLL).toNanos(), TimeUnit.NANOSECONDS);
             if (process != null && process.exitCode() != 0) {

@@ -91,6 +91,26 @@ final class MisuseTest {
         return place;
     }
 
+    private record OneTensor(Tensor weights) implements Replica {
+        @Override
+        public List<Tensor> tensors() {
+            return List.of(weights);
+        }
+
+        @Override
+        public void apply() {}
+    }
+
+    private static Commit commit() {
+        return new Commit(new OneTensor(TestRanks.filled(2, 1)));
+    }
+
+    private Commit entered() {
+        Commit commit = commit();
+        commit.enter(world);
+        return commit;
+    }
+
     private DeviceMesh mesh() {
         return opened(DeviceMesh.of(world, new int[] {1, 1}, "dp", "tp"));
     }
@@ -136,6 +156,9 @@ final class MisuseTest {
                                 ShardUpdate.class,
                                 rank -> (ShardUpdate) (unit, parameters, gradients) -> {})
                         .with(DeviceMesh.class, rank -> mesh(), rank -> ended(mesh()))
+                        .with(Replica.class, rank -> new OneTensor(TestRanks.filled(2, 1)))
+                        .with(Commit.class, rank -> commit(), rank -> entered())
+                        .with(Commit.Step.class, rank -> (Commit.Step) (group, step) -> true)
                         .with(DistributedSampler.class, rank -> DistributedSampler.of(world, 10));
         assertThat(misuse.faults(GradientReducer.class)).isEmpty();
     }

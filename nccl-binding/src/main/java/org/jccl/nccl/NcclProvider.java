@@ -2,7 +2,9 @@ package org.jccl.nccl;
 
 import java.util.Optional;
 import org.jccl.Availability;
+import org.jccl.FailureContext;
 import org.jccl.Interop;
+import org.jccl.UsageException;
 import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.DeviceRuntime;
 import org.jccl.spi.StreamBackendProvider;
@@ -32,6 +34,10 @@ public final class NcclProvider extends StreamBackendProvider {
     /** {@inheritDoc} PyTorch has three names, of which {@code nccl} is an alias for one. */
     @Override
     public Optional<Interop> named(String name, Interop interop) {
+        if (name == null || interop == null) {
+            throw new UsageException(
+                    FailureContext.NONE, "the name of a backend or the other API is null");
+        }
         return interop == Interop.NONE ? super.named(name, interop) : NcclKeys.named(name, interop);
     }
 

@@ -35,13 +35,7 @@ public final class DiLoCo implements Replica {
 
     /** Makes steps alone, from the shared weights on, and averages how far they led. */
     private boolean meet(ProcessGroup group, long meeting) {
-        for (int i = 0; i < shared.size(); i++) {
-            local.weights().get(i).copyFrom(shared.get(i));
-        }
-        for (long step = 0; step < STEPS; step++) {
-            local.gradients(group, meeting * STEPS + step);
-            local.apply();
-        }
+        local.stepsAlone(group, meeting * STEPS, STEPS, shared);
         for (int i = 0; i < shared.size(); i++) {
             float[] far = values(shared.get(i));
             float[] reached = values(local.weights().get(i));

@@ -54,8 +54,19 @@ final class DigitsReplica implements Replica {
         return true;
     }
 
+    /** Makes steps on this rank alone, beginning with given weights, or weights and momentum. */
+    void stepsAlone(ProcessGroup group, long first, int count, List<Tensor> from) {
+        for (int i = 0; i < from.size(); i++) {
+            tensors().get(i).copyFrom(from.get(i));
+        }
+        for (long step = first; step < first + count; step++) {
+            gradients(group, step);
+            apply();
+        }
+    }
+
     /** Computes this rank's gradients of a batch. */
-    void gradients(ProcessGroup group, long step) {
+    private void gradients(ProcessGroup group, long step) {
         SplittableRandom random = new SplittableRandom(SEED + step);
         int[] batch = random.ints(BATCH, 0, train.size()).toArray();
         Digits mine =

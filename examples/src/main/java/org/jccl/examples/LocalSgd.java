@@ -29,13 +29,7 @@ public final class LocalSgd implements Replica {
 
     /** Makes steps alone, from the last average on, and averages what comes out. */
     private boolean meet(ProcessGroup group, long meeting) {
-        for (int i = 0; i < shared.size(); i++) {
-            local.tensors().get(i).copyFrom(shared.get(i));
-        }
-        for (long step = 0; step < STEPS; step++) {
-            local.gradients(group, meeting * STEPS + step);
-            local.apply();
-        }
+        local.stepsAlone(group, meeting * STEPS, STEPS, shared);
         for (int i = 0; i < shared.size(); i++) {
             average.get(i).copyFrom(local.tensors().get(i));
             group.sync().allReduce(average.get(i), ReduceOp.AVG);

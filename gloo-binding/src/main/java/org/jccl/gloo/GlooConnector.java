@@ -142,8 +142,9 @@ final class GlooConnector {
     }
 
     private static Optional<String> hostOf(Store store) {
-        Store root = store instanceof PrefixStore inner ? inner.root() : store;
-        return root instanceof TcpStore served ? Optional.of(served.host()) : Optional.empty();
+        return PrefixStore.root(store) instanceof TcpStore served
+                ? Optional.of(served.host())
+                : Optional.empty();
     }
 
     /** Listens, announces the address, and waits for the other ranks' announcements. */

@@ -86,7 +86,8 @@ class GlooConnectorTest {
                 Optional.empty(),
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     /** Rank 1 of 2, up to the barrier. It dials, as its address is the larger one. */

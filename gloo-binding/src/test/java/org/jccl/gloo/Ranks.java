@@ -69,6 +69,7 @@ final class Ranks {
                 Optional.empty(),
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 }

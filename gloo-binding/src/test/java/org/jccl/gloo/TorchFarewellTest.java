@@ -40,7 +40,8 @@ class TorchFarewellTest {
                 Optional.empty(),
                 Optional.of(GlooOptions.onHost("127.0.0.1")),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     private static byte[] port() {

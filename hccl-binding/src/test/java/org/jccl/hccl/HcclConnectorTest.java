@@ -31,7 +31,8 @@ final class HcclConnectorTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        List.of());
+                        List.of(),
+                        Optional.empty());
         try (HcclCommunicator communicator = HcclConnector.connect(config, HcclLibraries.get())) {
             assertThat(communicator).isNotNull();
             assertThat(store.check(List.of("0", "version_key"))).isTrue();

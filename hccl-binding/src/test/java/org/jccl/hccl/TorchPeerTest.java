@@ -68,7 +68,8 @@ final class TorchPeerTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     private static float sum(CommunicatorConfig config, float value) {

@@ -50,51 +50,6 @@ public record CommunicatorConfig(
         Optional<TlsCredentials> tls) {
 
     /**
-     * Creates the description of a group whose connections are not encrypted.
-     *
-     * @param groupName the name of the group, the same on every rank, unique in the job
-     * @param rank the rank of this process in the new group
-     * @param size the number of ranks in the new group
-     * @param store the store of this group and backend alone; empty if there is none
-     * @param timeout the deadline of each operation on the communicator
-     * @param joinTimeout how long forming the communicator may take in all
-     * @param device the device of its tensors
-     * @param interop which other API ranks may run
-     * @param interopName the name of the group among ranks of another API, or empty
-     * @param options the options of the backend, or empty
-     * @param parent the communicator from which this group is made, or empty
-     * @param parentRanks for each new rank its rank in the parent; empty without a parent
-     */
-    public CommunicatorConfig(
-            String groupName,
-            int rank,
-            int size,
-            Optional<Store> store,
-            Duration timeout,
-            Duration joinTimeout,
-            Device device,
-            Interop interop,
-            Optional<String> interopName,
-            Optional<BackendOptions> options,
-            Optional<Communicator> parent,
-            List<Integer> parentRanks) {
-        this(
-                groupName,
-                rank,
-                size,
-                store,
-                timeout,
-                joinTimeout,
-                device,
-                interop,
-                interopName,
-                options,
-                parent,
-                parentRanks,
-                Optional.empty());
-    }
-
-    /**
      * Returns the options as the class of the backend.
      *
      * @param <T> the class

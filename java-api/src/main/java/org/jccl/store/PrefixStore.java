@@ -49,10 +49,15 @@ public final class PrefixStore implements Store {
     /**
      * Returns the store beneath all prefixes.
      *
-     * @return the first store that is not a {@code PrefixStore}
+     * @param store any store
+     * @return the first store that is not a {@code PrefixStore}; possibly the argument
+     * @throws org.jccl.UsageException if it is null
      */
-    public Store root() {
-        return underlying instanceof PrefixStore inner ? inner.root() : underlying;
+    public static Store root(Store store) {
+        if (store == null) {
+            throw StoreArguments.usage("PrefixStore.root(null): pass a store");
+        }
+        return store instanceof PrefixStore part ? root(part.underlying) : store;
     }
 
     @Override

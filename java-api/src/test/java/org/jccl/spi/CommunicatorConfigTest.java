@@ -39,7 +39,8 @@ final class CommunicatorConfigTest {
                 Optional.empty(),
                 Optional.ofNullable(given),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     private static CommunicatorConfig config(BackendOptions given) {

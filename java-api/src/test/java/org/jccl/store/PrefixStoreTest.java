@@ -42,7 +42,8 @@ final class PrefixStoreTest extends QueueContract {
     @Test
     void tellsWhatIsBeneath() {
         assertThat(outer.underlying()).isSameAs(inner);
-        assertThat(outer.root()).isSameAs(root);
+        assertThat(PrefixStore.root(outer)).isSameAs(root);
+        assertThat(PrefixStore.root(root)).isSameAs(root);
     }
 
     @Test

@@ -118,12 +118,24 @@ final class NodeAgreement implements OtherNodes {
 
     @Override
     public void rankHasEnded() {
-        JobEnd.tell(jobStore);
+        try {
+            JobEnd.tell(jobStore);
+        } catch (StoreException e) {
+            lost = Optional.of(goneNode0(e));
+        }
     }
 
     @Override
     public boolean hasRankEnded() {
-        return JobEnd.isTold(jobStore);
+        if (lost.isPresent()) {
+            return false;
+        }
+        try {
+            return JobEnd.isTold(jobStore);
+        } catch (StoreException e) {
+            lost = Optional.of(goneNode0(e));
+            return false;
+        }
     }
 
     private static LaunchException goneNode0(StoreException why) {

@@ -159,7 +159,8 @@ final class JobMain {
                         Optional.empty(),
                         Optional.of(options),
                         Optional.empty(),
-                        List.of());
+                        List.of(),
+                        Optional.empty());
         try (HostCommunicator communicator = provider.create(config);
                 Tensor tensor = Tensor.allocate(Device.CPU, DataType.INT32, OVERLAPPED)) {
             tensor.copyFrom(IntStream.generate(() -> 1).limit(OVERLAPPED).toArray());

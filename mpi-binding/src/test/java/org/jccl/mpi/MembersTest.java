@@ -44,7 +44,8 @@ final class MembersTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        List.of());
+                        List.of(),
+                        Optional.empty());
         Arrivals arrivals = new Arrivals(store, 2, Members::key);
         return Members.worldRanks(config, options, FailureContext.ofGroup("g", 0), arrivals, 5, 8);
     }

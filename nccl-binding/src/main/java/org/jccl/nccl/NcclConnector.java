@@ -174,7 +174,8 @@ final class NcclConnector {
                 group.interopName(),
                 group.options(),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     /** Takes part in a split, and returns the new communicator. */

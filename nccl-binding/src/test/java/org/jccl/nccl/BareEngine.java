@@ -66,7 +66,8 @@ final class BareEngine {
                                         Optional.empty(),
                                         Optional.empty(),
                                         Optional.empty(),
-                                        List.of()));
+                                        List.of(),
+                                        Optional.empty()));
         return new StreamEngine(
                 between.apply(communicator),
                 FailureContext.ofGroup("test", 0),

@@ -40,7 +40,8 @@ final class ChipMapTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     private static int[] gather(int size, int... chips) {

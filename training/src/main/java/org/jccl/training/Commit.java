@@ -307,9 +307,9 @@ public final class Commit {
         ProcessGroup present = world.build();
         try {
             while (!reaches(present, last, step)) {
-                ProcessGroup next = present.reconfigure(patience);
-                present.close();
-                present = next;
+                ProcessGroup old = present;
+                present = old.reconfigure(patience);
+                old.close();
             }
         } finally {
             present.close();

@@ -22,12 +22,12 @@ record StateTransfer(ProcessGroup group, Replica replica) {
         byte[] other = replica.other();
         if (other == null || other.length > MOST_BYTES) {
             throw new UsageException(
-                    FailureContext.ofGroup(group.name(), group.rank()),
+                    context(),
                     "Replica.other() must return at most %s bytes, but returned %s"
                             .formatted(MOST_BYTES, other == null ? "null" : other.length));
         }
-        try (Tensor length = longs(group, other.length)) {
-            group.sync().send(length, to);
+        try (Tensor head = longs(group, kind(), other.length)) {
+            group.sync().send(head, to);
         }
         if (other.length > 0) {
             try (Tensor bytes = bytes(other)) {
@@ -38,11 +38,18 @@ record StateTransfer(ProcessGroup group, Replica replica) {
     }
 
     void receive(int from) {
-        byte[] other;
-        try (Tensor length = longs(group, 0)) {
-            group.sync().recv(length, from);
-            other = new byte[(int) length.copyTo(new long[1])[0]];
+        long[] head = new long[2];
+        try (Tensor received = longs(group, head)) {
+            group.sync().recv(received, from);
+            received.copyTo(head);
         }
+        if (head[0] != kind() || head[1] < 0 || head[1] > MOST_BYTES) {
+            throw new UsageException(
+                    context(),
+                    "Replica.tensors() has other tensors on this rank than on rank %s: return the same types and counts, in the same order, on all ranks. Here: %s"
+                            .formatted(from, described()));
+        }
+        byte[] other = new byte[(int) head[1]];
         if (other.length > 0) {
             try (Tensor bytes = bytes(other)) {
                 group.sync().recv(bytes, from);
@@ -51,6 +58,21 @@ record StateTransfer(ProcessGroup group, Replica replica) {
         }
         awaitAll(replica.tensors().stream().map(tensor -> group.recv(tensor, from)).toList());
         replica.restore(other);
+    }
+
+    private FailureContext context() {
+        return FailureContext.ofGroup(group.name(), group.rank());
+    }
+
+    private List<String> described() {
+        return replica.tensors().stream()
+                .map(tensor -> tensor.dataType() + " x " + tensor.count())
+                .toList();
+    }
+
+    /** A number that differs if the tensors of two ranks differ in type, count or order. */
+    private long kind() {
+        return described().hashCode();
     }
 
     private static void awaitAll(List<Work> works) {

@@ -212,7 +212,9 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
         tls = tls.or(() -> TlsCredentials.in(System.getenv()));
         tls.ifPresent(each -> OptionChecks.requireEncryption(interop, backends, store));
         Optional<LibraryWorld> known = libraryWorld(backends);
-        requireReconfigurable(known);
+        if (minimum.isPresent()) {
+            OptionChecks.requireReplaceable(known.map(LibraryWorld::backend), interop);
+        }
         if (known.isPresent() && known.get().world().broadcast().isEmpty()) {
             World world = known.get().world();
             return new DefaultProcessGroup(
@@ -231,19 +233,6 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                 minimum.isPresent()
                         ? world.connectGeneration(minimum.getAsInt())
                         : world.connect());
-    }
-
-    /** A library that knows the world cannot do without one of its ranks. */
-    private void requireReconfigurable(Optional<LibraryWorld> known) {
-        if (minimum.isPresent() && (known.isPresent() || interop != Interop.NONE)) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "ranks of this world cannot be replaced: %s; leave out reconfigurable(...)"
-                            .formatted(
-                                    known.isPresent()
-                                            ? "its ranks are those of " + known.get().backend()
-                                            : "it has ranks of " + interop));
-        }
     }
 
     /** Ranks of another API wait longer for each other on the CPU. */
@@ -369,7 +358,7 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         ? rendezvous.store()
                         : new PrefixStore("restart/" + member.restarts(), rendezvous.store());
         if (minimum.isPresent()) {
-            requireSlots(member);
+            OptionChecks.requireRanks(minimum.getAsInt(), member.worldSize());
             Store part = new PrefixStore("generations/" + member.worldSize(), attempt);
             return new Joined(rendezvous, part, Optional.empty());
         }
@@ -382,15 +371,6 @@ public final class DefaultProcessGroupBuilder implements ProcessGroupBuilder {
                         timeout,
                         left(start));
         return new Joined(rendezvous, agreement.enter(), Optional.empty());
-    }
-
-    private void requireSlots(Membership member) {
-        if (minimum.getAsInt() > member.worldSize()) {
-            throw new UsageException(
-                    FailureContext.NONE,
-                    "a generation cannot have at least %s ranks in a world of %s"
-                            .formatted(minimum.getAsInt(), member.worldSize()));
-        }
     }
 
     /** Gives each rank of a host the device of its local rank, unless the user named a device. */

@@ -43,7 +43,7 @@ final class OptionChecks {
                 plain = "backend " + each.provider().name() + " cannot encrypt; name one that can";
             }
         }
-        Store root = store.map(OptionChecks::root).orElse(null);
+        Store root = store.map(PrefixStore::root).orElse(null);
         if (root instanceof TcpStore given && !given.isEncrypted()) {
             plain = given + " is connected without TLS; connect it with the credentials";
         }
@@ -55,7 +55,24 @@ final class OptionChecks {
         }
     }
 
-    private static Store root(Store given) {
-        return given instanceof PrefixStore part ? part.root() : given;
+    /** Rejects a world whose ranks cannot be replaced. */
+    static void requireReplaceable(Optional<String> library, Interop interop) {
+        if (library.isPresent() || interop != Interop.NONE) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "ranks of this world cannot be replaced: %s; leave out reconfigurable(...)"
+                            .formatted(
+                                    library.map(name -> "its ranks are those of " + name)
+                                            .orElse("it has ranks of " + interop)));
+        }
+    }
+
+    static void requireRanks(int minimum, int worldSize) {
+        if (minimum > worldSize) {
+            throw new UsageException(
+                    FailureContext.NONE,
+                    "a generation cannot have at least %s ranks in a world of %s"
+                            .formatted(minimum, worldSize));
+        }
     }
 }

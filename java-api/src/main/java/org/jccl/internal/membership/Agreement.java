@@ -3,6 +3,7 @@ package org.jccl.internal.membership;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
@@ -11,6 +12,7 @@ import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
+import org.jccl.UsageException;
 import org.jccl.internal.membership.Candidate.State;
 import org.jccl.internal.rendezvous.JobEnd;
 import org.jccl.internal.rendezvous.TimeLimit;
@@ -58,6 +60,9 @@ public final class Agreement<G> {
     private final Forming<G> forming;
     private final boolean admitsNewcomers;
 
+    /** Why this rank could not form the group of the last attempt. */
+    private Optional<JcclException> failure = Optional.empty();
+
     /**
      * Creates the agreement of a rank that has been in no generation.
      *
@@ -104,6 +109,7 @@ public final class Agreement<G> {
      * @param timeout for how long attempts are made
      * @throws GroupAbortedException if the others continued without this rank and admit nobody, or
      *     another process took its place
+     * @throws UsageException if this rank cannot form a group, and could not another time
      * @throws OperationTimeoutException if the timeout is over
      */
     public G next(Duration patience, Duration timeout) {
@@ -117,7 +123,10 @@ public final class Agreement<G> {
                 CleanUp.run(context.toString(), this::forget);
                 return made.get();
             }
+            requireHope();
             requireTime(end, timeout);
+            // What fails at once, for instance for want of descriptors, must not be tried at once.
+            failure.ifPresent(last -> LockSupport.parkNanos(WAIT.toNanos()));
         }
     }
 
@@ -208,6 +217,7 @@ public final class Agreement<G> {
      * Otherwise members would wait for a rank that was lost until the time is over.
      */
     private Optional<G> form(Duration time) {
+        failure = Optional.empty();
         Store own = store.duplicate(store.timeout());
         int attempt = candidate.attempt();
         AttemptWatch watch = AttemptWatch.start(keys, attempt, own::close);
@@ -216,6 +226,10 @@ public final class Agreement<G> {
         } catch (JcclException e) {
             own.close();
             CleanUp.failed(context.toString(), e);
+            // Otherwise the closed connection is the reason, which means nothing to the user.
+            if (!watch.hasEnded()) {
+                failure = Optional.of(e);
+            }
             return Optional.empty();
         } catch (RuntimeException | Error e) {
             own.close();
@@ -225,19 +239,31 @@ public final class Agreement<G> {
         }
     }
 
+    /** Wrong options stay wrong, and the other ranks must not wait for this one. */
+    private void requireHope() {
+        if (failure.isPresent() && failure.get() instanceof UsageException) {
+            throw failure.get();
+        }
+    }
+
     private void requireTime(TimeLimit end, Duration timeout) {
         if (!end.isOver()) {
             return;
         }
-        List<Integer> missing =
-                IntStream.range(0, size)
-                        .filter(each -> !keys.present(candidate.attempt(), size).containsKey(each))
-                        .boxed()
-                        .toList();
+        String why =
+                failure.map(last -> "the last attempt failed: " + last.getMessage())
+                        .orElseGet(() -> "ranks " + missing() + " of " + size + " are missing");
         throw new OperationTimeoutException(
                 context,
-                "no group was formed in %s; ranks %s of %s are missing. Start them, or end the job"
-                        .formatted(Durations.text(timeout), Arrivals.ranks(missing), size));
+                "no group was formed in %s; %s. Start missing ranks again, or end the job"
+                        .formatted(Durations.text(timeout), why),
+                failure.orElse(null));
+    }
+
+    private String missing() {
+        Set<Integer> present = keys.present(candidate.attempt(), size).keySet();
+        return Arrivals.ranks(
+                IntStream.range(0, size).filter(each -> !present.contains(each)).boxed().toList());
     }
 
     /**

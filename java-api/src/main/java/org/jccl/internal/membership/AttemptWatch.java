@@ -11,6 +11,7 @@ final class AttemptWatch implements AutoCloseable {
     private static final long POLL_MILLIS = 100;
 
     private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile boolean ended;
 
     private AttemptWatch() {}
 
@@ -31,6 +32,7 @@ final class AttemptWatch implements AutoCloseable {
         try {
             while (!closed.await(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
                 if (OpenAttempt.parse(keys.read(MembershipKeys.OPEN)).number() != attempt) {
+                    ended = true;
                     onEnd.run();
                     return;
                 }
@@ -41,6 +43,11 @@ final class AttemptWatch implements AutoCloseable {
             // The group is formed without a watch; the store's failure will show elsewhere.
             CleanUp.failed("watching attempt " + attempt, e);
         }
+    }
+
+    /** Returns whether the attempt ended before this object was closed. */
+    boolean hasEnded() {
+        return ended;
     }
 
     @Override

@@ -24,7 +24,8 @@
  * OPENING     read open                     -&gt; ANNOUNCING
  * ANNOUNCING  write N/here/SLOT             -&gt; GATHERING
  * GATHERING   read N/members                -&gt; FORMING if it is in, OUTSIDE if not, else COUNTING
- * COUNTING    read all N/here               -&gt; DECIDING if it may decide, else CHECKING
+ * COUNTING    read all N/here               -&gt; DECIDING if it may decide, else CHECKING, or
+ *                                              DISPLACED if another candidate took its slot
  * CHECKING    read open                     -&gt; GATHERING, or ANNOUNCING if N has ended
  * DECIDING    compare-and-set N/members     -&gt; FORMING or OUTSIDE
  * FORMING     connect to the members        -&gt; REPORTING, or ABANDONING if that fails

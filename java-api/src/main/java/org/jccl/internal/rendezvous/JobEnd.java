@@ -16,15 +16,11 @@ public final class JobEnd {
 
     /** Tells all ranks. */
     public static void tell(Store store) {
-        root(store).set(KEY, new byte[0]);
+        PrefixStore.root(store).set(KEY, new byte[0]);
     }
 
     /** Returns whether a rank has ended well. */
     public static boolean isTold(Store store) {
-        return root(store).check(List.of(KEY));
-    }
-
-    private static Store root(Store store) {
-        return store instanceof PrefixStore part ? part.root() : store;
+        return PrefixStore.root(store).check(List.of(KEY));
     }
 }

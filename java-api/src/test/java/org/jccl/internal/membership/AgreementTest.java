@@ -12,9 +12,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
+import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.Store;
+import org.jccl.UsageException;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -42,6 +44,8 @@ class AgreementTest {
         private final int slot;
         private final Agreement<Formed> agreement;
         private final ConcurrentHashMap<Integer, Boolean> fails = new ConcurrentHashMap<>();
+        private JcclException failure =
+                new PeerLostException(FailureContext.NONE, "as the test wants", 0);
 
         Rank(int slot, int size, int minimum, boolean admitsNewcomers) {
             this.slot = slot;
@@ -64,7 +68,7 @@ class AgreementTest {
         @Override
         public Formed connect(int attempt, List<Integer> slots, Store own, Duration time) {
             if (fails.containsKey(attempt)) {
-                throw new PeerLostException(FailureContext.NONE, "as the test wants", 0);
+                throw failure;
             }
             own.set(attempt + "/formed/" + slot, new byte[0]);
             own.await(slots.stream().map(each -> attempt + "/formed/" + each).toList(), LONG);
@@ -182,6 +186,30 @@ class AgreementTest {
         assertThat(new Rank(0, 2, 1, true).failsIn(0).next(LONG))
                 .isEqualTo(new Formed(1, List.of(0, 1)));
         assertThat(get(other).attempt()).isEqualTo(1);
+    }
+
+    @Test
+    void wrongUseIsThrownAtOnce() throws Exception {
+        CompletableFuture<Formed> other = new Rank(1, 2, 1, true).start(SHORT);
+        Rank wrong = new Rank(0, 2, 1, true);
+        wrong.failure = new UsageException(FailureContext.NONE, "no such option");
+        assertThatThrownBy(() -> wrong.failsIn(0).next(LONG))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("no such option");
+        // The other rank does not wait for it.
+        assertThat(get(other)).isEqualTo(new Formed(1, List.of(1)));
+    }
+
+    @Test
+    void theLastFailureIsToldWhenTheTimeIsOver() {
+        Rank alone = new Rank(0, 1, 1, true);
+        for (int attempt = 0; attempt < 100; attempt++) {
+            alone.failsIn(attempt);
+        }
+        assertThatThrownBy(() -> alone.agreement.next(SHORT, SHORT))
+                .isInstanceOf(OperationTimeoutException.class)
+                .hasMessageContaining("the last attempt failed: ")
+                .hasMessageContaining("as the test wants");
     }
 
     @Test

@@ -338,7 +338,8 @@ public final class ScaleRanks {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     /** As NCCL's and HCCL's ranks find each other. */

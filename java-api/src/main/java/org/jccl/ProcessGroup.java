@@ -453,7 +453,7 @@ public interface ProcessGroup extends AutoCloseable {
      * @return the next generation, which the caller closes
      * @throws UsageException if the world was not built with {@link
      *     ProcessGroupBuilder#reconfigurable}, the backend does not support it, the time is out of
-     *     range, or the group is closed
+     *     range, the group is closed, or another generation has followed this one
      * @throws GroupAbortedException if another process took the rank of this one
      * @throws StoreException if the store was lost
      * @throws OperationTimeoutException if no generation was formed within the timeout of the

@@ -99,7 +99,8 @@ public final class TlsCredentials {
      *
      * @param environment the variables of the process, usually {@link System#getenv()}
      * @return the credentials; empty if none of the variables is set
-     * @throws UsageException if only some of the variables are set, or {@link #ofFiles} throws it
+     * @throws UsageException if the environment is null, only some of the variables are set, or
+     *     {@link #ofFiles} throws it
      */
     public static Optional<TlsCredentials> in(Map<String, String> environment) {
         if (environment == null) {

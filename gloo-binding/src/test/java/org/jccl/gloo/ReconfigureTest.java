@@ -152,6 +152,9 @@ class ReconfigureTest {
             CompletableFuture<ProcessGroup> two = start(() -> other.reconfigure(LONG));
             get(one);
             get(two);
+            assertThatThrownBy(() -> old.reconfigure(LONG))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContaining("call it on the last group");
             old.close();
             other.close();
             expectSum(List.of(one.join(), two.join()), 3);

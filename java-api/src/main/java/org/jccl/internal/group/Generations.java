@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jccl.FailureContext;
 import org.jccl.Store;
+import org.jccl.UsageException;
 import org.jccl.internal.membership.Agreement;
 import org.jccl.spi.CleanUp;
 import org.jccl.store.PrefixStore;
@@ -57,8 +58,19 @@ final class Generations implements Agreement.Forming<Group> {
         return next(patience, patience);
     }
 
-    /** Makes the generation after the present one. */
-    Group next(Duration patience) {
+    /**
+     * Makes the next generation.
+     *
+     * @param from the number of the generation that the caller has
+     * @throws UsageException if another one has followed it
+     */
+    synchronized Group next(int from, Duration patience) {
+        if (from != agreement.generation()) {
+            throw new UsageException(
+                    context,
+                    "reconfigure: generation %s has followed generation %s already; call it on the last group"
+                            .formatted(agreement.generation(), from));
+        }
         return next(patience, patience.compareTo(timeout) > 0 ? patience : timeout);
     }
 

@@ -296,7 +296,7 @@ public final class Group {
         requireTime("reconfigure: the time to wait", patience);
         Generations following = requireGenerations("reconfigure");
         giveWay("reconfigure");
-        return next("reconfigure", () -> following.next(patience));
+        return next("reconfigure", () -> following.next(generation(), patience));
     }
 
     /** Returns the number of the generation; 0 if no other may follow. */

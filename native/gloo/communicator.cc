@@ -33,12 +33,28 @@ std::vector<char> Communicator::addressFor(int peer) const {
   return std::vector<char>(bytes, bytes + sizeof(contact));
 }
 
-void Communicator::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
+namespace {
+
+Contact contactOf(int peer, const std::vector<char>& address) {
   Contact contact;
   if (address.size() != sizeof(contact)) {
     throw Failure(kInvalid, "the address of rank " + std::to_string(peer) + " is none of gloo's");
   }
   std::memcpy(&contact, address.data(), sizeof(contact));
+  return contact;
+}
+
+}  // namespace
+
+bool Communicator::awaitCaller(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
+  const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
+  return mesh_->dials(listener_->address(), contactOf(peer, address).where.address) ||
+         (listener_->await(firstNumber_ + peer, deadline) &&
+          (!exchanges() || listener_->await(firstNumber_ + size_ + peer, deadline)));
+}
+
+void Communicator::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
+  const Contact contact = contactOf(peer, address);
   const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
   // The numbers of second connections come after those of all ranks.
   const auto connection = [&](int64_t offset) {

@@ -26,6 +26,8 @@ class Communicator {
   // Forming the mesh: listen on every rank, exchange the addresses, connect to each peer in rank order.
   void listen(const std::string& address, int64_t firstNumber);
   std::vector<char> addressFor(int peer) const;
+  // Whether connect() need not wait for the peer, since it has called or is to be called. Waits that long.
+  bool awaitCaller(int peer, const std::vector<char>& address, int64_t timeoutMillis);
   void connect(int peer, const std::vector<char>& address, int64_t timeoutMillis);
 
   // Memory is contiguous, counts are elements. Arguments have been checked by the caller.

@@ -108,6 +108,13 @@ int jccl_gloo_address(int64_t handle, int peer, signed char* out, int capacity) 
   });
 }
 
+int jccl_gloo_await_caller(
+    int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept {
+  return valued<int>(handle, [&](Communicator& c) {
+    return c.awaitCaller(peer, std::vector<char>(address, address + length), timeout_millis) ? 1 : 0;
+  });
+}
+
 int jccl_gloo_connect(
     int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept {
   return guarded(handle, [&](Communicator& c) {

@@ -28,6 +28,10 @@ JCCL_GLOO_CALL int jccl_gloo_listen(int64_t handle, const char* address, int64_t
 // Where a peer must connect to. Returns the number of bytes written, or -Status.
 JCCL_GLOO_CALL int jccl_gloo_address(int64_t handle, int peer, signed char* out, int capacity) noexcept;
 
+// 1 if connect() need not wait for the peer, since it has called or is to be called. Otherwise 0 after the timeout, or -Status.
+JCCL_GLOO_CALL int jccl_gloo_await_caller(
+    int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept;
+
 // Connects to a peer that published this address for us.
 JCCL_GLOO_CALL int jccl_gloo_connect(
     int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept;

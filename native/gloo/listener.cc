@@ -146,15 +146,19 @@ Listener::~Listener() {
 }
 
 Link Listener::accept(int64_t number, Clock::time_point deadline) {
-  for (;;) {
-    const auto found = known_.find(number);
-    if (found != known_.end()) {
-      Link link = std::move(found->second);
-      known_.erase(found);
-      return link;
-    }
+  if (!await(number, deadline)) {
+    throw Failure(kTimeout, "no connection" + rejected_);
+  }
+  const auto found = known_.find(number);
+  Link link = std::move(found->second);
+  known_.erase(found);
+  return link;
+}
+
+bool Listener::await(int64_t number, Clock::time_point deadline) {
+  while (known_.count(number) == 0) {
     if (Clock::now() >= deadline) {
-      throw Failure(kTimeout, "no connection" + rejected_);
+      return false;
     }
     std::vector<pollfd> waiting{{fd_, POLLIN, 0}};
     for (const Caller& caller : callers_) {
@@ -168,6 +172,7 @@ Link Listener::accept(int64_t number, Clock::time_point deadline) {
         std::remove_if(callers_.begin(), callers_.end(), [this](Caller& caller) { return listenTo(caller); }),
         callers_.end());
   }
+  return true;
 }
 
 void Listener::acceptAll() {

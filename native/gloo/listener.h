@@ -41,7 +41,10 @@ class Listener final {
   Listener& operator=(const Listener&) = delete;
 
   const sockaddr_storage& address() const { return address_; }
-  // The connection whose first word was this number.
+  // Whether a connection has come whose first word was this number, until the deadline.
+  bool await(int64_t number, Clock::time_point deadline);
+
+  // That connection.
   Link accept(int64_t number, Clock::time_point deadline);
 
  private:

@@ -86,6 +86,16 @@ final class GlooCommunicator implements HostCommunicator {
         return length;
     }
 
+    /** Returns whether {@link #connect} need not wait for the peer. Waits for that. */
+    boolean awaitCaller(int peer, byte[] address, Duration within) {
+        long millis = Math.max(1, within.toMillis());
+        int awaited = GlooNative.awaitCaller(handle, peer, address, address.length, millis);
+        if (awaited < 0) {
+            throw failure(-awaited);
+        }
+        return awaited > 0;
+    }
+
     void connect(int peer, byte[] address, Duration within) {
         long millis = Math.max(1, within.toMillis());
         checkSetUp(GlooNative.connect(handle, peer, address, address.length, millis));

@@ -34,6 +34,9 @@ import org.jccl.store.TcpStore;
  */
 final class GlooConnector {
 
+    /** How long a rank waits for a peer before it looks whether the store is there. */
+    private static final Duration SLICE = Duration.ofMillis(200);
+
     private static final Duration LONGEST = Duration.ofHours(24);
     private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int LONGEST_ADDRESS = 1024;
@@ -113,7 +116,7 @@ final class GlooConnector {
         checkReachable(all);
         for (int peer = 0; peer < config.size(); peer++) {
             if (peer != config.rank()) {
-                connect(all, peer);
+                connect(all, peer, store);
             }
         }
         if (format.meets()) {
@@ -187,9 +190,18 @@ final class GlooConnector {
         return format.newKey(rank).orElseThrow();
     }
 
-    private void connect(List<Announcement> all, int peer) {
+    private void connect(List<Announcement> all, int peer, Store store) {
+        byte[] endpoint = all.get(peer).endpoint(config.rank());
         try {
-            communicator.connect(peer, all.get(peer).endpoint(config.rank()), remaining());
+            while (!communicator.awaitCaller(peer, endpoint, slice())) {
+                // The membership of a group closes the connection to the store when a member is
+                // lost. That peer may be one that never calls.
+                store.check(List.of("gloo/waiting"));
+                if (deadline - System.nanoTime() <= 0) {
+                    break;
+                }
+            }
+            communicator.connect(peer, endpoint, remaining());
         } catch (PeerLostException e) {
             throw new PeerLostException(context, unconnected(all, peer, e), e);
         } catch (OperationTimeoutException e) {
@@ -303,6 +315,10 @@ final class GlooConnector {
                                 + " connects them");
             }
         }
+    }
+
+    private Duration slice() {
+        return remaining().compareTo(SLICE) < 0 ? remaining() : SLICE;
     }
 
     private Duration remaining() {

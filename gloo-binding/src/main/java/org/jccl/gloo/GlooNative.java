@@ -61,6 +61,10 @@ final class GlooNative {
     @Name("jccl_gloo_address")
     static native int address(long handle, int peer, byte[] out, int capacity);
 
+    @Name("jccl_gloo_await_caller")
+    static native int awaitCaller(
+            long handle, int peer, byte[] address, int length, long timeoutMillis);
+
     @Name("jccl_gloo_connect")
     static native int connect(
             long handle, int peer, byte[] address, int length, long timeoutMillis);

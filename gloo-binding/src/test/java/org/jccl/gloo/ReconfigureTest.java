@@ -3,6 +3,8 @@ package org.jccl.gloo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +23,8 @@ import org.jccl.store.HashStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Worlds whose ranks leave and come back, with threads as ranks. */
 @Timeout(120)
@@ -210,6 +214,36 @@ class ReconfigureTest {
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining("more than zero");
             assertThatThrownBy(() -> world.reconfigure(null)).isInstanceOf(UsageException.class);
+        }
+    }
+
+    /** A rank that is lost after it has said where it listens, before it connects. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 65535})
+    void aRankThatIsLostBeforeItConnectsHoldsUpNobody(int port) throws Exception {
+        CompletableFuture<ProcessGroup> first = join(0, 2);
+        String here = awaitKey("/here/0");
+        store.set(here.replace("/here/0", "/here/1"), "lost".getBytes(StandardCharsets.UTF_8));
+        String address = awaitKey("gloo/0");
+        byte[] value = store.get(address);
+        int at = value.length - Announcement.PORT_BYTES + Short.BYTES;
+        ByteBuffer.wrap(value).putShort(at, (short) port);
+        store.set(address.replace("gloo/0", "gloo/1"), value);
+
+        long start = System.nanoTime();
+        ProcessGroup second = get(join(1, 2));
+        expectSum(List.of(get(first), second), 3);
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LONG.dividedBy(2));
+    }
+
+    private String awaitKey(String end) throws InterruptedException {
+        while (true) {
+            for (String key : store.listKeys()) {
+                if (key.endsWith(end)) {
+                    return key;
+                }
+            }
+            Thread.sleep(10);
         }
     }
 }

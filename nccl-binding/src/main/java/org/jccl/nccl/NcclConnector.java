@@ -4,12 +4,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
+import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
+import org.jccl.StoreException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
@@ -27,6 +30,7 @@ final class NcclConnector {
 
     private static final String SPLIT = "ncclCommSplit";
     private static final long POLL_NANOS = 100_000;
+    private static final long ASK_NANOS = 1_000_000_000;
 
     /** NCCL's call that forms a communicator, or begins to. */
     private interface Formation {
@@ -76,15 +80,42 @@ final class NcclConnector {
         boolean over;
         try {
             byte[] shared = ids.share();
-            over = connector.form(settings -> connector.initialise(shared, settings), deadline);
+            over =
+                    connector.form(
+                            settings -> connector.initialise(shared, settings),
+                            () -> isHopeless(ids),
+                            deadline);
         } catch (JcclException e) {
             connector.settings.close();
             throw e;
         }
         if (!over) {
-            throw timeout(connector.call, config.timeout());
+            throw failure(connector, ids);
         }
         return connector;
+    }
+
+    private static JcclException failure(NcclConnector connector, NcclIds ids) {
+        Optional<BootstrapException> rejection = ids.rejection();
+        if (rejection.isEmpty()) {
+            return timeout(connector.call, connector.config.timeout());
+        }
+        if (connector.config.rank() == 0) {
+            // It may serve the store, in which the others must find the reason before it ends.
+            LockSupport.parkNanos(2 * ASK_NANOS);
+        }
+        return rejection.get();
+    }
+
+    /** Whether the communicator can no longer be formed, as far as the store tells. */
+    private static boolean isHopeless(NcclIds ids) {
+        try {
+            return ids.rejection().isPresent();
+        } catch (StoreException e) {
+            // Whoever serves it is gone, or the membership of the group has closed the connection
+            // because a member is lost. It is thrown again where it is told.
+            return true;
+        }
     }
 
     /**
@@ -132,7 +163,9 @@ final class NcclConnector {
             // split fails: NCCL's job may outlive it, and reads them until its end.
             over =
                     connector.form(
-                            settings -> divide(parent, color, config.rank(), settings), deadline);
+                            settings -> divide(parent, color, config.rank(), settings),
+                            () -> false,
+                            deadline);
         } catch (OperationTimeoutException e) {
             throw parent.abort(e);
         }
@@ -195,18 +228,23 @@ final class NcclConnector {
      * Forms the communicator on a thread of its own: a blocking call can not be stopped, so it must
      * not hold the caller.
      *
-     * @return false when the time is over; what comes too late is aborted
+     * @param hopeless asked every second: whether the others will not come
+     * @return false when the time is over or there is no hope; what comes too late is aborted
      */
-    private boolean form(Formation formation, long deadline) {
-        boolean done =
-                BoundedCall.run(
+    private boolean form(Formation formation, BooleanSupplier hopeless, long deadline) {
+        BoundedCall call =
+                BoundedCall.start(
                         "jccl-nccl-connect-" + config.groupName() + "-" + config.rank(),
-                        () -> finish(formation, deadline),
-                        Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
-        if (!done) {
-            abandon();
+                        () -> finish(formation, deadline));
+        long left = deadline - System.nanoTime();
+        while (!call.await(Duration.ofNanos(Math.max(1, Math.min(left, ASK_NANOS))))) {
+            left = deadline - System.nanoTime();
+            if (left <= 0 || hopeless.getAsBoolean()) {
+                abandon();
+                return false;
+            }
         }
-        return done;
+        return true;
     }
 
     private NcclCommunicator connected() {

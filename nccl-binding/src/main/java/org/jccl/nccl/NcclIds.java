@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -29,6 +30,9 @@ final class NcclIds {
     private static final byte[] NO_ID =
             "rank 0 takes its peers for ranks of PyTorch's other NCCL backend"
                     .getBytes(StandardCharsets.US_ASCII);
+
+    /** Beside rank 0's id: why a rank of the program cannot use it. */
+    private static final String REJECTED = "/rejected";
 
     private static final String MANY = "ncclCommInitRankScalable";
 
@@ -136,7 +140,7 @@ final class NcclIds {
     private void awaitId(Store store, String key, long deadline) {
         while (!hasId(store, key)) {
             if (hasId(store, misunderstood.get(0))) {
-                throw otherBackend();
+                throw otherBackend(store);
             }
             if (System.nanoTime() - deadline >= 0) {
                 throw new OperationTimeoutException(
@@ -181,12 +185,37 @@ final class NcclIds {
         return store.check(List.of(key)) && store.get(key).length == ID_BYTES;
     }
 
-    private BootstrapException otherBackend() {
+    /** Also tells the ranks that wait for this one in NCCL. */
+    private BootstrapException otherBackend(Store store) {
         boolean newer = NcclKeys.isNewer(config.interop());
-        return new BootstrapException(
-                FailureContext.NONE,
-                "rank 0 speaks as %s: its id lies under the key %s; this rank speaks as %s, which has it under %s. Give all Java ranks Interop.torch(version) with the version of PyTorch that runs; if TORCH_DIST_USE_NCCL2 is set, TORCH_2_14_OPT_IN for 1 in 2.14, and TORCH for 0 from 2.15 on"
-                        .formatted(spoken(!newer), misunderstood.get(0), spoken(newer), name()));
+        String why =
+                "rank 0 speaks as %s: its id lies under the key %s; rank %d speaks as %s, which has it under %s. Give all Java ranks Interop.torch(version) with the version of PyTorch that runs; if TORCH_DIST_USE_NCCL2 is set, TORCH_2_14_OPT_IN for 1 in 2.14, and TORCH for 0 from 2.15 on"
+                        .formatted(
+                                spoken(!newer),
+                                misunderstood.get(0),
+                                config.rank(),
+                                spoken(newer),
+                                name());
+        store.set(misunderstood.get(0) + REJECTED, why.getBytes(StandardCharsets.UTF_8));
+        return new BootstrapException(FailureContext.NONE, why);
+    }
+
+    /**
+     * Returns why a rank of the program cannot use the ids, if there is one.
+     *
+     * @throws org.jccl.StoreException if the store is gone
+     */
+    Optional<BootstrapException> rejection() {
+        if (config.size() == 1) {
+            return Optional.empty();
+        }
+        Store store = config.requireStore("NCCL needs a store to connect ranks");
+        String key = name() + REJECTED;
+        if (!store.check(List.of(key))) {
+            return Optional.empty();
+        }
+        String why = new String(store.get(key), StandardCharsets.UTF_8);
+        return Optional.of(new BootstrapException(FailureContext.NONE, why));
     }
 
     private static byte[] uniqueId() {

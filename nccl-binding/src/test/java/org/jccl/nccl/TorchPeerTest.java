@@ -339,6 +339,28 @@ final class TorchPeerTest {
     }
 
     @Test
+    void aRankThatRejectsTheIdEndsTheRanksThatWaitForIt() throws Exception {
+        int port = freePort();
+        ExecutorService threads = Executors.newFixedThreadPool(3);
+        List<Future<Throwable>> failures = new ArrayList<>();
+        long start = System.nanoTime();
+        for (int i = 0; i < 3; i++) {
+            int rank = i;
+            Interop interop = rank == 2 ? Interop.TORCH : Interop.TORCH_2_15;
+            failures.add(threads.submit(() -> catchThrowable(() -> join(interop, rank, 3, port))));
+        }
+        for (Future<Throwable> failure : failures) {
+            assertThat(failure.get())
+                    .isInstanceOf(BootstrapException.class)
+                    .hasMessageContaining("(nccl2): its id lies under")
+                    .hasMessageContaining("rank 2 speaks as")
+                    .hasMessageContaining("nccl-legacy");
+        }
+        threads.shutdown();
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIMEOUT.dividedBy(2));
+    }
+
+    @Test
     void aRankZeroOfTheOtherBackendEndsPythonsRanksToo() throws Exception {
         try (TcpStoreServer server = TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", 0));
                 Store store = TcpStore.connect("127.0.0.1", server.port(), TIMEOUT)) {

@@ -113,8 +113,8 @@ public final class Agreement<G> {
      * @throws OperationTimeoutException if the timeout is over
      */
     public G next(Duration patience, Duration timeout) {
-        Duration twice = patience.multipliedBy(2);
-        Duration time = SHORTEST_FORMING.compareTo(twice) > 0 ? SHORTEST_FORMING : twice;
+        Duration most = shorter(patience.multipliedBy(2), timeout);
+        Duration time = SHORTEST_FORMING.compareTo(most) > 0 ? SHORTEST_FORMING : most;
         TimeLimit end = TimeLimit.in(timeout);
         candidate.leave();
         while (true) {
@@ -128,6 +128,10 @@ public final class Agreement<G> {
             // What fails at once, for instance for want of descriptors, must not be tried at once.
             failure.ifPresent(last -> LockSupport.parkNanos(WAIT.toNanos()));
         }
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
     }
 
     /** One attempt. Returns empty if the members did not form a group. */

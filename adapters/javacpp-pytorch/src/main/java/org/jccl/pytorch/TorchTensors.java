@@ -1,12 +1,21 @@
 package org.jccl.pytorch;
 
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.LongStream;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.DeviceOptional;
+import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.PointerConsumer;
+import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Storage;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.Layout;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jccl.DataType;
@@ -14,7 +23,7 @@ import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.UsageException;
 
-/** Makes PyTorch's tensors known to process groups, without a copy. */
+/** Shares the memory of tensors between PyTorch and JCCL, in both directions, without a copy. */
 public final class TorchTensors {
 
     private static final Map<ScalarType, DataType> TYPES =
@@ -87,6 +96,113 @@ public final class TorchTensors {
         requireMemory(name, tensor, count * type.size());
         // A second tensor over the same storage, in case the program gives the first one another.
         return org.jccl.Tensor.of(address(tensor), count, type, device, keep(tensor.detach()));
+    }
+
+    /**
+     * Returns a PyTorch tensor that shares memory with a JCCL tensor. It is a leaf without a
+     * gradient.
+     *
+     * <p>The view keeps the JCCL tensor reachable, and so the owner of borrowed memory, until
+     * PyTorch has no tensor of this memory any more. {@link org.jccl.Tensor#close} frees owned
+     * memory nevertheless. PyTorch cannot detect that: using the view afterwards is undefined. The
+     * caller must therefore close the view and all tensors that PyTorch made of it first. The same
+     * holds for tensors of a {@link org.jccl.training.ShardedUnit}, which {@code release()} and
+     * {@code reduce()} close.
+     *
+     * @param tensor on the CPU or a CUDA device
+     * @param shape the sizes of the view, with as many elements as the tensor; a view of one
+     *     dimension if no size is passed
+     * @return a tensor of PyTorch, which the caller or its {@code PointerScope} closes
+     * @throws UsageException if an argument is null, the tensor is closed or on another kind of
+     *     device, a size is negative, or the sizes have another number of elements
+     */
+    public static Tensor view(org.jccl.Tensor tensor, long... shape) {
+        if (tensor == null || shape == null) {
+            throw usage((tensor == null ? "the tensor" : "shape") + " is null");
+        }
+        long[] sizes = shape.length == 0 ? new long[] {tensor.count()} : shape;
+        requireCount(tensor, sizes);
+        org.jccl.Tensor none = tensor.slice(0, 0);
+        none.copyFrom(none); // throws if the tensor is closed
+        org.bytedeco.pytorch.Device device = device(tensor.device());
+        TensorOptions options =
+                new TensorOptions(device).dtype(new ScalarTypeOptional(type(tensor)));
+        if (tensor.count() == 0) {
+            return torch.empty(sizes, options, new MemoryFormatOptional());
+        }
+        try (Pointer memory = Memory.at(tensor.address())) {
+            Viewed.keep(tensor);
+            return torch.from_blob(
+                    memory, sizes, Viewed.FORGET, options, new DeviceOptional(device));
+        }
+    }
+
+    private static void requireCount(org.jccl.Tensor tensor, long[] sizes) {
+        long count = 1;
+        for (long size : sizes) {
+            boolean fits = size >= 0 && (size == 0 || count <= Long.MAX_VALUE / size);
+            count = fits && count >= 0 ? count * size : -1;
+        }
+        if (count != tensor.count()) {
+            throw usage(tensor + " has no view of shape " + Arrays.toString(sizes));
+        }
+    }
+
+    private static ScalarType type(org.jccl.Tensor tensor) {
+        return TYPES.entrySet().stream()
+                .filter(each -> each.getValue() == tensor.dataType())
+                .findFirst()
+                .orElseThrow()
+                .getKey();
+    }
+
+    private static org.bytedeco.pytorch.Device device(Device device) {
+        if (!device.isCpu() && !device.type().equals("cuda")) {
+            throw usage("PyTorch has no view of memory on " + device + "; only of CPU and CUDA");
+        }
+        return new org.bytedeco.pytorch.Device(device.toString());
+    }
+
+    /** A pointer to an address, which owns nothing. */
+    private static final class Memory extends Pointer {
+
+        static Pointer at(long address) {
+            Memory memory = new Memory();
+            memory.address = address;
+            return memory;
+        }
+    }
+
+    /** The tensors whose memory PyTorch still has, by address; several views may have one. */
+    private static final class Viewed {
+
+        private static final Map<Long, Deque<org.jccl.Tensor>> BY_ADDRESS = new HashMap<>();
+
+        /** Static, because PyTorch may free a storage at any time, in any thread. */
+        static final PointerConsumer FORGET =
+                TorchTensors.keep(
+                        new PointerConsumer() {
+                            @Override
+                            public void call(Pointer memory) {
+                                forget(memory.address());
+                            }
+                        });
+
+        static void keep(org.jccl.Tensor tensor) {
+            synchronized (BY_ADDRESS) {
+                BY_ADDRESS.computeIfAbsent(tensor.address(), any -> new ArrayDeque<>()).add(tensor);
+            }
+        }
+
+        private static void forget(long address) {
+            synchronized (BY_ADDRESS) {
+                Deque<org.jccl.Tensor> views = BY_ADDRESS.get(address);
+                views.remove();
+                if (views.isEmpty()) {
+                    BY_ADDRESS.remove(address);
+                }
+            }
+        }
     }
 
     static long address(Tensor tensor) {

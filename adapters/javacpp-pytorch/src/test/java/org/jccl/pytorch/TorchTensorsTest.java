@@ -6,9 +6,13 @@ import static org.bytedeco.pytorch.global.torch.empty;
 import static org.bytedeco.pytorch.global.torch.ones;
 import static org.bytedeco.pytorch.global.torch.zeros;
 
+import java.lang.ref.WeakReference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -132,6 +136,77 @@ class TorchTensorsTest {
         assertThat(ofScope.copyTo(values)).containsOnly(1);
         assertThat(ofClosed.copyTo(values)).containsOnly(1);
         assertThat(ofExchanged.copyTo(values)).containsOnly(1);
+    }
+
+    @Test
+    void pytorchSharesOurMemory() {
+        try (org.jccl.Tensor ours = org.jccl.Tensor.copyOf(new float[] {1, 2, 3, 4, 5, 6})) {
+            try (Tensor view = TorchTensors.view(ours, 2, 3);
+                    Tensor flat = TorchTensors.view(ours.slice(2, 4));
+                    Tensor second = view.narrow(0, 1, 1)) {
+                assertThat(TorchTensors.address(view)).isEqualTo(ours.address());
+                assertThat(TorchTensors.shape(view)).containsExactly(2, 3);
+                assertThat(TorchTensors.shape(flat)).containsExactly(4);
+                assertThat(second.sum().item_float()).isEqualTo(15);
+                flat.mul_(ones(1).add_(ones(1)));
+                assertThat(ours.copyTo(new float[6])).containsExactly(1, 2, 6, 8, 10, 12);
+                assertThat(TorchTensors.of(view).address()).isEqualTo(ours.address());
+            }
+            assertThat(TorchTensors.view(ours.slice(6, 0), 0, 3).numel()).isZero();
+        }
+        for (DataType type : DataType.values()) {
+            try (org.jccl.Tensor ours = org.jccl.Tensor.allocate(Device.CPU, type, 3);
+                    Tensor view = TorchTensors.view(ours)) {
+                assertThat(TorchTensors.of(view).dataType()).isEqualTo(type);
+            }
+        }
+    }
+
+    @Test
+    void viewsOutsideOfTheMemoryAreRefused() {
+        org.jccl.Tensor ours = org.jccl.Tensor.copyOf(new float[6]);
+        long huge = 1L << 62;
+        for (long[] shape : new long[][] {{7}, {5}, {2, 2}, {-2, -3}, {huge, 8}, {6, huge, 4}}) {
+            viewRefused(ours, "has no view of shape", shape);
+        }
+        viewRefused(null, "the tensor is null", 6);
+        viewRefused(ours, "shape is null", (long[]) null);
+        Device npu = new Device("npu", 0);
+        viewRefused(org.jccl.Tensor.of(4096, 6, DataType.FLOAT32, npu, null), "on npu:0", 6);
+        ours.close();
+        viewRefused(ours, "is closed", 6);
+        viewRefused(ours.slice(0, 3), "is closed", 3);
+    }
+
+    private static void viewRefused(org.jccl.Tensor tensor, String words, long... shape) {
+        assertThatThrownBy(() -> TorchTensors.view(tensor, shape))
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining(words);
+    }
+
+    /** The owner is reachable as long as PyTorch has a tensor of the memory, and no longer. */
+    @Test
+    void aViewKeepsTheOwnerOfBorrowedMemory() throws InterruptedException {
+        ByteBuffer memory = ByteBuffer.allocateDirect(40).order(ByteOrder.nativeOrder());
+        WeakReference<Object> owner = new WeakReference<>(memory);
+        Tensor part;
+        try (Tensor view = TorchTensors.view(org.jccl.Tensor.of(memory, DataType.FLOAT32))) {
+            memory = null;
+            view.fill_(new Scalar(3.0f));
+            part = view.narrow(0, 8, 2);
+        }
+        for (int i = 0; i < 20; i++) {
+            System.gc();
+            Thread.sleep(5);
+        }
+        assertThat(owner.get()).isNotNull();
+        assertThat(part.sum().item_float()).isEqualTo(6);
+        part.close();
+        for (int i = 0; i < 400 && owner.get() != null; i++) {
+            System.gc();
+            Thread.sleep(5);
+        }
+        assertThat(owner.get()).isNull();
     }
 
     @Test

@@ -445,7 +445,8 @@ public interface ProcessGroup extends AutoCloseable {
      *
      * <p>Tensors, sub-groups, and what uses them do not move: make them anew, and give newcomers
      * the state, see {@code org.jccl.training}. A failed collective may have changed its tensors on
-     * some ranks only. On a device, as with {@link #shrink}.
+     * some ranks only. On a device, as with {@link #shrink}; waits up to ten seconds for the
+     * communicator of this generation to end.
      *
      * @param patience how long to wait for ranks that do not come, more than zero and at most a
      *     day. It should be longer than a process needs to start again, unless the others should

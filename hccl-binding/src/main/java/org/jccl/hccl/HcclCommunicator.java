@@ -416,6 +416,11 @@ final class HcclCommunicator implements StreamCommunicator {
     }
 
     @Override
+    public void awaitAbort() {
+        handle.awaitAbort();
+    }
+
+    @Override
     public synchronized void close() {
         if (closed) {
             return;

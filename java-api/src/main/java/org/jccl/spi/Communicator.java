@@ -87,6 +87,13 @@ public sealed interface Communicator extends AutoCloseable
      */
     void abort();
 
+    /**
+     * Waits for a limited time until what {@link #abort} began has ended. Called before another
+     * group is formed in the place of this one: the library may free memory only when the device
+     * runs nothing, and would wait for operations of the other group.
+     */
+    default void awaitAbort() {}
+
     /** Frees the communicator. The engine calls it when no thread is inside. Idempotent. */
     @Override
     void close();

@@ -111,6 +111,17 @@ public abstract class CommunicatorHandle {
         }
     }
 
+    /** Waits for a limited time until an abort that has begun is over. Its failure is logged. */
+    public final void awaitAbort() {
+        BoundedCall begun;
+        synchronized (this) {
+            begun = abort;
+        }
+        if (begun != null) {
+            CleanUp.run("group " + group, () -> begun.await(endTimeout));
+        }
+    }
+
     private String thread(String what) {
         return "jccl-" + library.toLowerCase(Locale.ROOT) + "-" + what + "-" + group;
     }

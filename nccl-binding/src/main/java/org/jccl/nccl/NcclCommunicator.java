@@ -354,6 +354,11 @@ final class NcclCommunicator implements StreamCommunicator {
         pairs.ifPresent(NcclPairs::abort);
     }
 
+    @Override
+    public void awaitAbort() {
+        handle.awaitAbort();
+    }
+
     private void freeBarrierMemory() {
         CudaRuntime.enter(device);
         CudaErrors.check(NcclNative.cudaFree(barrierMemory), "cudaFree");

@@ -251,6 +251,7 @@ public abstract class Engine {
         failure.replace();
         detector.replaced();
         onReplaced();
+        communicator.awaitAbort();
     }
 
     /** Called in the thread that makes the other group. */

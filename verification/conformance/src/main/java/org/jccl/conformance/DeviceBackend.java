@@ -68,6 +68,20 @@ public abstract class DeviceBackend implements ConformanceBackend {
 
     @Override
     public final ProcessGroup join(Store store, int rank, int size, Duration timeout) {
+        return builder(store, rank, size, timeout).build();
+    }
+
+    /**
+     * Returns the options of a world, on the device of the rank. This thread allocates on that
+     * device from now on.
+     *
+     * @param store shared by the ranks of this world only
+     * @param rank this rank
+     * @param size number of ranks
+     * @param timeout deadline of connecting and of each operation
+     * @return the builder
+     */
+    public final ProcessGroupBuilder builder(Store store, int rank, int size, Duration timeout) {
         Device device = new Device(deviceType, deviceOfRank.applyAsInt(rank));
         mine.set(device);
         ProcessGroupBuilder builder =
@@ -81,7 +95,7 @@ public abstract class DeviceBackend implements ConformanceBackend {
         if (checksCalls) {
             builder.checkCalls(true);
         }
-        return (options == null ? builder : builder.options(options)).build();
+        return options == null ? builder : builder.options(options);
     }
 
     /**

@@ -1,0 +1,11 @@
+package org.jccl.hccl;
+
+import org.jccl.conformance.DeviceBackend;
+
+final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
+
+    @Override
+    protected DeviceBackend backend() {
+        return new HcclBackend(HcclOptions.defaults(), HcclConformanceTest.ownDevices());
+    }
+}

@@ -32,6 +32,8 @@ final class CommitJob implements Replica {
     /** How long this process lives on average, in milliseconds; 0 if it is not to be killed. */
     private static double mean;
 
+    private static volatile int inGeneration;
+
     private final int slot;
     private final Tensor weights = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
     private final Tensor momentum = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
@@ -86,7 +88,9 @@ final class CommitJob implements Replica {
                             } catch (InterruptedException e) {
                                 throw new IllegalStateException(e);
                             }
-                            System.out.println("killed " + System.currentTimeMillis());
+                            System.out.println(
+                                    "killed %d %d"
+                                            .formatted(inGeneration, System.currentTimeMillis()));
                             // As by SIGKILL: no hook, no close.
                             Runtime.getRuntime().halt(137);
                         });
@@ -106,6 +110,7 @@ final class CommitJob implements Replica {
         while (true) {
             try {
                 commit.enter(group);
+                inGeneration = group.generation();
                 System.out.println(
                         "entered %d %d %s"
                                 .formatted(group.generation(), commit.steps(), resources()));

@@ -4,20 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.jccl.launch.ProcessLauncher;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Jobs whose processes end at random moments and are replaced: each step is made on all ranks or on
- * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer.
+ * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer, and prints what docs/jobs.md says of
+ * them.
  */
-@Timeout(3600)
+@Timeout(7200)
 final class CommitJobTest {
 
     private static final long STEPS =
@@ -41,8 +44,26 @@ final class CommitJobTest {
         check(run(ranks, minimum, lifetime, 5, 1));
     }
 
+    /** Any rank may be killed, also all of them at once. */
+    @Test
+    @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
+    void manyProcessesAreReplaced() {
+        List<String> lines = run(4, 2, 3000, 50, 0);
+        new CommitFigures(lines).print();
+        check(lines);
+    }
+
+    /** Rank 0 sees all generations, so that what it keeps of each of them would add up. */
+    @Test
+    @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
+    void nothingGrows() {
+        List<String> lines = run(4, 2, 3000, 50, 1);
+        new CommitFigures(lines).print();
+        check(lines);
+    }
+
     static List<String> run(int ranks, int minimum, int lifetime, int stepMillis, int firstKilled) {
-        List<String> lines = new CopyOnWriteArrayList<>();
+        List<String> lines = Collections.synchronizedList(new ArrayList<>());
         ProcessLauncher.builder(ranks)
                 .mainClass(
                         CommitJob.class,

@@ -48,7 +48,7 @@ final class CommitJobTest {
     @Test
     @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
     void manyProcessesAreReplaced() {
-        List<String> lines = run(4, 2, 3000, 50, 0);
+        List<String> lines = run(4, 2, 4000, 50, 0);
         new CommitFigures(lines).print();
         check(lines);
     }
@@ -57,7 +57,7 @@ final class CommitJobTest {
     @Test
     @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
     void nothingGrows() {
-        List<String> lines = run(4, 2, 3000, 50, 1);
+        List<String> lines = run(4, 2, 4000, 50, 1);
         new CommitFigures(lines).print();
         check(lines);
     }
@@ -75,7 +75,13 @@ final class CommitJobTest {
                 .replaceLostRanks()
                 .maxRestarts(1_000_000)
                 .timeout(Duration.ofMinutes(90))
-                .output((rank, error, line) -> lines.add(line))
+                .output(
+                        (rank, error, line) -> {
+                            lines.add(line);
+                            if (error) {
+                                System.out.println("rank " + rank + ": " + line);
+                            }
+                        })
                 .build()
                 .run();
         return lines;
@@ -100,6 +106,7 @@ final class CommitJobTest {
             }
         }
         assertThat(lines).contains("done " + STEPS);
+        assertThat(lines).noneMatch(line -> line.startsWith("Exception"));
         assertThat(steps).hasSize((int) STEPS);
         CommitJob.Replay replay = new CommitJob.Replay();
         steps.forEach(

@@ -30,6 +30,7 @@ final class NodeAgreement implements OtherNodes {
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration JOIN_LIMIT = Duration.ofMinutes(5);
     private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+    private static final String ALIVE = "alive";
     private static final String FAILED = "failed";
     private static final String GIVEN_UP = "given up";
 
@@ -55,15 +56,23 @@ final class NodeAgreement implements OtherNodes {
     }
 
     /**
-     * Waits until the launchers of all nodes have arrived.
+     * Waits until the launchers of all nodes have arrived. Where lost ranks are replaced, a lost
+     * launcher may be replaced too, and its ranks join the others.
      *
      * @throws BootstrapException if one does not arrive, or if their options contradict each other
      */
     void enter(TimeLimit limit) {
         int node = settings.nodeRank();
         if (store.add("claims/" + node, 1) > 1) {
-            throw mismatch(
-                    "two launchers of run '%s' say they are node %d", settings.runId(), node);
+            if (!replacesRanks()) {
+                throw mismatch(
+                        "two launchers of run '%s' say they are node %d", settings.runId(), node);
+            }
+            LOGGER.log(
+                    Level.WARNING,
+                    "another launcher of run ''{0}'' was node {1} before; its ranks, if any are left, lose their places",
+                    settings.runId(),
+                    node);
         }
         String job =
                 "%s on each of %s, %s"
@@ -95,6 +104,10 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
+    private boolean replacesRanks() {
+        return settings.lostRanks() == LostRanks.REPLACE;
+    }
+
     private static BootstrapException mismatch(String format, Object... arguments) {
         return new BootstrapException(
                 FailureContext.NONE,
@@ -109,6 +122,9 @@ final class NodeAgreement implements OtherNodes {
             return Optional.empty();
         }
         try {
+            if (replacesRanks()) {
+                store.add(ALIVE, 1);
+            }
             return failure().map(LaunchException::onAnotherNode);
         } catch (StoreException e) {
             lost = Optional.of(goneNode0(e));
@@ -185,6 +201,11 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
+    /** How often launchers that have ranks have reported that they are alive. */
+    private long reports() {
+        return store.add(ALIVE, 0);
+    }
+
     private void report(LaunchException failure, TimeLimit limit) {
         String why = failure.getMessage().lines().findFirst().orElse("");
         byte[] said = bytes("node " + settings.nodeRank() + ": " + why);
@@ -206,11 +227,13 @@ final class NodeAgreement implements OtherNodes {
         store.set(key("leave", settings.nodeRank()), bytes(failed ? "failed" : "done"));
         TimeLimit end = failed ? TimeLimit.in(limit.atMost(STOP_LIMIT)) : limit;
         while (true) {
+            long before = reports();
             try {
                 store.await(keys("leave"), end.atMost(STOP_LIMIT));
                 return true;
             } catch (StoreTimeoutException e) {
-                if (end.isOver()) {
+                // Lost launchers do not fail a job that replaces ranks, and may not come back.
+                if (end.isOver() || replacesRanks() && reports() == before) {
                     LOGGER.log(Level.WARNING, "not every node has stopped: {0}", e.getMessage());
                     return false;
                 }

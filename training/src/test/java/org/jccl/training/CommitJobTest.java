@@ -2,16 +2,22 @@ package org.jccl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import org.jccl.launch.ProcessLauncher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -60,6 +66,69 @@ final class CommitJobTest {
         List<String> lines = run(4, 2, 4000, 50, 1);
         new CommitFigures(lines).print();
         check(lines);
+    }
+
+    /** Its ranks are lost with it. */
+    @Test
+    void aLostLauncherComesBackWithItsRanks(@TempDir Path folder) throws Exception {
+        int port;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            port = socket.getLocalPort();
+        }
+        List<String> lines = Collections.synchronizedList(new ArrayList<>());
+        CompletableFuture<Void> first =
+                CompletableFuture.runAsync(
+                        () ->
+                                CommitLauncher.run(
+                                        0,
+                                        port,
+                                        Long.toString(STEPS),
+                                        (rank, error, line) -> lines.add(line)),
+                        task -> new Thread(task).start());
+        List<Process> second = new ArrayList<>();
+        try {
+            for (int i = 0; i < 3; i++) {
+                second.add(launcher(port, folder.resolve("launcher" + i)));
+                int before = lines.size();
+                while (i < 2 && stepsOfFour(lines, before) < 20) {
+                    assertThat(first).isNotDone();
+                    Thread.sleep(20);
+                }
+                if (i < 2) {
+                    second.get(i).destroyForcibly().waitFor();
+                }
+            }
+            first.get();
+            assertThat(second.get(2).waitFor()).isZero();
+        } finally {
+            second.forEach(Process::destroyForcibly);
+        }
+        lines.add("killed by the test");
+        for (int i = 0; i < 3; i++) {
+            lines.addAll(Files.readAllLines(folder.resolve("launcher" + i)));
+        }
+        check(lines);
+    }
+
+    private static Process launcher(int port, Path output) throws IOException {
+        return new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        CommitLauncher.class.getName(),
+                        "1",
+                        Integer.toString(port),
+                        Long.toString(STEPS))
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .redirectOutput(output.toFile())
+                .start();
+    }
+
+    private static long stepsOfFour(List<String> lines, int from) {
+        return List.of(lines.toArray(String[]::new)).stream()
+                .skip(from)
+                .filter(line -> line.startsWith("step") && line.contains("[0,1,2,3]"))
+                .count();
     }
 
     static List<String> run(int ranks, int minimum, int lifetime, int stepMillis, int firstKilled) {

@@ -1,12 +1,8 @@
 package org.jccl.pytorch;
 
 import java.util.Arrays;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.bytedeco.pytorch.Storage;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorBase;
-import org.bytedeco.pytorch.VoidTensorHook;
 import org.bytedeco.pytorch.global.torch.Layout;
 import org.jccl.DataType;
 
@@ -16,35 +12,13 @@ import org.jccl.DataType;
  */
 final class Parameter implements AutoCloseable {
 
-    /**
-     * The hooks by the address of their tensor. This map retains them: PyTorch would call a hook
-     * that Java has collected.
-     */
-    private static final Map<Long, VoidTensorHook> INSTALLED = new ConcurrentHashMap<>();
-
-    private static final class Hook extends VoidTensorHook {
-        private final Runnable action;
-
-        Hook(Runnable action) {
-            this.action = action;
-        }
-
-        @Override
-        public void call(TensorBase gradient) {
-            gradient.close(); // PyTorch adopts a gradient without a copy if there is no other
-            // reference
-            action.run();
-        }
-    }
-
     final String name;
     final Tensor tensor;
     final DataType type;
     private final long[] shape;
     private final long[] strides;
     private Tensor place;
-    private VoidTensorHook hook;
-    private int hookNumber;
+    private TensorHook hook;
 
     /** Whether the gradient of this step is in its bucket. */
     boolean arrived;
@@ -69,16 +43,16 @@ final class Parameter implements AutoCloseable {
      * PyTorch adds it to {@code grad}, in the same thread.
      */
     void hook(Runnable action) {
-        VoidTensorHook made = TorchTensors.keep(new Hook(action));
-        if (INSTALLED.putIfAbsent(ModelTensors.identity(tensor), made) != null) {
-            made.close();
-            throw TorchTensors.usage(
-                    "parameter '"
-                            + name
-                            + "' is trained by another DistributedDataParallel; close that first");
-        }
-        hook = made;
-        hookNumber = tensor.register_hook(hook);
+        hook =
+                TensorHook.ofParameter(
+                        name,
+                        tensor,
+                        gradient -> {
+                            // PyTorch adopts a gradient without a copy if there is no other
+                            // reference.
+                            gradient.close();
+                            action.run();
+                        });
     }
 
     /** Sets the location of the gradient. The content was copied from the old location before. */
@@ -181,9 +155,7 @@ final class Parameter implements AutoCloseable {
     @Override
     public void close() {
         if (hook != null) {
-            tensor.remove_hook(hookNumber);
-            INSTALLED.remove(ModelTensors.identity(tensor));
-            hook.close();
+            hook.remove();
         }
         if (place != null) {
             place.close();

@@ -5,6 +5,7 @@ import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.randn;
 import static org.bytedeco.pytorch.global.torch.relu;
 
+import java.util.function.Supplier;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
@@ -27,7 +28,7 @@ final class SmallNet extends Module {
     private static final Object RANDOM = new Object();
 
     private final Conv2dImpl conv;
-    private final LinearImpl hidden;
+    final LinearImpl hidden;
     final BatchNorm1dImpl norm;
     private final LinearImpl output;
     final Tensor frozen;
@@ -68,12 +69,32 @@ final class SmallNet extends Module {
         return cross_entropy_loss(logits(batch[0], false), batch[1]);
     }
 
+    /** The same in units. */
+    Tensor loss(Tensor[] batch, Units units) {
+        return cross_entropy_loss(logits(batch[0], false, units), batch[1]);
+    }
+
     Tensor logits(Tensor x, boolean normalized) {
+        return logits(x, normalized, (unit, forward) -> forward.get());
+    }
+
+    /** How a unit runs. */
+    interface Units {
+        Tensor run(String unit, Supplier<Tensor> forward);
+    }
+
+    Tensor logits(Tensor x, boolean normalized, Units units) {
         Tensor image = x.view(x.size(0), 1, 4, 4);
-        Tensor features = relu(conv.forward(image)).view(x.size(0), 8);
-        Tensor inside = hidden.forward(features);
-        Tensor one = normalized ? norm.forward(inside) : inside.mul(norm.weight()).add(norm.bias());
-        return output.forward(relu(one));
+        Tensor filtered = units.run("conv", () -> relu(conv.forward(image)));
+        Tensor inside = units.run("hidden", () -> hidden.forward(filtered.view(x.size(0), 8)));
+        Tensor one =
+                units.run(
+                        "norm",
+                        () ->
+                                normalized
+                                        ? norm.forward(inside)
+                                        : inside.mul(norm.weight()).add(norm.bias()));
+        return units.run("output", () -> output.forward(relu(one)));
     }
 
     /** Parameters, one after the other. */

@@ -41,10 +41,13 @@ final class CheckpointSave {
     private final List<Shard> shards;
     private final Map<String, String> metadata;
 
-    /** This rank's shards and their checksums; set by the first step. */
-    private List<Shard> checked;
+    /** The shards that this rank writes, and the checksums of the replicated ones. */
+    private List<Shard> own;
 
     private ReplicaCheck replicas;
+
+    /** Why {@link #snapshot} could not read the tensors, or null. */
+    private Throwable unreadable;
 
     /** On rank 0, once it holds the lock. */
     private CheckpointLock lock;
@@ -64,8 +67,15 @@ final class CheckpointSave {
         together(
                 "read its tensors",
                 () -> {
-                    checked = checked();
-                    replicas = new ReplicaCheck(checked);
+                    if (unreadable instanceof Error error) {
+                        throw error;
+                    }
+                    if (unreadable != null) {
+                        throw (RuntimeException) unreadable;
+                    }
+                    if (own == null) {
+                        read();
+                    }
                 });
         replicas.requireSame(group, device);
         String id = agreeOnId();
@@ -83,6 +93,27 @@ final class CheckpointSave {
         }
     }
 
+    private void read() throws IOException {
+        List<Shard> checked = checked();
+        replicas = new ReplicaCheck(checked);
+        own = own(checked);
+    }
+
+    /**
+     * Copies what this rank writes, so that the program may change its tensors before {@link #run}.
+     * A failure is one of the save, so that it is thrown on all ranks.
+     */
+    void snapshot(HostCopies memory) {
+        try {
+            read();
+            own = memory.of(own);
+        } catch (IOException e) {
+            unreadable = new CheckpointException(context(), "cannot read its tensors: " + e, e);
+        } catch (RuntimeException | Error e) {
+            unreadable = e;
+        }
+    }
+
     private void lock(String id) throws IOException {
         if (group.rank() == 0) {
             Files.createDirectories(directory);
@@ -96,7 +127,6 @@ final class CheckpointSave {
             together(
                     "write its part",
                     () -> {
-                        List<Shard> own = own();
                         checkTexts();
                         Files.createDirectories(directory);
                         SafetensorsFile.write(file, named(own), partTexts(own));
@@ -232,10 +262,10 @@ final class CheckpointSave {
     }
 
     /** Returns this rank's parts, and its share of the replicated tensors. */
-    private List<Shard> own() {
+    private List<Shard> own(List<Shard> checked) {
         List<Shard> replicated = new ArrayList<>();
-        List<Shard> own = new ArrayList<>();
-        checked.forEach(shard -> (shard.replicated() ? replicated : own).add(shard));
+        List<Shard> written = new ArrayList<>();
+        checked.forEach(shard -> (shard.replicated() ? replicated : written).add(shard));
         replicated.sort(
                 Comparator.comparingLong((Shard shard) -> shard.tensor().byteSize())
                         .reversed()
@@ -248,10 +278,10 @@ final class CheckpointSave {
             }
             bytes[least] += Math.max(1, shard.tensor().byteSize());
             if (least == group.rank()) {
-                own.add(shard);
+                written.add(shard);
             }
         }
-        return own;
+        return written;
     }
 
     private static boolean isWhole(Shard shard) {

@@ -136,6 +136,10 @@ final class MisuseTest {
                         .with(NamedTensor.class, rank -> named("x", 2), rank -> named("y", 0))
                         .with(Shard.class, rank -> Shard.part("x", 0, TestRanks.filled(2, 1), 4))
                         .with(Checkpoint.class, rank -> checkpoint())
+                        .with(
+                                CheckpointWriter.class,
+                                rank -> CheckpointWriter.of(world),
+                                rank -> ended(CheckpointWriter.of(world)))
                         .with(SafetensorsFile.class, rank -> SafetensorsFile.open(file()))
                         .with(GradientReducer.class, rank -> reducer(), rank -> ended(reducer()))
                         .with(

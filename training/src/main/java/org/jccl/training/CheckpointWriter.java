@@ -1,0 +1,177 @@
+package org.jccl.training;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jccl.FailureContext;
+import org.jccl.JcclException;
+import org.jccl.ProcessGroup;
+import org.jccl.UsageException;
+
+/**
+ * Saves checkpoints while training continues. Training stops only while {@link #save} copies this
+ * rank's part to host memory. A thread then does what {@link Checkpoint#save} does: it writes the
+ * part, and the ranks agree that all parts are complete before the earlier checkpoint is replaced.
+ *
+ * <pre>{@code
+ * try (CheckpointWriter writer = CheckpointWriter.of(world)) {
+ *     for (each step) {
+ *         ...
+ *         if (step % 1000 == 0) {
+ *             writer.save(directory, shards, Map.of("step", Integer.toString(step)));
+ *         }
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>One save is in progress at a time, so there is one copy of this rank's part: {@code save}
+ * waits for the previous one. A save that failed is reported on all ranks by the next call of
+ * {@code save}, {@link #await} or {@link #close}, once. If a process ends before a save is
+ * complete, the last complete checkpoint remains, also if it ends without {@code close}.
+ *
+ * <p>All ranks must make the same calls in the same order. Not thread-safe.
+ */
+public final class CheckpointWriter implements AutoCloseable {
+
+    private final ProcessGroup group;
+    private final HostCopies copies = new HostCopies();
+    private Thread thread;
+
+    /** Of the thread; read after it has ended. */
+    private Throwable failure;
+
+    private boolean closed;
+
+    private CheckpointWriter(ProcessGroup group) {
+        this.group = group;
+    }
+
+    /**
+     * Makes a writer. All ranks must call it. The writer makes a group of its own of the same
+     * ranks, because its thread must not interfere with the operations of the program.
+     *
+     * @param group a group on the CPU. The tensors that are saved may be on devices; a program that
+     *     trains on devices makes another group for this, for instance by {@code gloo}
+     * @return the writer, which the caller closes before the group
+     * @throws UsageException if the group is null, not on the CPU, or has no store
+     * @throws JcclException if the ranks do not arrive in time
+     */
+    public static CheckpointWriter of(ProcessGroup group) {
+        if (group == null) {
+            throw new UsageException(FailureContext.NONE, "group is null");
+        }
+        if (!group.devices().get(0).isCpu()) {
+            throw new UsageException(
+                    FailureContext.ofGroup(group.name(), group.rank()),
+                    "a CheckpointWriter needs a group on the CPU, and this one is on "
+                            + group.devices()
+                            + "; make one by another backend, for instance gloo");
+        }
+        List<Integer> ranks = IntStream.range(0, group.size()).boxed().toList();
+        return new CheckpointWriter(group.newGroup(ranks).orElseThrow());
+    }
+
+    /**
+     * Starts a save. Waits for the previous one, copies this rank's part to host memory, and
+     * returns. The program may then change its tensors. Before the first save of some shards this
+     * allocates memory for the copy.
+     *
+     * <p>Arguments and failures are those of {@link Checkpoint#save}. A failure is thrown by the
+     * next call, and nothing is saved by the call that throws it.
+     *
+     * @param directory a directory that all ranks see under this name
+     * @param shards this rank's shards
+     * @param metadata texts by name
+     * @throws UsageException if an argument is null, or this writer is closed
+     * @throws DifferentModelsException if the previous save failed so
+     * @throws CheckpointException if the previous save failed so
+     * @throws JcclException if the previous save failed so
+     */
+    public void save(Path directory, List<Shard> shards, Map<String, String> metadata) {
+        if (directory == null || shards == null || metadata == null) {
+            throw new UsageException(FailureContext.NONE, "directory, shards or metadata is null");
+        }
+        if (closed) {
+            throw new UsageException(
+                    FailureContext.ofGroup(group.name(), group.rank()),
+                    "this CheckpointWriter is closed");
+        }
+        await();
+        CheckpointSave save =
+                new CheckpointSave(
+                        group, directory, new ArrayList<>(shards), new LinkedHashMap<>(metadata));
+        save.snapshot(copies);
+        thread = new Thread(() -> run(save), "jccl-checkpoint-" + group.rank());
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void run(CheckpointSave save) {
+        try {
+            save.run();
+        } catch (RuntimeException | Error e) {
+            failure = e;
+        }
+    }
+
+    /**
+     * Waits until the last save is complete.
+     *
+     * @throws DifferentModelsException if the last save failed so, and it was not reported before
+     * @throws CheckpointException as above
+     * @throws JcclException as above
+     */
+    public void await() {
+        if (thread != null) {
+            join(thread);
+            thread = null;
+        }
+        Throwable now = failure;
+        failure = null;
+        if (now instanceof Error error) {
+            throw error;
+        }
+        if (now != null) {
+            throw (RuntimeException) now;
+        }
+    }
+
+    /** Ranks must not give up one by one, so an interrupt is kept for later. */
+    private static void join(Thread thread) {
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Waits until the last save is complete, and frees the copies. Idempotent.
+     *
+     * @throws DifferentModelsException as {@link #await}
+     * @throws CheckpointException as {@link #await}
+     * @throws JcclException as {@link #await}
+     */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        try {
+            await();
+        } finally {
+            copies.close();
+            group.close();
+        }
+    }
+}

@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jccl.DataType;
+import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
@@ -361,6 +362,31 @@ public final class Checkpoint {
             }
         }
         wanted.forEach(this::load);
+    }
+
+    /**
+     * Compares that all ranks opened the same save, and then reads as {@link #load(List)}. All
+     * ranks must call it. Hosts may see different states of a shared file system.
+     *
+     * @param group the group whose ranks load
+     * @param shards this rank's parts
+     * @throws DifferentModelsException if ranks opened different saves. All ranks throw it, and
+     *     nothing is read
+     * @throws UsageException as {@link #load(List)}, or if the group is null
+     * @throws CheckpointException as {@link #load(List)}
+     * @throws JcclException if the group has failed
+     */
+    public void load(ProcessGroup group, List<Shard> shards) {
+        if (group == null) {
+            throw new UsageException(FailureContext.NONE, "group is null");
+        }
+        requireSame(group, group.devices().get(0));
+        load(shards);
+    }
+
+    void requireSame(ProcessGroup group, Device device) {
+        ModelCheck.requireSame(
+                group, device, List.of("checkpoint " + id), "all ranks must open the same save");
     }
 
     private void load(Shard shard) {

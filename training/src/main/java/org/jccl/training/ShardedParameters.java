@@ -192,11 +192,7 @@ public final class ShardedParameters implements AutoCloseable {
         if (units.stream().anyMatch(ShardedUnit::isReduced)) {
             throw usage("a checkpoint is loaded before the first reduce() of a step, or after it");
         }
-        ModelCheck.requireSame(
-                group,
-                device,
-                List.of("checkpoint " + checkpoint.id()),
-                "all ranks must open the same save");
+        checkpoint.requireSame(group, device);
         guarded(() -> checkpoint.load(shards()));
         units.forEach(ShardedUnit::changed);
     }

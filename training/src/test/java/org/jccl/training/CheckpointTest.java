@@ -88,6 +88,27 @@ final class CheckpointTest {
         assertThatThrownBy(() -> Checkpoint.exists(null)).isInstanceOf(UsageException.class);
     }
 
+    @Test
+    void ranksThatOpenedDifferentSavesAreRefused(@TempDir Path other) {
+        TestRanks.onCpu(2, group -> save(group, directory, 1));
+        TestRanks.onCpu(2, group -> save(group, other, 2));
+        TestRanks.onCpu(
+                2,
+                group -> {
+                    Tensor bias = TestRanks.filled(2, -1);
+                    List<Shard> shards = List.of(Shard.replicated("bias", bias, 2));
+                    Checkpoint own = Checkpoint.open(group.rank() == 0 ? directory : other);
+                    assertThatThrownBy(() -> own.load(group, shards))
+                            .isInstanceOf(DifferentModelsException.class)
+                            .hasMessageContaining("all ranks must open the same save");
+                    assertThat(TestRanks.values(bias)).containsOnly(-1);
+                    Checkpoint.open(other).load(group, shards);
+                    assertThat(TestRanks.values(bias)).isEqualTo(TestRanks.values(range(2, 4)));
+                    assertThatThrownBy(() -> own.load(null, shards))
+                            .isInstanceOf(UsageException.class);
+                });
+    }
+
     /** Aborts a group when it is read for the second time, which is when the index is written. */
     private static final class AbortingMap extends AbstractMap<String, String> {
         private final Supplier<ProcessGroup> group;

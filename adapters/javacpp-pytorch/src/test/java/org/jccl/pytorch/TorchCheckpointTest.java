@@ -1,0 +1,336 @@
+package org.jccl.pytorch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+import static org.bytedeco.pytorch.global.torch.manual_seed;
+import static org.bytedeco.pytorch.global.torch.ones;
+import static org.bytedeco.pytorch.global.torch.randn;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
+import org.jccl.UsageException;
+import org.jccl.training.Checkpoint;
+import org.jccl.training.CheckpointWriter;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(180)
+class TorchCheckpointTest {
+
+    private static final String[] UNITS = {"conv", "hidden", "norm", "output"};
+    private static final int BATCH = 24;
+    private static final int SAVED = 8;
+    private static final int STEPS = 20;
+
+    @TempDir private Path directory;
+
+    @BeforeAll
+    static void load() {
+        TorchLibrary.load();
+    }
+
+    private static Tensor[] batch(int step, ProcessGroup group) {
+        Tensor[] all = SmallNet.batch(step, BATCH);
+        long size = BATCH / group.size();
+        return new Tensor[] {
+            all[0].narrow(0, group.rank() * size, size), all[1].narrow(0, group.rank() * size, size)
+        };
+    }
+
+    private static float mean(ProcessGroup group, Tensor loss) {
+        try (org.jccl.Tensor sum = org.jccl.Tensor.copyOf(new float[] {loss.item_float()})) {
+            group.allReduce(sum, ReduceOp.SUM).await();
+            return sum.copyTo(new float[1])[0] / group.size();
+        }
+    }
+
+    private static List<Float> whole(
+            ProcessGroup group, SmallNet net, Optimizer optimizer, int from, int to) {
+        List<Float> losses = new ArrayList<>();
+        try (DistributedDataParallel ddp = DistributedDataParallel.of(group, net)) {
+            for (int step = from; step < to; step++) {
+                optimizer.zero_grad();
+                Tensor loss = net.loss(batch(step, group));
+                ddp.backward(loss);
+                optimizer.step();
+                losses.add(mean(group, loss));
+            }
+        }
+        return losses;
+    }
+
+    private static List<Float> divided(
+            ProcessGroup group,
+            SmallNet net,
+            FullyShardedDataParallel fsdp,
+            Optimizer optimizer,
+            int from,
+            int to) {
+        List<Float> losses = new ArrayList<>();
+        for (int step = from; step < to; step++) {
+            optimizer.zero_grad();
+            Tensor loss = net.loss(batch(step, group), fsdp::run);
+            fsdp.backward(loss);
+            optimizer.step();
+            losses.add(mean(group, loss));
+        }
+        return losses;
+    }
+
+    private static void requireSame(List<Float> actual, List<Float> expected) {
+        assertThat(actual).hasSameSizeAs(expected);
+        for (int i = 0; i < expected.size(); i++) {
+            assertThat(actual.get(i)).as("step " + i).isCloseTo(expected.get(i), within(1e-6f));
+        }
+    }
+
+    /** What two ranks with a whole module do without an interruption. */
+    private static List<Float> undisturbed(Function<TensorVector, Optimizer> kind) {
+        List<Float> all = new ArrayList<>();
+        TorchRanks.run(
+                2,
+                group -> {
+                    SmallNet net = SmallNet.seeded(1);
+                    List<Float> losses = whole(group, net, kind.apply(net.parameters()), 0, STEPS);
+                    if (group.rank() == 0) {
+                        all.addAll(losses);
+                    }
+                });
+        return all;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void fourRanksWithADividedModuleAreContinuedByTwoWithAWholeOne(int number) {
+        Function<TensorVector, Optimizer> kind =
+                FullyShardedDataParallelTest.OPTIMIZERS.get(number);
+        List<Float> expected = undisturbed(kind);
+        TorchRanks.run(
+                4,
+                group -> {
+                    SmallNet net = SmallNet.seeded(1);
+                    try (FullyShardedDataParallel fsdp =
+                            FullyShardedDataParallel.of(group, net, UNITS)) {
+                        Optimizer optimizer = kind.apply(fsdp.parameters());
+                        requireSame(
+                                divided(group, net, fsdp, optimizer, 0, SAVED),
+                                expected.subList(0, SAVED));
+                        TorchCheckpoint.of(group, fsdp, optimizer)
+                                .save(directory, Map.of("step", Integer.toString(SAVED)));
+                    }
+                });
+        TorchRanks.run(
+                2,
+                group -> {
+                    SmallNet net = SmallNet.seeded(7 + group.rank());
+                    Optimizer optimizer = kind.apply(net.parameters());
+                    Map<String, String> texts =
+                            TorchCheckpoint.of(group, net, optimizer).load(directory);
+                    assertThat(texts).isEqualTo(Map.of("step", Integer.toString(SAVED)));
+                    requireSame(
+                            whole(group, net, optimizer, SAVED, STEPS),
+                            expected.subList(SAVED, STEPS));
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void twoRanksWithAWholeModuleAreContinuedByThreeWithADividedOne(int number) {
+        Function<TensorVector, Optimizer> kind =
+                FullyShardedDataParallelTest.OPTIMIZERS.get(number);
+        List<Float> expected = undisturbed(kind);
+        TorchRanks.run(
+                2,
+                group -> {
+                    SmallNet net = SmallNet.seeded(1);
+                    Optimizer optimizer = kind.apply(net.parameters());
+                    whole(group, net, optimizer, 0, SAVED);
+                    try (CheckpointWriter writer = CheckpointWriter.of(group)) {
+                        writer.save(
+                                directory,
+                                TorchCheckpoint.of(group, net, optimizer).shards(),
+                                Map.of());
+                        whole(group, net, optimizer, SAVED, SAVED + 1);
+                    }
+                });
+        TorchRanks.run(
+                3,
+                group -> {
+                    SmallNet net = SmallNet.seeded(7 + group.rank());
+                    try (FullyShardedDataParallel fsdp =
+                            FullyShardedDataParallel.of(group, net, "", "hidden")) {
+                        Optimizer optimizer = kind.apply(fsdp.parameters());
+                        // The state of this step is replaced.
+                        SmallNet.Units units =
+                                (unit, forward) ->
+                                        fsdp.run(unit.equals("hidden") ? unit : "", forward);
+                        fsdp.backward(net.loss(batch(0, group), units));
+                        optimizer.step();
+                        TorchCheckpoint.of(group, fsdp, optimizer).load(directory);
+                        List<Float> losses = new ArrayList<>();
+                        for (int step = SAVED; step < STEPS; step++) {
+                            optimizer.zero_grad();
+                            Tensor loss = net.loss(batch(step, group), units);
+                            fsdp.backward(loss);
+                            optimizer.step();
+                            losses.add(mean(group, loss));
+                        }
+                        requireSame(losses, expected.subList(SAVED, STEPS));
+                    }
+                });
+    }
+
+    @Test
+    void randomNumbersContinue() {
+        TorchRanks.run(
+                1,
+                group -> {
+                    LinearImpl net = new LinearImpl(2, 1);
+                    SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
+                    TorchCheckpoint state = TorchCheckpoint.of(group, net, optimizer);
+                    manual_seed(5);
+                    randn(3);
+                    state.save(directory, Map.of());
+                    float[] expected = SmallNet.values(randn(10));
+                    manual_seed(6);
+                    state.load(directory);
+                    assertThat(SmallNet.values(randn(10))).isEqualTo(expected);
+                });
+    }
+
+    @Test
+    void wrongUseIsRefused() {
+        TorchRanks.run(
+                1,
+                group -> {
+                    LinearImpl net = new LinearImpl(2, 1);
+                    LinearImpl other = new LinearImpl(2, 1);
+                    Function<TensorVector, Optimizer> adam =
+                            FullyShardedDataParallelTest.OPTIMIZERS.get(1);
+                    Function<TensorVector, Optimizer> sgd =
+                            FullyShardedDataParallelTest.OPTIMIZERS.get(0);
+                    Optimizer optimizer = adam.apply(net.parameters());
+                    refused("group is null", () -> TorchCheckpoint.of(null, net, optimizer));
+                    refused("optimizer is null", () -> TorchCheckpoint.of(group, net, null));
+                    refused(
+                            "parameter 0 of the optimizer is not of this module",
+                            () -> TorchCheckpoint.of(group, other, optimizer));
+                    net.forward(ones(1, 2)).sum().backward();
+                    optimizer.step();
+                    TorchCheckpoint state = TorchCheckpoint.of(group, net, optimizer);
+                    refused("checkpoint is null", () -> state.load((Checkpoint) null));
+                    state.save(directory, Map.of());
+                    refused(
+                            "this optimizer uses []; it is another one",
+                            () ->
+                                    TorchCheckpoint.of(group, other, sgd.apply(other.parameters()))
+                                            .load(directory));
+                    LinearImpl larger = new LinearImpl(3, 1);
+                    refused(
+                            "'weight'",
+                            () ->
+                                    TorchCheckpoint.of(
+                                                    group, larger, adam.apply(larger.parameters()))
+                                            .load(directory));
+                });
+    }
+
+    private static void refused(String words, ThrowingCallable call) {
+        assertThatThrownBy(call).isInstanceOf(UsageException.class).hasMessageContaining(words);
+    }
+
+    /** The script is that of the documentation. */
+    @Test
+    void pythonLoadsTheModule() throws Exception {
+        String python = System.getenv("JCCL_PEER_PYTHON");
+        assumeTrue(python != null, "JCCL_PEER_PYTHON is not set");
+        float[][] expected = new float[1][];
+        TorchRanks.run(
+                2,
+                group -> {
+                    SmallNet net = SmallNet.seeded(1);
+                    try (FullyShardedDataParallel fsdp =
+                            FullyShardedDataParallel.of(group, net, UNITS)) {
+                        Optimizer optimizer =
+                                FullyShardedDataParallelTest.OPTIMIZERS
+                                        .get(1)
+                                        .apply(fsdp.parameters());
+                        divided(group, net, fsdp, optimizer, 0, 2);
+                        TorchCheckpoint.of(group, fsdp, optimizer).save(directory, Map.of());
+                    }
+                    SmallNet whole = SmallNet.seeded(9);
+                    TorchCheckpoint.of(
+                                    group,
+                                    whole,
+                                    FullyShardedDataParallelTest.OPTIMIZERS
+                                            .get(1)
+                                            .apply(whole.parameters()))
+                            .load(directory);
+                    expected[0] = SmallNet.values(whole.logits(ones(2, 16), false));
+                });
+        String page = Files.readString(Path.of("..", "..", "docs", "checkpoints.md"));
+        String script = page.split("```python\n")[1].split("```")[0];
+        String model =
+                """
+                import torch
+                class Net(torch.nn.Module):
+                    def __init__(self):
+                        super().__init__()
+                        self.conv = torch.nn.Conv2d(1, 2, 3)
+                        self.hidden = torch.nn.Linear(8, 10)
+                        self.norm = torch.nn.BatchNorm1d(10)
+                        self.output = torch.nn.Linear(10, 3)
+                        self.frozen = torch.nn.Parameter(torch.zeros(4))
+                    def forward(self, x):
+                        x = torch.relu(self.conv(x.view(-1, 1, 4, 4))).view(-1, 8)
+                        return self.output(torch.relu(self.hidden(x) * self.norm.weight + self.norm.bias))
+                module = Net()
+                """;
+        String all = model + script + "print(module(torch.ones(2, 16)).view(-1).tolist())\n";
+        String printed = run(python, all);
+        String[] numbers = printed.strip().replaceAll("[\\[\\]]", "").split(", ");
+        assertThat(numbers).as(printed).hasSize(6);
+        for (int i = 0; i < 6; i++) {
+            assertThat(Float.parseFloat(numbers[i])).isCloseTo(expected[0][i], within(1e-5f));
+        }
+        assertThat(Arrays.stream(script.split("\n"))).hasSizeLessThanOrEqualTo(14);
+    }
+
+    private String run(String python, String script) throws IOException, InterruptedException {
+        Path file = Files.writeString(directory.resolve("load.py"), script);
+        Path output = directory.resolve("output");
+        Process process =
+                new ProcessBuilder(python, file.toString(), directory.toString())
+                        .redirectErrorStream(true)
+                        .redirectOutput(output.toFile())
+                        .start();
+        if (!process.waitFor(120, TimeUnit.SECONDS)) {
+            process.destroyForcibly();
+            throw new AssertionError("Python did not end in time");
+        }
+        return Files.readString(output, StandardCharsets.UTF_8);
+    }
+}

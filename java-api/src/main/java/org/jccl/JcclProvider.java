@@ -28,6 +28,15 @@ public interface JcclProvider {
     Tensor borrowTensor(Buffer buffer, DataType dataType);
 
     /**
+     * Implements {@link Tensor#ofSegment}.
+     *
+     * @param segment see there
+     * @param dataType see there
+     * @return the tensor
+     */
+    Tensor borrowSegment(Object segment, DataType dataType);
+
+    /**
      * Implements {@link Tensor#of(long, long, DataType, Device, Object)}.
      *
      * @param address first byte

@@ -37,6 +37,60 @@ public interface SyncCollectives {
     void allReduce(Tensor tensor, ReduceOp op);
 
     /**
+     * Reduces the elements of an array in place. Copies them to host memory and back, and allocates
+     * that memory: for small vectors. Larger ones should be in a {@link Tensor}.
+     *
+     * @param values input and output, float32; the same length on all ranks
+     * @param op how to combine the elements
+     */
+    default void allReduce(float[] values, ReduceOp op) {
+        try (Tensor copy = Tensor.copyOf(values)) {
+            allReduce(copy, op);
+            copy.copyTo(values);
+        }
+    }
+
+    /**
+     * Reduces the elements of an array in place, as {@link #allReduce(float[], ReduceOp)} does.
+     *
+     * @param values input and output, float64; the same length on all ranks
+     * @param op how to combine the elements
+     */
+    default void allReduce(double[] values, ReduceOp op) {
+        try (Tensor copy = Tensor.copyOf(values)) {
+            allReduce(copy, op);
+            copy.copyTo(values);
+        }
+    }
+
+    /**
+     * Reduces the elements of an array in place, as {@link #allReduce(float[], ReduceOp)} does.
+     *
+     * @param values input and output, int64; the same length on all ranks
+     * @param op how to combine the elements
+     */
+    default void allReduce(long[] values, ReduceOp op) {
+        try (Tensor copy = Tensor.copyOf(values)) {
+            allReduce(copy, op);
+            copy.copyTo(values);
+        }
+    }
+
+    /**
+     * Copies the bytes of the root to all ranks, through a copy as in {@link #allReduce(float[],
+     * ReduceOp)}.
+     *
+     * @param values input on the root, output elsewhere; the same length on all ranks
+     * @param root the rank that sends
+     */
+    default void broadcast(byte[] values, int root) {
+        try (Tensor copy = Tensor.copyOf(values)) {
+            broadcast(copy, root);
+            copy.copyTo(values);
+        }
+    }
+
+    /**
      * Reduces to the root, in place there. The tensors of other ranks are not changed.
      *
      * @param tensor input; output on the root

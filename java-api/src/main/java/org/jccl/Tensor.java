@@ -97,12 +97,6 @@ public interface Tensor extends AutoCloseable {
      * Borrows memory by address. The caller must ensure that address, count and device are correct;
      * no other factory method trusts them unchecked.
      *
-     * <p>A {@code java.lang.foreign.MemorySegment} of at most 2 GiB should be passed as {@code
-     * of(segment.asByteBuffer().order(ByteOrder.nativeOrder()), dataType)}, which rejects heap
-     * segments and read-only ones. A larger one can be passed as {@code segment.address()} with the
-     * segment as owner, only if {@code segment.isNative()}. Its arena must not be closed while a
-     * tensor of its memory is in use.
-     *
      * @param address the first byte, on {@code device}; may be 0 only if {@code count} is 0
      * @param count number of elements
      * @param dataType element type
@@ -115,6 +109,27 @@ public interface Tensor extends AutoCloseable {
      */
     static Tensor of(long address, long count, DataType dataType, Device device, Object owner) {
         return Implementation.get().borrowTensor(address, count, dataType, device, owner);
+    }
+
+    /**
+     * Borrows a segment of {@code java.lang.foreign}, from Java 22 on. Operations on a tensor whose
+     * arena was closed throw a {@link UsageException}, as if the tensor was closed.
+     *
+     * <p>No public method of Java lets JCCL hold an arena. So the program must not close a shared
+     * arena while an operation uses its memory; the library would use freed memory. A confined
+     * arena cannot be closed while its owner is in a synchronous call. Automatic and global arenas
+     * are never closed; the tensor keeps them reachable.
+     *
+     * @param segment a {@code java.lang.foreign.MemorySegment} of any size; declared as an object
+     *     because JCCL also runs on Java 17. Its bytes are elements in native order
+     * @param dataType the type of its elements
+     * @return a tensor of {@code byteSize() / dataType.size()} elements
+     * @throws UsageException if an argument is null, the object is no segment, this Java is older
+     *     than 22, the segment is on the heap, read-only or closed, its address is not a multiple
+     *     of the element size, or its bytes are not a whole number of elements
+     */
+    static Tensor ofSegment(Object segment, DataType dataType) {
+        return Implementation.get().borrowSegment(segment, dataType);
     }
 
     /**

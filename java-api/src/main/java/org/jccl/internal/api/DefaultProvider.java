@@ -33,6 +33,11 @@ public final class DefaultProvider implements JcclProvider {
     }
 
     @Override
+    public Tensor borrowSegment(Object segment, DataType dataType) {
+        return TensorFactory.borrowSegment(segment, dataType);
+    }
+
+    @Override
     public Tensor borrowTensor(
             long address, long count, DataType dataType, Device device, Object owner) {
         return TensorFactory.borrow(address, count, dataType, device, owner);

@@ -6,6 +6,8 @@ import java.lang.invoke.MethodType;
 import java.nio.Buffer;
 import java.util.HashMap;
 import java.util.Map;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /** Host memory through {@code java.lang.foreign}, from Java 22 on. */
 final class ForeignMemory extends HostMemory {
@@ -13,7 +15,13 @@ final class ForeignMemory extends HostMemory {
     private static final long ALIGNMENT = 64;
 
     private final MethodHandle ofBuffer;
+    private final Class<?> segmentClass;
     private final MethodHandle addressOf;
+    private final MethodHandle byteSize;
+    private final MethodHandle isNative;
+    private final MethodHandle isReadOnly;
+    private final MethodHandle scopeOf;
+    private final MethodHandle isAlive;
     private final MethodHandle copySegment;
     private final MethodHandle openArena;
     private final MethodHandle allocateInArena;
@@ -28,9 +36,14 @@ final class ForeignMemory extends HostMemory {
         ofBuffer =
                 lookup.findStatic(segment, "ofBuffer", MethodType.methodType(segment, Buffer.class))
                         .asType(MethodType.methodType(Object.class, Buffer.class));
-        addressOf =
-                lookup.findVirtual(segment, "address", MethodType.methodType(long.class))
-                        .asType(MethodType.methodType(long.class, Object.class));
+        Class<?> scope = Class.forName("java.lang.foreign.MemorySegment$Scope");
+        segmentClass = segment;
+        addressOf = getter(segment, "address", long.class);
+        byteSize = getter(segment, "byteSize", long.class);
+        isNative = getter(segment, "isNative", boolean.class);
+        isReadOnly = getter(segment, "isReadOnly", boolean.class);
+        scopeOf = getter(segment, "scope", scope);
+        isAlive = getter(scope, "isAlive", boolean.class);
         copySegment =
                 lookup.findStatic(
                                 segment,
@@ -104,6 +117,55 @@ final class ForeignMemory extends HostMemory {
         } catch (Throwable e) {
             throw rethrow(e);
         }
+    }
+
+    @Override
+    public Segment segment(Object given) {
+        if (!segmentClass.isInstance(given)) {
+            throw usage(
+                    "a java.lang.foreign.MemorySegment is required, got "
+                            + (given == null ? "null" : given.getClass().getName()));
+        }
+        try {
+            if (!(boolean) isNative.invokeExact(given)) {
+                throw usage(
+                        "segment is on the heap, where the garbage collector moves it; allocate it"
+                                + " in an Arena");
+            }
+            if ((boolean) isReadOnly.invokeExact(given)) {
+                throw usage("segment is read-only; collectives write to tensors");
+            }
+            Object scope = (Object) scopeOf.invokeExact(given);
+            if (!isAlive(scope)) {
+                throw usage("segment is closed: its arena was closed");
+            }
+            return new Segment(
+                    (long) addressOf.invokeExact(given),
+                    (long) byteSize.invokeExact(given),
+                    () -> isAlive(scope));
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    private boolean isAlive(Object scope) {
+        try {
+            return (boolean) isAlive.invokeExact(scope);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    private static UsageException usage(String message) {
+        return new UsageException(FailureContext.NONE, message);
+    }
+
+    private static MethodHandle getter(Class<?> of, String name, Class<?> type)
+            throws ReflectiveOperationException {
+        Class<?> erased = type.isPrimitive() ? type : Object.class;
+        return MethodHandles.lookup()
+                .findVirtual(of, name, MethodType.methodType(type))
+                .asType(MethodType.methodType(erased, Object.class));
     }
 
     @Override

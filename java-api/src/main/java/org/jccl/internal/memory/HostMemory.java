@@ -3,6 +3,8 @@ package org.jccl.internal.memory;
 import java.nio.Buffer;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.function.BooleanSupplier;
+import org.jccl.UsageException;
 import org.jccl.spi.HostAllocator;
 
 /**
@@ -47,6 +49,22 @@ public abstract sealed class HostMemory permits UnsafeMemory, ForeignMemory {
 
     /** Address of a direct buffer's first remaining element. */
     public abstract long address(Buffer buffer);
+
+    /**
+     * Memory of a segment of {@code java.lang.foreign}.
+     *
+     * @param address first byte
+     * @param bytes size
+     * @param alive whether its arena is open
+     */
+    public record Segment(long address, long bytes, BooleanSupplier alive) {}
+
+    /**
+     * Returns the memory of a segment.
+     *
+     * @throws UsageException if it is none, or cannot be used by a library that writes to it
+     */
+    public abstract Segment segment(Object segment);
 
     /**
      * Allocates zeroed memory, aligned to at least 64 bytes; 1 MB and more in huge pages where a

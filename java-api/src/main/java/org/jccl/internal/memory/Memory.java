@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 
 /**
  * Lifetime of the memory behind tensors: freed when it is closed and no operation uses it any more,
@@ -69,17 +70,27 @@ public final class Memory {
 
     private final Runnable release;
     private final Object owner;
+
+    /** Whether the owner still has the memory, or null if that cannot end. */
+    private final BooleanSupplier alive;
+
     private final AtomicBoolean freed;
 
-    private Memory(Object owner, Runnable release, AtomicBoolean freed) {
+    private Memory(Object owner, BooleanSupplier alive, Runnable release, AtomicBoolean freed) {
         this.owner = owner;
+        this.alive = alive;
         this.release = release;
         this.freed = freed;
     }
 
     /** Memory of another owner, which stays reachable as long as this object is; may be null. */
     public static Memory borrowed(Object owner) {
-        return new Memory(owner, () -> {}, new AtomicBoolean());
+        return borrowed(owner, null);
+    }
+
+    /** The same, of an owner that may free it; asked before each use. */
+    public static Memory borrowed(Object owner, BooleanSupplier alive) {
+        return new Memory(owner, alive, () -> {}, new AtomicBoolean());
     }
 
     /**
@@ -93,7 +104,7 @@ public final class Memory {
      */
     public static Memory owned(Runnable release, String description) {
         AtomicBoolean freed = new AtomicBoolean();
-        Memory memory = new Memory(null, release, freed);
+        Memory memory = new Memory(null, null, release, freed);
         Leaks.CLEANER.register(
                 memory,
                 () -> {
@@ -107,9 +118,12 @@ public final class Memory {
     /**
      * Keeps the memory for one user.
      *
-     * @return false when it is closed
+     * @return false when it is closed, or its owner has freed it
      */
     public boolean acquire() {
+        if (alive != null && !alive.getAsBoolean()) {
+            return false;
+        }
         int seen;
         do {
             seen = state;

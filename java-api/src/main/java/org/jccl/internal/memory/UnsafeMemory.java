@@ -5,6 +5,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Field;
 import java.nio.Buffer;
+import org.jccl.FailureContext;
+import org.jccl.UsageException;
 
 /** Host memory through {@code sun.misc.Unsafe}, before Java 22. */
 final class UnsafeMemory extends HostMemory {
@@ -91,6 +93,13 @@ final class UnsafeMemory extends HostMemory {
         return buffer instanceof java.nio.IntBuffer || buffer instanceof java.nio.FloatBuffer
                 ? 4
                 : 8;
+    }
+
+    @Override
+    public Segment segment(Object segment) {
+        throw new UsageException(
+                FailureContext.NONE,
+                "segments need Java 22 or later, this is Java " + Runtime.version().feature());
     }
 
     @Override

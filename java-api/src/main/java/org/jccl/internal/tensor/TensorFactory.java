@@ -49,6 +49,27 @@ public final class TensorFactory {
         return borrow(HostMemory.get().address(buffer), count, dataType, Device.CPU, buffer);
     }
 
+    /** Borrows a segment of {@code java.lang.foreign}. */
+    public static NativeTensor borrowSegment(Object segment, DataType dataType) {
+        Require.nonNull(dataType, "dataType");
+        HostMemory.Segment memory = HostMemory.get().segment(segment);
+        long bytes = memory.bytes();
+        if (bytes % dataType.size() != 0) {
+            throw usage(
+                    "segment has %s bytes, which is not a whole number of %s elements"
+                            .formatted(bytes, dataType));
+        }
+        long count = bytes / dataType.size();
+        checkAligned(memory.address(), count, dataType);
+        return new NativeTensor(
+                Memory.borrowed(segment, memory.alive()),
+                memory.address(),
+                count,
+                dataType,
+                Device.CPU,
+                null);
+    }
+
     /** Borrows memory by address. */
     public static NativeTensor borrow(
             long address, long count, DataType dataType, Device device, Object owner) {

@@ -80,7 +80,7 @@ public record RankFailure(
      */
     public String summary() {
         String end =
-                signal().map(name -> "was ended by " + name + " (exit code " + exitCode + ")")
+                signal().map(name -> "ended with exit code " + exitCode + ", as by " + name)
                         .orElse("exited with code " + exitCode);
         return "rank " + rank + " on " + host + " (process " + pid + ") " + end;
     }
@@ -92,9 +92,9 @@ public record RankFailure(
         crashReport.ifPresent(path -> text.append("\n  its JVM crashed, see ").append(path));
         if (signal().filter("SIGKILL"::equals).isPresent()) {
             text.append(
-                    "\n  if no user killed it, the kernel may have done so for lack of memory: see dmesg");
+                    "\n  the process exited with this code itself, or was killed: by a user, or by the kernel for lack of memory, which dmesg shows");
         }
-        if (!lastLines.isEmpty()) {
+        if (!lastLines.stream().allMatch(String::isBlank)) {
             text.append("\n  its last lines:");
             lastLines.forEach(line -> text.append("\n  | ").append(line));
         }

@@ -2,11 +2,14 @@ package org.jccl.gloo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jccl.Availability;
 import org.jccl.spi.NativeLibraries;
@@ -34,11 +37,15 @@ class ColdStartTest {
     }
 
     private static Process start(Path cache, Path output) throws IOException {
+        return start(cache, output, System.getProperty("java.class.path"));
+    }
+
+    private static Process start(Path cache, Path output, String classPath) throws IOException {
         return new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-D" + NativeLibraries.CACHE_PROPERTY + "=" + cache,
                         "-cp",
-                        System.getProperty("java.class.path"),
+                        classPath,
                         Main.class.getName())
                 // Where newer versions of Java warn of native libraries.
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
@@ -65,6 +72,24 @@ class ColdStartTest {
             assertThat(processes.get(i).waitFor()).isZero();
             assertLoadedFrom(cache, directory.resolve("out" + i));
         }
+    }
+
+    @Test
+    void aMissingJavaCppIsNamedWithItsArtifact(@TempDir Path directory) throws Exception {
+        String without =
+                Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                        .filter(
+                                each ->
+                                        !Path.of(each)
+                                                .getFileName()
+                                                .toString()
+                                                .matches("javacpp.*"))
+                        .collect(Collectors.joining(File.pathSeparator));
+        Path output = directory.resolve("out");
+        assertThat(start(directory.resolve("cache"), output, without).waitFor()).isZero();
+        assertThat(Files.readAllLines(output).get(0))
+                .startsWith("Unavailable")
+                .contains("org.bytedeco:javacpp");
     }
 
     @Test

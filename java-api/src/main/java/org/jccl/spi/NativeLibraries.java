@@ -108,6 +108,12 @@ public final class NativeLibraries {
                 return directory;
             } catch (IOException | UnsupportedOperationException e) {
                 attempts.add(new IOException("cannot use " + directory + ": " + e, e));
+            } catch (NoClassDefFoundError e) {
+                throw new BackendUnavailableException(
+                        FailureContext.NONE,
+                        "%s needs the class %s, which is missing; add org.bytedeco:javacpp to the class path (it is a dependency of %s in Maven and Gradle)"
+                                .formatted(artifact, e.getMessage().replace('/', '.'), artifact),
+                        e);
             } catch (UnsatisfiedLinkError e) {
                 String name = names.get(loaded);
                 attempts.add(new IOException(explain(directory.resolve(name), e), e));

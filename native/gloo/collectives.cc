@@ -51,10 +51,8 @@ uint64_t Collectives::messageSlot(size_t count, int type, int tag) const {
   return slotOf(kPointToPoint, tag, Signature(kSend, type).add(count).bits24());
 }
 
-Operation Collectives::begin(const Signature& signature) { return begin(signature, timeout_); }
-
-Operation Collectives::begin(const Signature& signature, Milliseconds timeout) {
-  return Operation(*mesh_, tagOf(sequence_++, signature), Clock::now() + timeout);
+Operation Collectives::begin(const Signature& signature, Clock::time_point deadline) {
+  return Operation(*mesh_, tagOf(sequence_++, signature), deadline);
 }
 
 // With nothing to move, ranks still meet, so that one which has something to move is noticed.
@@ -66,7 +64,9 @@ void Collectives::meet(const Operation& op) {
 
 void Collectives::barrier(int64_t timeoutMillis) {
   if (size_ > 1) {
-    meet(begin(Signature(kBarrier, 0), std::min(timeout_, Milliseconds(timeoutMillis))));
+    meet(begin(
+        Signature(kBarrier, 0),
+        timeoutMillis == 0 ? kNoDeadline : Clock::now() + Milliseconds(timeoutMillis)));
   }
 }
 

@@ -41,8 +41,7 @@ class Collectives final : public Communicator {
       }
     }
   }
-  Operation begin(const Signature& signature);
-  Operation begin(const Signature& signature, Milliseconds timeout);
+  Operation begin(const Signature& signature, Clock::time_point deadline = kNoDeadline);
   void meet(const Operation& op);
   void exchangeAndReduce(
       const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);

@@ -134,6 +134,8 @@ std::string Communicator::message() {
   return message_;
 }
 
+bool Communicator::lost(int peer) { return mesh_ != nullptr && mesh_->lost(peer); }
+
 void Communicator::abort() {
   if (!aborted_.exchange(true) && mesh_ != nullptr) {
     mesh_->fail(std::make_exception_ptr(Failure(kAborted, "the communicator was aborted")));
@@ -158,7 +160,7 @@ void Communicator::checkPeer(int peer) const {
 
 int64_t Communicator::send(const void* data, size_t count, int type, int peer, int tag) {
   checkPeer(peer);
-  auto transfer = mesh_->transfer(data, count * elementSizeOf(type), Clock::time_point::max());
+  auto transfer = mesh_->transfer(data, count * elementSizeOf(type), kNoDeadline);
   transfer->setPeer(peer);
   transfer->send(peer, messageSlot(count, type, tag), 0, count * elementSizeOf(type));
   return keep(std::move(transfer), false);
@@ -166,7 +168,7 @@ int64_t Communicator::send(const void* data, size_t count, int type, int peer, i
 
 int64_t Communicator::recv(void* data, size_t count, int type, int peer, int tag) {
   checkPeer(peer);
-  auto transfer = mesh_->transfer(data, count * elementSizeOf(type), Clock::time_point::max());
+  auto transfer = mesh_->transfer(data, count * elementSizeOf(type), kNoDeadline);
   const uint64_t slot = messageSlot(count, type, tag);
   if (peer >= 0) {
     transfer->setPeer(peer);
@@ -211,7 +213,6 @@ int Communicator::await(int64_t id) {
     std::lock_guard<std::mutex> lock(requestsMutex_);
     requests_.erase(id);
   }
-  request->transfer->setDeadline(Clock::now() + timeout_);
   int rank = -1;
   if (request->receive) {
     request->transfer->waitRecv(&rank, timeout_);

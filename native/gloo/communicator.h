@@ -53,6 +53,9 @@ class Communicator {
   // Returns the sender's rank for a receive, else -1.
   int await(int64_t request);
 
+  // Whether the connection to a peer has ended, though a call may not have noticed.
+  bool lost(int peer);
+
   void abort();
 
   // Runs a call and turns whatever it throws into a status; a failed communicator is closed to further calls.

@@ -201,6 +201,10 @@ int jccl_gloo_await(int64_t handle, int64_t request) noexcept {
   return valued<int>(handle, [&](Communicator& c) { return c.await(request) + 1; });
 }
 
+int jccl_gloo_lost(int64_t handle, int peer) noexcept {
+  return valued<int>(handle, [&](Communicator& c) { return c.lost(peer) ? 1 : 0; });
+}
+
 void jccl_gloo_abort(int64_t handle) noexcept {
   const auto communicator = find(handle);
   if (communicator != nullptr) {

@@ -10,9 +10,9 @@
 // "0.5.0"
 JCCL_GLOO_CALL const char* jccl_gloo_version() noexcept;
 
-// A communicator without connections, or -Status. Its operations fail after the timeout. With torch not 0, other ranks
-// may be PyTorch's; all ranks of a group must agree. A collective without them looks for messages that long before its
-// thread sleeps.
+// A communicator without connections, or -Status. Its operations have no deadline: the caller aborts it. With torch not 0,
+// other ranks may be PyTorch's; all ranks of a group must agree. The timeout is how long the connections to those that have
+// not left are kept after a close. A collective without them looks for messages busy_poll_nanos before its thread sleeps.
 JCCL_GLOO_CALL int64_t jccl_gloo_create(
     int rank, int size, int64_t timeout_millis, int torch, int64_t busy_poll_nanos) noexcept;
 
@@ -36,7 +36,7 @@ JCCL_GLOO_CALL int jccl_gloo_await_caller(
 JCCL_GLOO_CALL int jccl_gloo_connect(
     int64_t handle, int peer, const signed char* address, int length, int64_t timeout_millis) noexcept;
 
-// Its time ends with that of the communicator, too.
+// A timeout of 0 is none.
 JCCL_GLOO_CALL int jccl_gloo_barrier(int64_t handle, int64_t timeout_millis) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_broadcast(int64_t handle, int64_t data, int64_t count, int type, int root) noexcept;
 JCCL_GLOO_CALL int jccl_gloo_all_reduce(
@@ -68,6 +68,9 @@ JCCL_GLOO_CALL int64_t jccl_gloo_recv(
 JCCL_GLOO_CALL int jccl_gloo_test(int64_t handle, int64_t request) noexcept;
 // The sender's rank plus 1 for a receive, 0 for a send, or -Status. Frees the request.
 JCCL_GLOO_CALL int jccl_gloo_await(int64_t handle, int64_t request) noexcept;
+
+// 1 if the connection to a peer has ended, else 0, or -Status. Safe from any thread.
+JCCL_GLOO_CALL int jccl_gloo_lost(int64_t handle, int peer) noexcept;
 
 // Wakes the calls that are inside with kAborted and refuses later ones. Safe from any thread.
 JCCL_GLOO_CALL void jccl_gloo_abort(int64_t handle) noexcept;

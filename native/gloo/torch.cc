@@ -37,7 +37,7 @@ Operation TorchCommunicator::begin(uint8_t kind, int type) {
         kInvalid, std::string("PyTorch's gloo has no collectives of ") + (type == kInt16 ? "int16" : "float8") +
                       "; convert the elements, or view them as uint8 where nothing is reduced");
   }
-  return Operation(*mesh_, tag, Clock::now() + timeout_, kind);
+  return Operation(*mesh_, tag, kNoDeadline, kind);
 }
 
 // gloo wants an address even where nothing is moved.

@@ -348,6 +348,7 @@ void Mesh::wakeReceiversFromAny(const std::exception_ptr& cause) {
 
 void Mesh::peerFailed(int rank, const std::exception_ptr& cause) {
   std::lock_guard<std::mutex> lock(failureMutex_);
+  allLost_.insert(rank);
   if (lostPeer_.empty()) {
     lostPeer_ = "rank " + std::to_string(rank) + ": " + plainMessage(cause);
     lostRank_ = rank;
@@ -368,6 +369,11 @@ std::string Mesh::lostPeer() {
 int Mesh::lostRank() {
   std::lock_guard<std::mutex> lock(failureMutex_);
   return lostRank_;
+}
+
+bool Mesh::lost(int rank) {
+  std::lock_guard<std::mutex> lock(failureMutex_);
+  return allLost_.count(rank) != 0;
 }
 
 std::string Mesh::otherOperation() {

@@ -13,6 +13,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include <gloo/context.h>
@@ -29,6 +30,9 @@ namespace jccl {
 namespace tcp = ::gloo::transport::tcp;
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
+
+// The engine ends an operation that takes too long, by an abort.
+constexpr Clock::time_point kNoDeadline = Clock::time_point::max();
 
 // Slots are gloo's 64-bit message tags: one byte of kind, 32 bits of tag, 24 bits of step. gloo's own collectives
 // use kinds 0x01 to 0x08.
@@ -53,7 +57,6 @@ class Transfer final : public tcp::UnboundBuffer {
 
   void waitRecv() { waitRecv(nullptr, Milliseconds(0)); }
   void waitSend() { waitSend(nullptr, Milliseconds(0)); }
-  void setDeadline(Clock::time_point deadline) { deadline_ = deadline; }
   // The one peer that it has to do with; who waits for it then reads from there instead of the loop thread.
   void setPeer(int peer) { peer_ = peer; }
 
@@ -155,6 +158,7 @@ class Mesh : public tcp::Context {
   std::string lostPeer();
   // Its rank, or -1.
   int lostRank();
+  bool lost(int rank);
   // A peer that is in another operation at this position, or empty.
   virtual std::string otherOperation();
   // One of them that has told so over gloo's connections, or empty.
@@ -179,6 +183,7 @@ class Mesh : public tcp::Context {
   std::mutex failureMutex_;
   std::string lostPeer_;
   int lostRank_ = -1;
+  std::set<int> allLost_;
   std::atomic<int> open_{0};
 };
 

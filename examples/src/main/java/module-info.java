@@ -8,6 +8,7 @@ module org.jccl.examples {
     requires transitive org.jccl.api;
     requires org.jccl.ranktable;
     requires transitive org.jccl.training;
+    requires jdk.httpserver;
 
     exports org.jccl.examples;
 

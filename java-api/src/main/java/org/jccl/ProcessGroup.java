@@ -22,7 +22,7 @@ import java.util.Optional;
  * <p>Any failure of an operation except a {@link UsageException} ends the group: operations in
  * flight and later calls fail with the first cause. The methods that make groups, and the monitored
  * barrier, use the store. If they fail, this group stays usable. The timeout of the group is the
- * deadline of every operation.
+ * deadline of every operation, except those of {@link #sync(Duration)}.
  *
  * <p>All methods throw a {@link UsageException} if an argument is null, closed, overlapping, or of
  * the wrong type, size, rank or device, and a {@link GroupAbortedException} if the group has
@@ -106,6 +106,24 @@ public interface ProcessGroup extends AutoCloseable {
      * @return a view of this group
      */
     SyncCollectives sync();
+
+    /**
+     * Returns the same operations as {@link #sync()} with a timeout of their own in place of the
+     * group's: for instance a long one for a worker that waits in a broadcast for the next request.
+     * A process that ends still ends the wait at once, if the backend notices lost peers; a host
+     * that vanishes does not. Each rank has its own timeout; other ranks are not told.
+     *
+     * <p>The engine looks ten times a second, so an operation may take a quarter of a second longer
+     * than its timeout. On a device, the timeout of the newest call applies to all calls of a
+     * stream that have not completed: synchronize the stream before the next call with another
+     * timeout. A group that is being closed ends operations that are older than its own timeout.
+     *
+     * @param timeout more than zero; more than a year, for instance {@code
+     *     ChronoUnit.FOREVER.getDuration()}, counts as a year
+     * @return a view of this group; cheap, and may be kept
+     * @throws UsageException if the timeout is null, zero or negative
+     */
+    SyncCollectives sync(Duration timeout);
 
     /**
      * Copies the elements of the root to all ranks.

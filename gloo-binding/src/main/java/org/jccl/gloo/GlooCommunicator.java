@@ -240,7 +240,7 @@ final class GlooCommunicator implements HostCommunicator {
 
     @Override
     public long barrier(Mode mode) {
-        return check(GlooNative.barrier(handle, Long.MAX_VALUE));
+        return check(GlooNative.barrier(handle, 0));
     }
 
     @Override
@@ -255,6 +255,11 @@ final class GlooCommunicator implements HostCommunicator {
             throw failure(-result);
         }
         return result - 1;
+    }
+
+    @Override
+    public boolean hasLost(int peer) {
+        return GlooNative.lost(handle, peer) == 1;
     }
 
     @Override

@@ -38,7 +38,6 @@ final class GlooConnector {
     private static final Duration SLICE = Duration.ofMillis(200);
 
     private static final Duration LONGEST = Duration.ofHours(24);
-    private static final Duration ENGINE_FIRST = Duration.ofSeconds(2);
     private static final int LONGEST_ADDRESS = 1024;
 
     /** Connections to each peer, see {@code native/gloo/exchange.h}. */
@@ -78,15 +77,18 @@ final class GlooConnector {
     /** Creates a rank's end of a group, and reports the address on which it listens. */
     static GlooCommunicator connect(CommunicatorConfig config, Consumer<LocalAddress> whenChosen) {
         Duration timeout = config.timeout().compareTo(LONGEST) < 0 ? config.timeout() : LONGEST;
-        // The engine's deadline expires first: its message says where the other ranks are.
-        long millis = timeout.plus(ENGINE_FIRST).toMillis();
         boolean torch = config.interop() != Interop.NONE;
         long busyPolling =
                 config.options(GlooOptions.class)
                         .map(each -> each.busyPolling().toNanos())
                         .orElse(0L);
         long handle =
-                GlooNative.create(config.rank(), config.size(), millis, torch ? 1 : 0, busyPolling);
+                GlooNative.create(
+                        config.rank(),
+                        config.size(),
+                        timeout.toMillis(),
+                        torch ? 1 : 0,
+                        busyPolling);
         if (handle < 0) {
             throw NativeStatus.exception(
                     (int) -handle, "libgloo", "gloo: out of memory for a communicator", -1);

@@ -141,6 +141,9 @@ final class GlooNative {
     @Name("jccl_gloo_await")
     static native int await(long handle, long request);
 
+    @Name("jccl_gloo_lost")
+    static native int lost(long handle, int peer);
+
     @Name("jccl_gloo_abort")
     static native void abort(long handle);
 

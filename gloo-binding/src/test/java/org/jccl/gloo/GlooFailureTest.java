@@ -568,7 +568,11 @@ class GlooFailureTest {
                         (rank, communicator) -> {
                             Throwable failure = null;
                             if (rank != 2) {
-                                failure = catchThrowable(() -> communicator.barrier(BLOCKING));
+                                failure =
+                                        catchThrowable(
+                                                () ->
+                                                        ((GlooCommunicator) communicator)
+                                                                .barrier(Duration.ofMillis(1500)));
                                 failed.countDown();
                             }
                             failed.await();

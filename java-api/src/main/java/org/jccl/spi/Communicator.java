@@ -70,6 +70,17 @@ public sealed interface Communicator extends AutoCloseable
     }
 
     /**
+     * Returns whether the connection to a peer has ended. The engine asks while an operation takes
+     * long: a rank that waits for another one may not notice this. May be called during operations.
+     *
+     * @param peer a rank, never this one
+     * @return false if the library does not know
+     */
+    default boolean hasLost(int peer) {
+        return false;
+    }
+
+    /**
      * Returns whether the library may still use the memory of failed operations, because it could
      * not cancel them. The engine asks after each failure, and then retains that memory until the
      * process ends.

@@ -13,6 +13,7 @@ import org.jccl.Tensor;
 import org.jccl.Work;
 import org.jccl.internal.checks.Lists;
 import org.jccl.internal.engine.Engine;
+import org.jccl.internal.engine.Timeouts;
 import org.jccl.internal.group.Group;
 
 /** A process group over a {@link Group}: checks arguments, and issues operations on its engines. */
@@ -26,7 +27,7 @@ public final class DefaultProcessGroup implements ProcessGroup {
     public DefaultProcessGroup(Group group) {
         this.group = group;
         this.arguments = new Arguments(group);
-        this.sync = new DefaultSyncCollectives(group, arguments);
+        this.sync = new DefaultSyncCollectives(group, arguments, 0);
     }
 
     @Override
@@ -62,6 +63,12 @@ public final class DefaultProcessGroup implements ProcessGroup {
     @Override
     public SyncCollectives sync() {
         return sync;
+    }
+
+    @Override
+    public SyncCollectives sync(Duration timeout) {
+        long nanos = Timeouts.ofOperation(timeout, group.context());
+        return new DefaultSyncCollectives(group, arguments, nanos);
     }
 
     @Override

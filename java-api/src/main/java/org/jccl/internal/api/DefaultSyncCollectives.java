@@ -6,83 +6,97 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 import org.jccl.internal.engine.Engine;
 import org.jccl.internal.group.Group;
+import org.jccl.internal.operation.Operation;
 
 /** The synchronous operations of a group. */
 public final class DefaultSyncCollectives implements SyncCollectives {
 
     private final Group group;
     private final Arguments arguments;
+    private final long timeoutNanos;
 
-    DefaultSyncCollectives(Group group, Arguments arguments) {
+    /**
+     * Creates them.
+     *
+     * @param timeoutNanos how long each may take, or 0 for the timeout of the group
+     */
+    DefaultSyncCollectives(Group group, Arguments arguments, long timeoutNanos) {
         this.group = group;
         this.arguments = arguments;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    private Operation borrow(Engine engine) {
+        Operation operation = engine.borrow();
+        operation.timeoutNanos = timeoutNanos;
+        return operation;
     }
 
     @Override
     public void broadcast(Tensor tensor, int root) {
         Engine engine = arguments.engineOf(tensor);
-        engine.run(arguments.broadcast(engine.borrow(), tensor, root));
+        engine.run(arguments.broadcast(borrow(engine), tensor, root));
     }
 
     @Override
     public void allReduce(Tensor tensor, ReduceOp op) {
         Engine engine = arguments.engineOf(tensor);
-        engine.run(arguments.allReduce(engine.borrow(), engine, tensor, op));
+        engine.run(arguments.allReduce(borrow(engine), engine, tensor, op));
     }
 
     @Override
     public void reduce(Tensor tensor, int root, ReduceOp op) {
         Engine engine = arguments.engineOf(tensor);
-        engine.run(arguments.reduce(engine.borrow(), engine, tensor, root, op));
+        engine.run(arguments.reduce(borrow(engine), engine, tensor, root, op));
     }
 
     @Override
     public void allGather(List<Tensor> outputs, Tensor input) {
         Engine engine = arguments.engineOf(input);
-        engine.run(arguments.allGather(engine.borrow(), engine, outputs, input));
+        engine.run(arguments.allGather(borrow(engine), engine, outputs, input));
     }
 
     @Override
     public void allGatherSingle(Tensor output, Tensor input) {
         Engine engine = arguments.engineOf(input);
-        engine.run(arguments.allGatherSingle(engine.borrow(), output, input));
+        engine.run(arguments.allGatherSingle(borrow(engine), output, input));
     }
 
     @Override
     public void gather(List<Tensor> outputs, Tensor input, int root) {
         Engine engine = arguments.engineOf(input);
-        engine.run(arguments.gather(engine.borrow(), outputs, input, root));
+        engine.run(arguments.gather(borrow(engine), outputs, input, root));
     }
 
     @Override
     public void scatter(Tensor output, List<Tensor> inputs, int root) {
         Engine engine = arguments.engineOf(output);
-        engine.run(arguments.scatter(engine.borrow(), output, inputs, root));
+        engine.run(arguments.scatter(borrow(engine), output, inputs, root));
     }
 
     @Override
     public void reduceScatter(Tensor output, List<Tensor> inputs, ReduceOp op) {
         Engine engine = arguments.engineOf(output);
-        engine.run(arguments.reduceScatter(engine.borrow(), engine, output, inputs, op));
+        engine.run(arguments.reduceScatter(borrow(engine), engine, output, inputs, op));
     }
 
     @Override
     public void reduceScatterSingle(Tensor output, Tensor input, ReduceOp op) {
         Engine engine = arguments.engineOf(output);
-        engine.run(arguments.reduceScatterSingle(engine.borrow(), engine, output, input, op));
+        engine.run(arguments.reduceScatterSingle(borrow(engine), engine, output, input, op));
     }
 
     @Override
     public void allToAll(List<Tensor> outputs, List<Tensor> inputs) {
         List<Tensor> given = arguments.allToAllInputs(inputs);
         Engine engine = arguments.engineOf(given.get(0));
-        engine.run(arguments.allToAll(engine.borrow(), outputs, given));
+        engine.run(arguments.allToAll(borrow(engine), outputs, given));
     }
 
     @Override
     public void allToAllSingle(Tensor output, Tensor input) {
         Engine engine = arguments.engineOf(input);
-        engine.run(arguments.allToAllSingle(engine.borrow(), output, input));
+        engine.run(arguments.allToAllSingle(borrow(engine), output, input));
     }
 
     @Override
@@ -90,31 +104,30 @@ public final class DefaultSyncCollectives implements SyncCollectives {
             Tensor output, Tensor input, long[] outputSplits, long[] inputSplits) {
         Engine engine = arguments.engineOf(input);
         engine.run(
-                arguments.allToAllSingle(
-                        engine.borrow(), output, input, outputSplits, inputSplits));
+                arguments.allToAllSingle(borrow(engine), output, input, outputSplits, inputSplits));
     }
 
     @Override
     public void send(Tensor tensor, int peer, int tag) {
         Engine engine = arguments.engineOf(tensor);
-        engine.run(arguments.send(engine.borrow(), engine, tensor, peer, tag));
+        engine.run(arguments.send(borrow(engine), engine, tensor, peer, tag));
     }
 
     @Override
     public void recv(Tensor tensor, int peer, int tag) {
         Engine engine = arguments.engineOf(tensor);
-        engine.run(arguments.recv(engine.borrow(), engine, tensor, peer, tag));
+        engine.run(arguments.recv(borrow(engine), engine, tensor, peer, tag));
     }
 
     @Override
     public int recvAnySource(Tensor tensor, int tag) {
         Engine engine = arguments.engineOf(tensor);
-        return engine.run(arguments.recvAnySource(engine.borrow(), engine, tensor, tag));
+        return engine.run(arguments.recvAnySource(borrow(engine), engine, tensor, tag));
     }
 
     @Override
     public void barrier() {
         Engine engine = group.defaultEngine();
-        engine.run(arguments.barrier(engine.borrow()));
+        engine.run(arguments.barrier(borrow(engine)));
     }
 }

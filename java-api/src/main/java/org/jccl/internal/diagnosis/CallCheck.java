@@ -78,7 +78,7 @@ public final class CallCheck {
         List<String[]> calls;
         try {
             store.set(key(number, rank), mine.getBytes(StandardCharsets.UTF_8));
-            awaitAll(number, requireUsable);
+            awaitAll(number, timeoutOf(collectives), requireUsable);
             calls =
                     store.multiGet(keys(number)).stream()
                             .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
@@ -94,8 +94,12 @@ public final class CallCheck {
         compare(calls, number);
     }
 
-    private void awaitAll(long number, Runnable requireUsable) {
-        long deadline = System.nanoTime() + timeout.toNanos();
+    private Duration timeoutOf(List<Operation> collectives) {
+        return Duration.ofNanos(collectives.get(0).timeoutNanos(timeout.toNanos()));
+    }
+
+    private void awaitAll(long number, Duration limit, Runnable requireUsable) {
+        long deadline = System.nanoTime() + limit.toNanos();
         while (true) {
             requireUsable.run();
             try {
@@ -106,7 +110,7 @@ public final class CallCheck {
                 List<Integer> missing =
                         System.nanoTime() - deadline >= 0 ? missing(number) : List.of();
                 if (!missing.isEmpty()) {
-                    throw notCalledBy(missing, number);
+                    throw notCalledBy(missing, limit, number);
                 }
             }
         }
@@ -119,11 +123,12 @@ public final class CallCheck {
                 .toList();
     }
 
-    private OperationTimeoutException notCalledBy(List<Integer> ranks, long number) {
+    private OperationTimeoutException notCalledBy(
+            List<Integer> ranks, Duration limit, long number) {
         return new OperationTimeoutException(
                 FailureContext.NONE,
                 "not called by ranks %s after %s, as operation %s; all ranks must issue the same operations, and either all or none of them must check calls"
-                        .formatted(Arrivals.ranks(ranks), Durations.text(timeout), number));
+                        .formatted(Arrivals.ranks(ranks), Durations.text(limit), number));
     }
 
     private void forgetLast(long number) {

@@ -2,9 +2,11 @@ package org.jccl.internal.diagnosis;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -116,6 +118,18 @@ public final class Departures {
             }
         }
         return Optional.empty();
+    }
+
+    /** Returns the ranks that have left in order. */
+    Set<Integer> left(Store asked) {
+        Set<Integer> ranks = new HashSet<>();
+        if (asked.check(List.of(LEFT))) {
+            Matcher line = LINE.matcher(new String(asked.get(LEFT), UTF_8));
+            while (line.find()) {
+                ranks.add(Integer.parseInt(line.group(1)));
+            }
+        }
+        return ranks;
     }
 
     private static PeerLeftException left(int peer, long its, long collectives) {

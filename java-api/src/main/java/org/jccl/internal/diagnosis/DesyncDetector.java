@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -13,9 +14,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntPredicate;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.MismatchException;
 import org.jccl.PeerLostException;
@@ -38,6 +41,7 @@ public final class DesyncDetector {
     private final Executor asking;
 
     private final int rank;
+    private final int size;
     private final boolean rankZeroServes;
     private final Departures departures;
     private final Reports reports;
@@ -46,6 +50,9 @@ public final class DesyncDetector {
 
     /** How many collectives this rank has issued. */
     private volatile LongSupplier collectives = () -> 0;
+
+    /** Whether the connection to a peer has ended. */
+    private volatile IntPredicate lost = peer -> false;
 
     /** Whether an examination is queued or runs. */
     private final AtomicBoolean examining = new AtomicBoolean();
@@ -86,6 +93,7 @@ public final class DesyncDetector {
         this.store = new DiagnosisStore(store, rank, size);
         this.asking = asking;
         this.rank = rank;
+        this.size = size;
         this.rankZeroServes = rankZeroServes;
         this.departures = departures;
         this.reports = new Reports(rank);
@@ -93,9 +101,10 @@ public final class DesyncDetector {
         this.causes = new CauseSearch(this.store, rank, reports, stuck);
     }
 
-    /** Says how to learn how many collectives this rank has issued. */
-    public void countWith(LongSupplier count) {
-        collectives = count;
+    /** Says how to learn how many collectives this rank has issued, and which peers it has lost. */
+    public void askWith(LongSupplier issued, IntPredicate hasLost) {
+        collectives = issued;
+        lost = hasLost;
     }
 
     /** Whether there is a store to ask, and another rank to ask about. */
@@ -265,7 +274,7 @@ public final class DesyncDetector {
             boolean collective = stuckOperations.stream().anyMatch(StuckOperation::collective);
             return failure.isPresent() || !collective
                     ? failure
-                    : departure(OptionalInt.empty(), false);
+                    : departure(OptionalInt.empty(), false).or(this::lostPeer);
         } catch (JcclException e) {
             if (stuckOperations.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.
@@ -275,6 +284,28 @@ public final class DesyncDetector {
             }
             return Optional.empty();
         }
+    }
+
+    /** Finds a peer that is gone, though this rank waits for another one. */
+    private Optional<JcclException> lostPeer() {
+        Set<Integer> left = null;
+        for (int peer = 0; peer < size; peer++) {
+            if (peer != rank && lost.test(peer)) {
+                left = left == null ? departures.left(store.get()) : left;
+                if (!left.contains(peer)) {
+                    return Optional.of(explain(gone(peer)));
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static PeerLostException gone(int peer) {
+        return new PeerLostException(
+                FailureContext.NONE,
+                "rank %s is gone: its connection was closed, and it did not leave the group in order; see its log"
+                        .formatted(peer),
+                peer);
     }
 
     private Optional<JcclException> departure(OptionalInt lost, boolean message) {

@@ -78,7 +78,7 @@ public abstract class Engine {
         this.context = context;
         this.timeout = timeout;
         this.detector = detector;
-        detector.countWith(this::issued);
+        detector.askWith(this::issued, this::hasLost);
         this.monitor = new GroupMonitor(this);
         this.callFailures = new CallFailures(detector, failure, this::issuedBefore);
         this.futures = new FutureThread(context, this::prepareWatching, this::completeEnded);
@@ -262,6 +262,12 @@ public abstract class Engine {
 
     /** Called once after the group has failed. */
     protected abstract void onFailure();
+
+    private boolean hasLost(int peer) {
+        synchronized (end) {
+            return !freed && communicator.hasLost(peer);
+        }
+    }
 
     private long issued() {
         synchronized (running) {

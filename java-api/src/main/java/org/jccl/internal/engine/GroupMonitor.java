@@ -1,6 +1,6 @@
 package org.jccl.internal.engine;
 
-import org.jccl.FailureContext;
+import java.time.Duration;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
@@ -41,10 +41,11 @@ final class GroupMonitor {
         }
         engine.completeUnawaited();
         RunningOperations.Overdue overdue =
-                engine.running.overdue(now, engine.timeout.toNanos(), engine.context);
+                engine.running.overdue(
+                        now, engine.timeout.toNanos(), engine.closed, engine.context);
         if (!engine.failure.isSet()) {
             if (overdue.expired() != null) {
-                expire(overdue.expired(), now);
+                expire(overdue, now);
             } else {
                 detector.examineLater(
                         overdue.stuck(),
@@ -56,19 +57,21 @@ final class GroupMonitor {
     }
 
     /** Fails the group as soon as the positions of the other ranks are known, or nobody answers. */
-    private void expire(FailureContext where, long now) {
+    private void expire(RunningOperations.Overdue overdue, long now) {
         if (!expired) {
             expired = true;
             expiredNanos = now;
-            detector.describeLater(positions -> publishAndFail(overdue(where, positions)));
+            detector.describeLater(positions -> publishAndFail(failure(overdue, positions)));
         } else if (now - expiredNanos > Diagnosis.ANSWER_TIMEOUT.toNanos()) {
-            engine.fail(overdue(where, detector.silence()));
+            engine.fail(failure(overdue, detector.silence()));
         }
     }
 
-    private OperationTimeoutException overdue(FailureContext where, String positions) {
+    private static OperationTimeoutException failure(
+            RunningOperations.Overdue overdue, String positions) {
+        String timeout = Durations.text(Duration.ofNanos(overdue.timeoutNanos()));
         return new OperationTimeoutException(
-                where, "not complete after " + Durations.text(engine.timeout) + "; " + positions);
+                overdue.expired(), "not complete after " + timeout + "; " + positions);
     }
 
     /** Fails the group; for a lost peer as soon as its cause is known, or nobody answers. */

@@ -5,7 +5,7 @@ import org.jccl.FailureContext;
 import org.jccl.UsageException;
 import org.jccl.spi.Durations;
 
-/** Turns a user's timeout into a moment of {@link System#nanoTime()}. */
+/** Checks a user's timeouts, and turns them into nanoseconds. */
 public final class Timeouts {
 
     private static final Duration LONGEST = Duration.ofDays(365);
@@ -21,7 +21,22 @@ public final class Timeouts {
                     FailureContext.NONE,
                     "timeout must not be negative, got " + Durations.text(timeout));
         }
-        Duration bounded = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
-        return System.nanoTime() + bounded.toNanos();
+        return System.nanoTime() + bounded(timeout).toNanos();
+    }
+
+    /** Returns the nanoseconds that an operation may take, at least 1. */
+    public static long ofOperation(Duration timeout, FailureContext where) {
+        if (timeout == null || timeout.isNegative() || timeout.isZero()) {
+            throw new UsageException(
+                    where,
+                    timeout == null
+                            ? "timeout is null"
+                            : "timeout must be positive, got " + Durations.text(timeout));
+        }
+        return bounded(timeout).toNanos();
+    }
+
+    private static Duration bounded(Duration timeout) {
+        return timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
     }
 }

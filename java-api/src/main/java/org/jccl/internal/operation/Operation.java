@@ -69,6 +69,9 @@ public class Operation {
     /** Whether it was found equal to the calls of the other ranks. */
     public boolean compared;
 
+    /** How long it may take, or 0 for the timeout of the group. */
+    public long timeoutNanos;
+
     /** When it started, in nanoseconds of {@link System#nanoTime()}. */
     public long startNanos;
 
@@ -107,6 +110,12 @@ public class Operation {
         startEvent = 0;
         awaited = false;
         compared = false;
+        timeoutNanos = 0;
+    }
+
+    /** Returns how long it may take in a group with a timeout. */
+    public final long timeoutNanos(long ofGroup) {
+        return timeoutNanos == 0 ? ofGroup : timeoutNanos;
     }
 
     /**
@@ -138,6 +147,7 @@ public class Operation {
         other.outputParts = outputParts;
         other.callerEvent = callerEvent;
         other.compared = compared;
+        other.timeoutNanos = timeoutNanos;
         other.first = first;
         other.second = second;
         other.more = more;

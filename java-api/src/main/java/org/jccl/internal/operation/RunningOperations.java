@@ -283,14 +283,21 @@ public final class RunningOperations {
      *
      * @param stuck those that may be stuck, for comparing ranks
      * @param expired the oldest operation over its deadline, or null
+     * @param timeoutNanos how long that was allowed to take
      */
-    public record Overdue(List<StuckOperation> stuck, FailureContext expired) {}
+    public record Overdue(List<StuckOperation> stuck, FailureContext expired, long timeoutNanos) {}
 
-    public synchronized Overdue overdue(long now, long timeoutNanos, FailureContext group) {
+    /**
+     * Returns the operations that take a long time.
+     *
+     * @param ofGroup the timeout of the group
+     * @param closing whether an operation may take no longer than that, whatever its own timeout
+     */
+    public synchronized Overdue overdue(
+            long now, long ofGroup, boolean closing, FailureContext group) {
         List<Operation> stuck = new ArrayList<>();
         Operation expired = null;
-        // Earlier when the deadline is near: by then ranks must have written where they are.
-        long stuckNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeoutNanos / 2);
+        long expiredTimeout = 0;
         for (Operation operation : running) {
             if (operation.startNanos == NOT_SEEN) {
                 operation.startNanos = now;
@@ -299,9 +306,14 @@ public final class RunningOperations {
                 observers.lookForStall(operation.observed, now - operation.observed.startNanos());
             }
             long age = now - operation.startNanos;
-            if (age > timeoutNanos) {
+            long own = operation.timeoutNanos(ofGroup);
+            long timeout = closing ? Math.min(own, ofGroup) : own;
+            // Earlier when the deadline is near: by then ranks must have written where they are.
+            long stuckNanos = Math.min(DIAGNOSE_AFTER_NANOS, timeout / 2);
+            if (age > timeout) {
                 if (expired == null || operation.startNanos - expired.startNanos < 0) {
                     expired = operation;
+                    expiredTimeout = timeout;
                 }
             } else if (age > stuckNanos) {
                 stuck.add(operation);
@@ -317,6 +329,7 @@ public final class RunningOperations {
                                         .limit(COMPARED_COLLECTIVES))
                         .map(each -> StuckOperation.of(each, each.context(group)))
                         .toList(),
-                expired == null ? null : expired.context(group));
+                expired == null ? null : expired.context(group),
+                expiredTimeout);
     }
 }

@@ -165,7 +165,7 @@ class DesyncDetectorTest {
                             3,
                             false,
                             new Departures(Optional.of(shared), rank, 3, worldFailed));
-            detector.countWith(collectives::get);
+            detector.askWith(collectives::get, peer -> false);
             return new Member(detector, collectives);
         }
 
@@ -192,6 +192,24 @@ class DesyncDetectorTest {
                 .hasMessageContaining("after 5 collectives, and this rank has issued 6");
         assertThat(other.detector().examine(List.of(stuck(5)), sequence -> List.of()))
                 .hasValueSatisfying(left -> assertThat(left.exitCode()).isEqualTo(64));
+    }
+
+    @Test
+    void aRankThatDiedIsNoticedWhileAnotherOneIsWaitedFor() {
+        Store shared = HashStore.create(Duration.ofSeconds(30));
+        List<Member> ranks = Member.three(shared);
+        Member waiting = ranks.get(0);
+        waiting.detector().askWith(waiting.collectives()::get, peer -> peer > 0);
+        ranks.get(1).detector().leave();
+        assertThat(waiting.detector().examine(List.of(stuck(4)), sequence -> List.of()))
+                .hasValueSatisfying(
+                        cause ->
+                                assertThat(cause)
+                                        .isInstanceOf(PeerLostException.class)
+                                        .hasMessageContaining("rank 2 is gone"));
+        ranks.get(2).detector().leave();
+        assertThat(ranks.get(0).detector().examine(List.of(stuck(4)), sequence -> List.of()))
+                .isEmpty();
     }
 
     @Test

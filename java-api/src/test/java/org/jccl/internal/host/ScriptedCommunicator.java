@@ -21,7 +21,7 @@ import org.jccl.spi.OperationKind;
 public final class ScriptedCommunicator implements InvocationHandler {
 
     private static final Set<String> QUESTIONS =
-            Set.of("capabilities", "reduces", "asynchronousError", "abandonsOperations");
+            Set.of("capabilities", "reduces", "asynchronousError", "abandonsOperations", "hasLost");
 
     private final List<String> calls = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
@@ -139,6 +139,7 @@ public final class ScriptedCommunicator implements InvocationHandler {
             case "capabilities" -> capabilities();
             case "abandonsOperations" -> abandonsOperations;
             case "reduces" -> true;
+            case "hasLost" -> false;
             case "asynchronousError" -> {
                 if (brokenQuestion != null) {
                     throw brokenQuestion;

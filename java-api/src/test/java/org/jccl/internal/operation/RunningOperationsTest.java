@@ -30,7 +30,7 @@ final class RunningOperationsTest {
     }
 
     private RunningOperations.Overdue overdueAfter(long seconds) {
-        return running.overdue(seconds * SECOND, 10 * SECOND, GROUP);
+        return running.overdue(seconds * SECOND, 10 * SECOND, false, GROUP);
     }
 
     private List<Long> stuck(RunningOperations.Overdue overdue) {
@@ -64,5 +64,21 @@ final class RunningOperationsTest {
         }
         assertThat(overdueAfter(13).expired().sequence()).isEqualTo(3);
         assertThat(overdueAfter(10).expired()).isNull();
+    }
+
+    @Test
+    void anOperationWithATimeoutOfItsOwnHasThat() {
+        begin(OperationKind.BROADCAST, 0, 1).timeoutNanos = 100 * SECOND;
+        assertThat(overdueAfter(90).expired()).isNull();
+        assertThat(overdueAfter(102).expired().sequence()).isZero();
+        begin(OperationKind.ALL_REDUCE, 1, 1).timeoutNanos = SECOND;
+        assertThat(overdueAfter(3).expired().sequence()).isEqualTo(1);
+        assertThat(overdueAfter(3).timeoutNanos()).isEqualTo(SECOND);
+    }
+
+    @Test
+    void aGroupThatIsClosedWaitsNoLongerThanItsTimeout() {
+        begin(OperationKind.BROADCAST, 0, 1).timeoutNanos = 100 * SECOND;
+        assertThat(running.overdue(12 * SECOND, 10 * SECOND, true, GROUP).expired()).isNotNull();
     }
 }

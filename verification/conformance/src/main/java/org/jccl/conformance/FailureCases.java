@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
@@ -56,6 +57,48 @@ abstract class FailureCases extends Cases {
     @Test
     void aBarrierThatARankMissesEndsAtTheDeadline() {
         withoutRankTwo(rank -> Forms.of(rank.group()).get(rank.rank()).barrier(), "barrier");
+    }
+
+    @Test
+    @Needs(Capability.BLOCKING_CALLS)
+    void anOperationMayHaveLessTimeThanItsGroup() {
+        onRanks(
+                2,
+                rank -> {
+                    if (rank.rank() == 1) {
+                        rank.awaitSignal("failed");
+                        return;
+                    }
+                    var call = rank.group().sync(Duration.ofMillis(300));
+                    assertThatThrownBy(() -> call.broadcast(rank.floats(1), 1))
+                            .isInstanceOf(OperationTimeoutException.class)
+                            .hasMessageContainingAll("broadcast(", "not complete after 300 ms");
+                    rank.signal("failed");
+                });
+    }
+
+    @Test
+    @Needs(Capability.BLOCKING_CALLS)
+    void anOperationMayHaveMoreTimeThanItsGroup() {
+        Duration ofGroup = Ranks.onThisHost(1);
+        backend()
+                .ranks()
+                .run(
+                        2,
+                        ofGroup,
+                        rank -> {
+                            rank.connect();
+                            Tensor request = rank.floats(rank.rank() == 1 ? 7 : 0);
+                            if (rank.rank() == 1) {
+                                Thread.sleep(3 * ofGroup.toMillis());
+                            }
+                            rank.group()
+                                    .sync(ChronoUnit.FOREVER.getDuration())
+                                    .broadcast(request, 1);
+                            rank.expect(request, new long[] {7}, "request");
+                            rank.group().sync().allReduce(request, ReduceOp.SUM);
+                            rank.expect(request, new long[] {14}, "sum");
+                        });
     }
 
     private void withoutRankTwo(Ranks.Body call, String... words) {

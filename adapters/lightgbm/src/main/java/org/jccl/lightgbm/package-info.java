@@ -1,0 +1,2 @@
+/** A process group as the network of LightGBM. */
+package org.jccl.lightgbm;

@@ -337,7 +337,10 @@ public final class DesyncDetector {
                 store.get().set(Reports.key(rank), reports.text(cause));
                 published = true;
             } catch (JcclException e) {
-                store.failed(e);
+                if (!cause.reason()
+                        .equals(e.reason())) { // otherwise the failure is the store's own
+                    store.failed(e);
+                }
             }
         }
     }

@@ -229,9 +229,9 @@ public final class Agreement<G> {
             return Optional.of(forming.connect(attempt, candidate.members().slots(), own, time));
         } catch (JcclException e) {
             own.close();
-            CleanUp.failed(context.toString(), e);
             // Otherwise the closed connection is the reason, which means nothing to the user.
             if (!watch.hasEnded()) {
+                CleanUp.failed(context.toString(), e);
                 failure = Optional.of(e);
             }
             return Optional.empty();

@@ -317,7 +317,7 @@ class MembershipModelTest {
         walk(failures, minimum);
     }
 
-    /** See the figures in docs/reliability.md. */
+    /** 16.8 million states, which take 20 minutes and 8 GB of heap. */
     @Test
     @Timeout(4 * 3600)
     @EnabledIfEnvironmentVariable(named = "JCCL_TEST_MEMBERSHIP", matches = "2")

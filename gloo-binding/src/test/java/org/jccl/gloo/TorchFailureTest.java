@@ -25,6 +25,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.jccl.testing.Torch;
+import org.jccl.testing.TorchPython;
 import org.jccl.torch.TorchObjects;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -334,5 +335,39 @@ class TorchFailureTest {
         } catch (JcclException e) {
             return e;
         }
+    }
+
+    /** Its part has arrived, and nothing more is expected of it. */
+    @Test
+    void aPythonRankMayEndWhenItHasDoneItsPart() throws Exception {
+        String store = TorchWorld.store();
+        List<Process> ranks = List.of(gathering(store, 1, 0), gathering(store, 2, 4));
+        try (ProcessGroup group = TorchWorld.join(store, 0, 3, TIMEOUT);
+                Tensor own = tensor(DataType.FLOAT32, 1)) {
+            List<Tensor> parts =
+                    IntStream.range(0, 3).mapToObj(any -> tensor(DataType.FLOAT32, 1)).toList();
+            group.sync().gather(parts, own, 0);
+            assertThat(parts.get(1).copyTo(new float[1])).containsExactly(1);
+            assertThat(parts.get(2).copyTo(new float[1])).containsExactly(2);
+            parts.forEach(Tensor::close);
+        } finally {
+            ranks.forEach(Process::destroyForcibly);
+        }
+    }
+
+    /** A rank of PyTorch that waits, sends its number, and ends. */
+    private static Process gathering(String store, int rank, int seconds) throws Exception {
+        String program =
+                """
+                import os, time, torch, torch.distributed as dist
+                dist.init_process_group("gloo", init_method="%s", rank=%d, world_size=3)
+                time.sleep(%d)
+                dist.gather(torch.full([1], %d.), None, 0)
+                os._exit(0)
+                """
+                        .formatted(store, rank, seconds, rank);
+        return new ProcessBuilder(TorchPython.require(), "-W", "ignore", "-c", program)
+                .inheritIO()
+                .start();
     }
 }

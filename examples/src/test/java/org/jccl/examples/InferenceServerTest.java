@@ -25,11 +25,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Ranks as processes; requests over HTTP. */
-@Timeout(180)
+@Timeout(300)
 class InferenceServerTest {
 
     /** Of the group: also enough to join on a busy host. */
-    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+
+    /** So short that a rank can be idle for longer. */
+    private static final Duration SHORT = Duration.ofSeconds(15);
 
     private final ParallelModel whole = new ParallelModel(0, 1, sum -> {});
     private final ExecutorService sessions = Executors.newFixedThreadPool(4);
@@ -42,7 +45,7 @@ class InferenceServerTest {
         sessions.shutdown();
     }
 
-    private void start(int size) throws IOException {
+    private void start(int size, Duration timeout) throws IOException {
         String storePort;
         try (ServerSocket free = new ServerSocket(0)) {
             storePort = Integer.toString(free.getLocalPort());
@@ -55,7 +58,7 @@ class InferenceServerTest {
                             System.getProperty("java.class.path"),
                             InferenceServer.class.getName(),
                             "0",
-                            Long.toString(TIMEOUT.toSeconds()));
+                            Long.toString(timeout.toSeconds()));
             builder.redirectErrorStream(true)
                     .environment()
                     .putAll(
@@ -111,8 +114,8 @@ class InferenceServerTest {
 
     @Test
     void ranksThatWereIdleForLongAnswerRightAndStop() throws Exception {
-        start(2);
-        TimeUnit.NANOSECONDS.sleep(3 * TIMEOUT.toNanos());
+        start(2, SHORT);
+        TimeUnit.NANOSECONDS.sleep(3 * SHORT.toNanos());
         expectRight("Once upon a time", ask("Once upon a time").get());
         Map<String, CompletableFuture<String>> sessions = new HashMap<>();
         for (int request = 0; request < 5; request++) {
@@ -132,8 +135,10 @@ class InferenceServerTest {
 
     @Test
     void aKilledWorkerIsNamed() throws Exception {
-        start(3);
+        start(3, TIMEOUT);
         expectRight("Once", ask("Once").get());
+        // A worker says that it waits when it has done so for half a second.
+        TimeUnit.SECONDS.sleep(3);
         long begin = System.nanoTime();
         ranks.get(2).destroyForcibly();
         expectEnd(1, 2, begin); // which waits for rank 0
@@ -144,7 +149,7 @@ class InferenceServerTest {
 
     @Test
     void workersThatWaitAreToldThatRank0WasKilled() throws Exception {
-        start(3);
+        start(3, TIMEOUT);
         expectRight("Once", ask("Once").get());
         long begin = System.nanoTime();
         ranks.get(0).destroyForcibly();

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -274,7 +274,7 @@ public final class DesyncDetector {
             boolean collective = stuckOperations.stream().anyMatch(StuckOperation::collective);
             return failure.isPresent() || !collective
                     ? failure
-                    : departure(OptionalInt.empty(), false).or(this::lostPeer);
+                    : departure(OptionalInt.empty(), false).or(() -> lostPeer(stuckOperations));
         } catch (JcclException e) {
             if (stuckOperations.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.
@@ -286,13 +286,20 @@ public final class DesyncDetector {
         }
     }
 
-    /** Finds a peer that is gone, though this rank waits for another one. */
-    private Optional<JcclException> lostPeer() {
-        Set<Integer> left = null;
+    /**
+     * Finds a peer that is gone, though this rank waits for another one. A peer that has not said
+     * that it waits may have done its part, and ended without closing the group.
+     */
+    private Optional<JcclException> lostPeer(List<StuckOperation> stuckOperations) {
         for (int peer = 0; peer < size; peer++) {
             if (peer != rank && lost.test(peer)) {
-                left = left == null ? departures.left(store.get()) : left;
-                if (!left.contains(peer)) {
+                OptionalLong waiting = stuck.positionOf(store.get(), peer);
+                boolean waited =
+                        stuckOperations.stream()
+                                .filter(StuckOperation::collective)
+                                .mapToLong(operation -> operation.context().sequence())
+                                .anyMatch(number -> OptionalLong.of(number).equals(waiting));
+                if (waited && !departures.left(store.get()).contains(peer)) {
                     return Optional.of(explain(gone(peer)));
                 }
             }

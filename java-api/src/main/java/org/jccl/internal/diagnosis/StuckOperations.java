@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.LongFunction;
 import org.jccl.FailureContext;
@@ -141,6 +142,14 @@ final class StuckOperations {
                                 ? operation.title()
                                 : "as operation " + (operation.context().sequence() - back))
                         + "; all ranks must issue the same operations in the same order");
+    }
+
+    /** The number of the operation that another rank waits in, if it has written that. */
+    OptionalLong positionOf(Store store, int other) {
+        String key = "position/" + other;
+        return store.check(List.of(key))
+                ? OptionalLong.of(Long.parseLong(text(store.get(key)).split(" ")[0]))
+                : OptionalLong.empty();
     }
 
     /** Where the other ranks are, as far as they have written it. */

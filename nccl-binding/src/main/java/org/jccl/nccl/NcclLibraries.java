@@ -110,17 +110,11 @@ final class NcclLibraries {
                 throw new UnavailableException(
                         "NCCL needs Linux on x86_64 or aarch64, this is " + platform);
             }
-            try {
-                NativeLibraries.load(
-                        "org.jccl:jccl-nccl",
-                        file -> NcclLibraries.class.getResourceAsStream(platform + "/" + file),
-                        List.of("lib" + NcclNative.LIBRARY + ".so"),
-                        System::load);
-            } catch (NoClassDefFoundError e) {
-                // The glue asks for a class of it.
-                throw new UnavailableException(
-                        "org.bytedeco:javacpp is missing on the class path: " + e.getMessage());
-            }
+            NativeLibraries.load(
+                    "org.jccl:jccl-nccl",
+                    file -> NcclLibraries.class.getResourceAsStream(platform + "/" + file),
+                    List.of("lib" + NcclNative.LIBRARY + ".so"),
+                    System::load);
         }
 
         private void openDriver() throws UnavailableException {

@@ -93,7 +93,7 @@ final class NoCudaTest {
                         .filter(jar -> !jar.matches(".*/javacpp-[^/]*[.]jar"))
                         .collect(Collectors.joining(File.pathSeparator));
         assertThat(ask(Map.of(), "-cp", others))
-                .contains("org.bytedeco:javacpp is missing on the class path");
+                .contains("add org.bytedeco:javacpp to the class path");
     }
 
     /** Prints which runtime was chosen. */

@@ -221,7 +221,7 @@ final class JobMain {
 
     /** The receiver, who expects a few kilobytes, waits in another group when it comes. */
     private static void receiveMoreThanThereIsMemory() {
-        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(5));
+        try (ProcessGroup world = join(MpiOptions.defaults());
                 ProcessGroup other = world.newGroup(List.of(0, 1)).orElseThrow()) {
             Tensor memory = ints(MANY, 3);
             if (world.rank() == 0) {
@@ -249,7 +249,7 @@ final class JobMain {
      * must stay as it is.
      */
     private static void disagreeAboutCounts(int few) {
-        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(5))) {
+        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(10))) {
             int count = world.rank() == 0 ? few : MANY;
             Tensor in = ints(2 * MANY, 1);
             int mine = 1 + world.rank();

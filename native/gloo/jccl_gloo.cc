@@ -202,7 +202,8 @@ int jccl_gloo_await(int64_t handle, int64_t request) noexcept {
 }
 
 int jccl_gloo_lost(int64_t handle, int peer) noexcept {
-  return valued<int>(handle, [&](Communicator& c) { return c.lost(peer) ? 1 : 0; });
+  const auto communicator = find(handle);
+  return communicator != nullptr && communicator->lost(peer) ? 1 : 0;
 }
 
 void jccl_gloo_abort(int64_t handle) noexcept {

@@ -69,7 +69,7 @@ JCCL_GLOO_CALL int jccl_gloo_test(int64_t handle, int64_t request) noexcept;
 // The sender's rank plus 1 for a receive, 0 for a send, or -Status. Frees the request.
 JCCL_GLOO_CALL int jccl_gloo_await(int64_t handle, int64_t request) noexcept;
 
-// 1 if the connection to a peer has ended, else 0, or -Status. Safe from any thread.
+// 1 if the connection to a peer has ended, else 0, also if there is no such communicator. Safe from any thread.
 JCCL_GLOO_CALL int jccl_gloo_lost(int64_t handle, int peer) noexcept;
 
 // Wakes the calls that are inside with kAborted and refuses later ones. Safe from any thread.

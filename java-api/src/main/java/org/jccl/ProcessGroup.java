@@ -110,8 +110,9 @@ public interface ProcessGroup extends AutoCloseable {
     /**
      * Returns the same operations as {@link #sync()} with a timeout of their own in place of the
      * group's: for instance a long one for a worker that waits in a broadcast for the next request.
-     * A process that ends still ends the wait at once, if the backend notices lost peers; a host
-     * that vanishes does not. Each rank has its own timeout; other ranks are not told.
+     * A lost rank that this one waits for still ends the wait at once, if the backend notices lost
+     * peers, and so does one that had waited in the same collective for half a second. A host that
+     * vanishes does not. Each rank has its own timeout; other ranks are not told.
      *
      * <p>The engine looks ten times a second, so an operation may take a quarter of a second longer
      * than its timeout. On a device, the timeout of the newest call applies to all calls of a

@@ -227,7 +227,7 @@ final class NodeAgreement implements OtherNodes {
         store.set(key("leave", settings.nodeRank()), bytes(failed ? "failed" : "done"));
         TimeLimit end = failed ? TimeLimit.in(limit.atMost(STOP_LIMIT)) : limit;
         while (true) {
-            long before = reports();
+            long before = replacesRanks() ? reports() : 0;
             try {
                 store.await(keys("leave"), end.atMost(STOP_LIMIT));
                 return true;

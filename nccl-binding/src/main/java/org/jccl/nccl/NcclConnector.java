@@ -12,7 +12,6 @@ import org.jccl.Interop;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
 import org.jccl.Store;
-import org.jccl.StoreException;
 import org.jccl.spi.Arrivals;
 import org.jccl.spi.BoundedCall;
 import org.jccl.spi.CleanUp;
@@ -111,9 +110,10 @@ final class NcclConnector {
     private static boolean isHopeless(NcclIds ids) {
         try {
             return ids.rejection().isPresent();
-        } catch (StoreException e) {
-            // Whoever serves it is gone, or the membership of the group has closed the connection
-            // because a member is lost. It is thrown again where it is told.
+        } catch (JcclException e) {
+            // Whoever serves the store is gone, or the membership of the group has closed the
+            // connection because a member is lost. It is thrown again once NCCL is left alone:
+            // until then its thread reads the settings.
             return true;
         }
     }

@@ -203,7 +203,7 @@ final class NcclIds {
     /**
      * Returns why a rank of the program cannot use the ids, if there is one.
      *
-     * @throws org.jccl.StoreException if the store is gone
+     * @throws org.jccl.JcclException if the store is gone or closed
      */
     Optional<BootstrapException> rejection() {
         if (config.size() == 1) {

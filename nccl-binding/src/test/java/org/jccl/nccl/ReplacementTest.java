@@ -1,11 +1,67 @@
 package org.jccl.nccl;
 
-import org.jccl.conformance.DeviceBackend;
+import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jccl.ProcessGroup;
+import org.jccl.Store;
+import org.jccl.conformance.DeviceBackend;
+import org.jccl.store.HashStore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(240)
 final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @Override
     protected DeviceBackend backend() {
         return new NcclBackend(NcclOptions.defaults(), NcclConformanceTest.ownDevices());
+    }
+
+    /** NCCL cannot be interrupted: the thread that is inside is left behind. */
+    @Test
+    void aRankThatIsLostBeforeItConnectsHoldsUpNobody() throws Exception {
+        DeviceBackend backend = backend();
+        try (Store store = HashStore.create(TIMEOUT)) {
+            CompletableFuture<Integer> first = join(backend, store, 0);
+            String here = awaitKey(store, "/here/0");
+            store.set(here.replace("/here/0", "/here/1"), new byte[] {'x'});
+            awaitKey(store, "/members");
+            Thread.sleep(1500); // rank 0 is in ncclCommInit now
+            long start = System.nanoTime();
+            CompletableFuture<Integer> second = join(backend, store, 1);
+            assertThat(first.get(90, TimeUnit.SECONDS)).isPositive();
+            assertThat(second.get(90, TimeUnit.SECONDS)).isEqualTo(first.get());
+            assertThat(Duration.ofNanos(System.nanoTime() - start))
+                    .isLessThan(TIMEOUT.dividedBy(2));
+        }
+    }
+
+    /** Returns the generation that the rank joined. */
+    private static CompletableFuture<Integer> join(DeviceBackend backend, Store store, int rank) {
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    try (ProcessGroup group =
+                            backend.builder(store, rank, 2, TIMEOUT).reconfigurable(1).build()) {
+                        group.barrier().synchronize();
+                        return group.generation();
+                    }
+                },
+                task -> new Thread(task).start());
+    }
+
+    private static String awaitKey(Store store, String end) throws InterruptedException {
+        while (true) {
+            for (String key : store.listKeys()) {
+                if (key.endsWith(end)) {
+                    return key;
+                }
+            }
+            Thread.sleep(10);
+        }
     }
 }

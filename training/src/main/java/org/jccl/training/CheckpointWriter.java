@@ -1,15 +1,18 @@
 package org.jccl.training;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.UsageException;
+import org.jccl.spi.BoundedCall;
 
 /**
  * Saves checkpoints while training continues. Training stops only while {@link #save} copies this
@@ -29,20 +32,20 @@ import org.jccl.UsageException;
  *
  * <p>One save is in progress at a time, so there is one copy of this rank's part: {@code save}
  * waits for the previous one. A save that failed is reported on all ranks by the next call of
- * {@code save}, {@link #await} or {@link #close}, once. If a process ends before a save is
- * complete, the last complete checkpoint remains, also if it ends without {@code close}.
+ * {@code save}, {@link #await} or {@link #close}, once; if nothing waits for it, it is also logged.
+ * If a process ends before a save is complete, the last complete checkpoint remains, also if it
+ * ends without {@code close}.
  *
  * <p>All ranks must make the same calls in the same order. Not thread-safe.
  */
 public final class CheckpointWriter implements AutoCloseable {
 
+    /** A save has the deadlines of the group, and ranks must not give up one by one before. */
+    private static final Duration LONGEST = Duration.ofDays(365);
+
     private final ProcessGroup group;
     private final HostCopies copies = new HostCopies();
-    private Thread thread;
-
-    /** Of the thread; read after it has ended. */
-    private Throwable failure;
-
+    private Optional<BoundedCall> running = Optional.empty();
     private boolean closed;
 
     private CheckpointWriter(ProcessGroup group) {
@@ -104,17 +107,7 @@ public final class CheckpointWriter implements AutoCloseable {
                 new CheckpointSave(
                         group, directory, new ArrayList<>(shards), new LinkedHashMap<>(metadata));
         save.snapshot(copies);
-        thread = new Thread(() -> run(save), "jccl-checkpoint-" + group.rank());
-        thread.setDaemon(true);
-        thread.start();
-    }
-
-    private void run(CheckpointSave save) {
-        try {
-            save.run();
-        } catch (RuntimeException | Error e) {
-            failure = e;
-        }
+        running = Optional.of(BoundedCall.start("jccl-checkpoint-" + group.rank(), save::run));
     }
 
     /**
@@ -125,33 +118,9 @@ public final class CheckpointWriter implements AutoCloseable {
      * @throws JcclException as above
      */
     public void await() {
-        if (thread != null) {
-            join(thread);
-            thread = null;
-        }
-        Throwable now = failure;
-        failure = null;
-        if (now instanceof Error error) {
-            throw error;
-        }
-        if (now != null) {
-            throw (RuntimeException) now;
-        }
-    }
-
-    /** Ranks must not give up one by one, so an interrupt is kept for later. */
-    private static void join(Thread thread) {
-        boolean interrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        Optional<BoundedCall> last = running;
+        running = Optional.empty();
+        last.ifPresent(save -> save.await(LONGEST));
     }
 
     /**

@@ -344,8 +344,8 @@ public final class DesyncDetector {
                 store.get().set(Reports.key(rank), reports.text(cause));
                 published = true;
             } catch (JcclException e) {
-                if (!cause.reason()
-                        .equals(e.reason())) { // otherwise the failure is the store's own
+                // Nobody needs to be told twice if the group failed because of the store.
+                if (!cause.reason().equals(e.reason())) {
                     store.failed(e);
                 }
             }

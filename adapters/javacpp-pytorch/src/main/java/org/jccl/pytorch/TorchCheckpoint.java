@@ -2,11 +2,13 @@ package org.jccl.pytorch;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.DoubleStream;
 import org.bytedeco.pytorch.Generator;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.Module;
@@ -27,10 +29,10 @@ import org.jccl.training.ShardedUnit;
 
 /**
  * The state of a training as a {@link Checkpoint}: parameters and buffers by their names in the
- * module, the state of the optimizer by the names of the parameters, and the state of PyTorch's
- * random generator on the CPU of each rank. A whole module and one that is divided by {@link
- * FullyShardedDataParallel} have the same form, so each can continue from the other's checkpoint,
- * with another number of ranks.
+ * module, the state of the optimizer by the names of the parameters, the options of its groups,
+ * such as the learning rate, and the state of PyTorch's random generator on the CPU of each rank. A
+ * whole module and one that is divided by {@link FullyShardedDataParallel} have the same form, so
+ * each can continue from the other's checkpoint, with another number of ranks.
  *
  * <pre>{@code
  * TorchCheckpoint state = TorchCheckpoint.of(world, fsdp, optimizer);
@@ -41,15 +43,26 @@ import org.jccl.training.ShardedUnit;
  * state.save(directory, Map.of("step", Integer.toString(step)));
  * }</pre>
  *
- * <p>Epoch, step, and what a learning rate scheduler needs, are texts of the program. The options
- * of the optimizer, such as its learning rate, are not saved: the program sets them. Optimizers
- * whose state is tensors of the parameter's shape and whole numbers can be saved: Adam, AdamW, SGD.
+ * <p>Epoch and step are texts of the program. Optimizers whose state is tensors of the parameter's
+ * shape and whole numbers can be saved: Adam, AdamW, SGD. PyTorch gives no access to the state of a
+ * learning rate scheduler, which is its number of steps, but the rate is saved. So the program
+ * first repeats the steps of a new scheduler, and then loads:
+ *
+ * <pre>{@code
+ * Checkpoint saved = Checkpoint.open(directory);
+ * for (int i = 0; i < Integer.parseInt(saved.metadata().get("step")); i++) {
+ *     scheduler.step();
+ * }
+ * state.load(saved);
+ * }</pre>
  *
  * <p>All ranks must make the same calls in the same order. Not thread-safe.
  */
 public final class TorchCheckpoint {
 
     private static final String OPTIMIZER = "optimizer.";
+    private static final String OPTIONS = OPTIMIZER + "options.";
+    private static final String GROUP = OPTIONS + "group.";
     private static final String RANDOM = "random.cpu.";
 
     /** What an optimizer updates: a parameter, or this rank's part of a unit. */
@@ -92,7 +105,9 @@ public final class TorchCheckpoint {
     private final FullyShardedDataParallel fsdp;
     private final Map<String, Tensor> module;
     private final Optimizer optimizer;
-    private final List<Updated> updated = new ArrayList<>();
+
+    /** What each group of the optimizer updates. */
+    private final List<List<Updated>> groups = new ArrayList<>();
 
     private TorchCheckpoint(
             ProcessGroup group,
@@ -112,16 +127,22 @@ public final class TorchCheckpoint {
         } else {
             fsdp.units().forEach(each -> add(known, new PartOfUnit(each.unit(), each.shard())));
         }
-        for (Tensor parameter : OptimizerState.parameters(optimizer)) {
-            Updated of = known.get(ModelTensors.identity(parameter));
-            if (of == null) {
-                throw TorchTensors.usage(
-                        "parameter "
-                                + updated.size()
-                                + " of the optimizer is not of this module; make the optimizer"
-                                + " of module.parameters(), or of fsdp.parameters()");
+        for (List<Tensor> parameters : OptimizerState.groups(optimizer)) {
+            List<Updated> updated = new ArrayList<>();
+            for (Tensor parameter : parameters) {
+                Updated of = known.get(ModelTensors.identity(parameter));
+                if (of == null) {
+                    throw TorchTensors.usage(
+                            "parameter "
+                                    + updated.size()
+                                    + " of group "
+                                    + groups.size()
+                                    + " of the optimizer is not of this module; make the optimizer"
+                                    + " of module.parameters(), or of fsdp.parameters()");
+                }
+                updated.add(of);
             }
-            updated.add(of);
+            groups.add(updated);
         }
     }
 
@@ -188,7 +209,7 @@ public final class TorchCheckpoint {
     public List<Shard> shards() {
         List<Shard> shards = new ArrayList<>(modelShards());
         try (InputArchive archive = OptimizerState.archive(optimizer)) {
-            for (Updated each : updated) {
+            for (Updated each : updated()) {
                 OptimizerState.of(archive, each.tensor())
                         .forEach(
                                 (name, value) -> {
@@ -206,12 +227,45 @@ public final class TorchCheckpoint {
                                     }
                                 });
             }
+            shards.addAll(options(OptimizerState.options(archive, groups.size())));
         }
         try (Generator generator = torch.getDefaultCPUGenerator()) {
             org.jccl.Tensor random = TorchTensors.of(generator.get_state());
             shards.add(Shard.part(RANDOM + group.rank(), 0, random, random.count()));
         }
         return shards;
+    }
+
+    private List<Updated> updated() {
+        return groups.stream().flatMap(List::stream).toList();
+    }
+
+    /** The group of each parameter, and a table of each option with a row for each group. */
+    private List<Shard> options(List<Map<String, double[]>> options) {
+        List<Shard> shards = new ArrayList<>();
+        for (int i = 0; i < groups.size(); i++) {
+            long group = i;
+            names(i).forEach(name -> shards.add(number(GROUP + name, group)));
+        }
+        options.get(0)
+                .forEach(
+                        (name, first) -> {
+                            double[] rows =
+                                    options.stream()
+                                            .flatMapToDouble(row -> DoubleStream.of(row.get(name)))
+                                            .toArray();
+                            shards.add(
+                                    Shard.replicated(
+                                            OPTIONS + name,
+                                            TorchTensors.of(Tensor.create(rows)),
+                                            groups.size(),
+                                            first.length));
+                        });
+        return shards;
+    }
+
+    private List<String> names(int group) {
+        return groups.get(group).stream().flatMap(each -> each.names().stream()).toList();
     }
 
     private List<Shard> modelShards() {
@@ -241,7 +295,7 @@ public final class TorchCheckpoint {
     }
 
     /**
-     * Replaces parameters, buffers, the state of the optimizer and that of the random generator.
+     * Replaces parameters, buffers, state and options of the optimizer, and the random generator.
      * Any number of ranks may have saved it, with a whole or a divided module. Ranks that the
      * earlier job did not have keep their random generator.
      *
@@ -249,8 +303,9 @@ public final class TorchCheckpoint {
      * @return the texts that were saved
      * @throws DifferentModelsException on all ranks, if they opened different checkpoints
      * @throws UsageException if the checkpoint is null or lacks a tensor of the module, the state
-     *     is of another kind of optimizer, or parameters of one unit have made different numbers of
-     *     steps. Part of the state may have been replaced then
+     *     is of another kind of optimizer, parameters of one unit have made different numbers of
+     *     steps, or parameters of one group had different options. Part of the state may have been
+     *     replaced then
      * @throws CheckpointException if the checkpoint cannot be read. Part of the state may have been
      *     replaced then
      * @throws JcclException if the group has failed
@@ -265,11 +320,46 @@ public final class TorchCheckpoint {
             checkpoint.load(group, modelShards());
         }
         Map<Tensor, Map<String, Object>> states = new LinkedHashMap<>();
-        updated.forEach(each -> states.put(each.tensor(), state(checkpoint, each)));
-        OptimizerState.replace(optimizer, states);
-        requireTaken(states);
+        updated().forEach(each -> states.put(each.tensor(), state(checkpoint, each)));
+        OptimizerState.replace(optimizer, states, savedOptions(checkpoint));
         loadRandom(checkpoint);
         return checkpoint.metadata();
+    }
+
+    /** The options of each group. One whose parameters were in no optimizer keeps its own. */
+    private List<Map<String, double[]>> savedOptions(Checkpoint checkpoint) {
+        List<Map<String, double[]>> options;
+        try (InputArchive archive = OptimizerState.archive(optimizer)) {
+            options = OptimizerState.options(archive, groups.size());
+        }
+        Set<String> names = checkpoint.names();
+        for (int i = 0; i < groups.size(); i++) {
+            List<String> saved =
+                    names(i).stream().filter(each -> names.contains(GROUP + each)).toList();
+            if (!saved.isEmpty()) {
+                int group = (int) number(checkpoint, GROUP, saved);
+                options.get(i)
+                        .replaceAll((name, now) -> option(checkpoint, name, group, now.length));
+            }
+        }
+        return options;
+    }
+
+    private static double[] option(Checkpoint checkpoint, String name, int group, int count) {
+        String table = OPTIONS + name;
+        if (!checkpoint.names().contains(table)) {
+            throw TorchTensors.usage(
+                    "the checkpoint lacks the option '"
+                            + name
+                            + "' of this optimizer; it is another one");
+        }
+        double[] rows = new double[Math.toIntExact(checkpoint.shape(table).get(0)) * count];
+        try (org.jccl.Tensor all = org.jccl.Tensor.copyOf(rows)) {
+            checkpoint.load(
+                    List.of(Shard.replicated(table, all, rows.length / count, (long) count)));
+            all.copyTo(rows);
+        }
+        return Arrays.copyOfRange(rows, group * count, (group + 1) * count);
     }
 
     private static Map<String, Object> state(Checkpoint checkpoint, Updated of) {
@@ -301,7 +391,7 @@ public final class TorchCheckpoint {
     private static Set<String> kinds(Set<String> names) {
         Set<String> kinds = new TreeSet<>();
         for (String name : names) {
-            if (name.startsWith(OPTIMIZER)) {
+            if (name.startsWith(OPTIMIZER) && !name.startsWith(OPTIONS)) {
                 kinds.add(name.split("\\.")[1]);
             }
         }
@@ -320,31 +410,13 @@ public final class TorchCheckpoint {
             throw TorchTensors.usage(
                     "parameters "
                             + parameters
-                            + " are in one unit, and the checkpoint has "
+                            + " are in one unit or group of the optimizer, and the checkpoint has "
                             + found
-                            + " for their "
+                            + " for their '"
                             + prefix
-                            + "; load it into a whole module");
+                            + "'; load it into a whole module, with the same groups");
         }
         return found.iterator().next();
-    }
-
-    /** An optimizer ignores state that it does not know. */
-    private void requireTaken(Map<Tensor, Map<String, Object>> states) {
-        try (InputArchive archive = OptimizerState.archive(optimizer)) {
-            states.forEach(
-                    (tensor, state) -> {
-                        Set<String> taken = OptimizerState.of(archive, tensor).keySet();
-                        if (!taken.equals(state.keySet())) {
-                            throw TorchTensors.usage(
-                                    "the checkpoint has the state "
-                                            + state.keySet()
-                                            + " of a parameter, and this optimizer uses "
-                                            + taken
-                                            + "; it is another one");
-                        }
-                    });
-        }
     }
 
     private void loadRandom(Checkpoint checkpoint) {

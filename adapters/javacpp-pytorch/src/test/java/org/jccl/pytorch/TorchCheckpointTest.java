@@ -16,13 +16,19 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.bytedeco.pytorch.AdamW;
+import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.OptimizerParamGroup;
+import org.bytedeco.pytorch.ReduceLROnPlateauScheduler;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.StepLR;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.jccl.ProcessGroup;
@@ -221,6 +227,173 @@ class TorchCheckpointTest {
                 });
     }
 
+    /** Two groups: the layer "hidden", and all others. */
+    private static AdamW twoGroups(TensorVector hidden, TensorVector others, boolean hiddenFirst) {
+        AdamWOptions some = new AdamWOptions(0.02);
+        some.betas().put(0, 0.8).put(1, 0.95);
+        some.amsgrad().put(true);
+        AdamWOptions other = new AdamWOptions(0.005);
+        other.eps().put(1e-7);
+        AdamW optimizer = hiddenFirst ? new AdamW(hidden, some) : new AdamW(others, other);
+        optimizer.add_param_group(
+                hiddenFirst
+                        ? new OptimizerParamGroup(others, other)
+                        : new OptimizerParamGroup(hidden, some));
+        return optimizer;
+    }
+
+    private static AdamW twoGroups(SmallNet net) {
+        List<Tensor> others = new ArrayList<>();
+        ModelTensors.of(net)
+                .forEach(
+                        (name, tensor) -> {
+                            if (!name.startsWith("hidden.") && tensor.requires_grad()) {
+                                others.add(tensor);
+                            }
+                        });
+        return twoGroups(
+                net.hidden.parameters(), new TensorVector(others.toArray(Tensor[]::new)), true);
+    }
+
+    private static void train(
+            ProcessGroup group, SmallNet net, Optimizer optimizer, StepLR rate, int from, int to) {
+        for (int step = from; step < to; step++) {
+            whole(group, net, optimizer, step, step + 1);
+            rate.step();
+        }
+    }
+
+    private static double rate(Optimizer optimizer, int group) {
+        return optimizer.param_groups().get(group).options().get_lr();
+    }
+
+    @Test
+    void optionsOfGroupsAndRatesOfASchedulerContinue() {
+        TorchRanks.run(
+                2,
+                group -> {
+                    SmallNet undisturbed = SmallNet.seeded(1);
+                    AdamW expected = twoGroups(undisturbed);
+                    train(group, undisturbed, expected, new StepLR(expected, 3, 0.5), 0, 10);
+
+                    SmallNet net = SmallNet.seeded(1);
+                    AdamW optimizer = twoGroups(net);
+                    train(group, net, optimizer, new StepLR(optimizer, 3, 0.5), 0, 5);
+                    TorchCheckpoint.of(group, net, optimizer).save(directory, Map.of("step", "5"));
+
+                    SmallNet resumed = SmallNet.seeded(9);
+                    AdamW other = twoGroups(resumed);
+                    other.param_groups().get(0).set_options(new AdamWOptions(7));
+                    other.param_groups().get(1).set_options(new AdamWOptions(8));
+                    StepLR scheduler = new StepLR(other, 3, 0.5);
+                    Checkpoint saved = Checkpoint.open(directory);
+                    int step = Integer.parseInt(saved.metadata().get("step"));
+                    for (int i = 0; i < step; i++) {
+                        scheduler.step();
+                    }
+                    TorchCheckpoint.of(group, resumed, other).load(saved);
+                    assertThat(rate(other, 0)).isEqualTo(0.01);
+                    train(group, resumed, other, scheduler, step, 10);
+                    assertThat(rate(other, 0)).isEqualTo(rate(expected, 0)).isEqualTo(0.02 / 8);
+                    assertThat(rate(other, 1)).isEqualTo(rate(expected, 1)).isEqualTo(0.005 / 8);
+                    assertThat(SmallNet.weights(resumed)).isEqualTo(SmallNet.weights(undisturbed));
+                });
+    }
+
+    @Test
+    void optionsAreFoundByTheNamesOfParameters() {
+        TorchRanks.run(
+                2,
+                group -> {
+                    SmallNet net = SmallNet.seeded(1);
+                    TorchCheckpoint.of(group, net, twoGroups(net)).save(directory, Map.of());
+                    SmallNet divided = SmallNet.seeded(1);
+                    try (FullyShardedDataParallel fsdp =
+                            FullyShardedDataParallel.of(group, divided, "", "hidden")) {
+                        TensorVector all = fsdp.parameters();
+                        AdamW optimizer =
+                                twoGroups(
+                                        new TensorVector(all.get(1)),
+                                        new TensorVector(all.get(0)),
+                                        false);
+                        for (long i = 0; i < 2; i++) {
+                            optimizer.param_groups().get(i).set_options(new AdamWOptions(7));
+                        }
+                        TorchCheckpoint.of(group, fsdp, optimizer).load(directory);
+                        AdamWOptions others =
+                                new AdamWOptions(optimizer.param_groups().get(0).options());
+                        AdamWOptions hidden =
+                                new AdamWOptions(optimizer.param_groups().get(1).options());
+                        assertThat(others.get_lr()).isEqualTo(0.005);
+                        assertThat(others.eps().get()).isEqualTo(1e-7);
+                        assertThat(others.amsgrad().get()).isFalse();
+                        assertThat(hidden.get_lr()).isEqualTo(0.02);
+                        assertThat(hidden.eps().get()).isEqualTo(1e-8);
+                        assertThat(hidden.amsgrad().get()).isTrue();
+                        assertThat(hidden.betas().get(0)).isEqualTo(0.8);
+                        assertThat(hidden.betas().get(1)).isEqualTo(0.95);
+
+                        refused(
+                                "are in one unit or group of the optimizer, and the checkpoint has"
+                                        + " [0, 1]",
+                                () ->
+                                        TorchCheckpoint.of(
+                                                        group,
+                                                        fsdp,
+                                                        new AdamW(all, new AdamWOptions(0.1)))
+                                                .load(directory));
+                    }
+                });
+    }
+
+    @Test
+    void aSchedulerThatWatchesTheLossContinues() {
+        float[] losses = {3, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2};
+        TorchRanks.run(
+                1,
+                group -> {
+                    LinearImpl net = new LinearImpl(2, 1);
+                    SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
+                    TorchCheckpoint state = TorchCheckpoint.of(group, net, optimizer);
+                    ReduceLROnPlateauScheduler scheduler = plateau(optimizer);
+                    List<Double> rates = new ArrayList<>();
+                    for (int i = 0; i < losses.length; i++) {
+                        if (i == 7) {
+                            state.save(directory, Map.of());
+                        }
+                        scheduler.step(losses[i]);
+                        rates.add(rate(optimizer, 0));
+                    }
+                    SGD other = new SGD(net.parameters(), new SGDOptions(5));
+                    ReduceLROnPlateauScheduler resumed = plateau(other);
+                    for (int i = 0; i < 7; i++) {
+                        resumed.step(losses[i]);
+                    }
+                    TorchCheckpoint.of(group, net, other).load(directory);
+                    List<Double> again = new ArrayList<>(rates.subList(0, 7));
+                    for (int i = 7; i < losses.length; i++) {
+                        resumed.step(losses[i]);
+                        again.add(rate(other, 0));
+                    }
+                    assertThat(again).isEqualTo(rates);
+                    assertThat(Set.copyOf(rates)).hasSizeGreaterThan(2);
+                });
+    }
+
+    private static ReduceLROnPlateauScheduler plateau(Optimizer optimizer) {
+        return new ReduceLROnPlateauScheduler(
+                optimizer,
+                ReduceLROnPlateauScheduler.SchedulerMode.min,
+                0.5f,
+                1,
+                1e-4,
+                ReduceLROnPlateauScheduler.ThresholdMode.rel,
+                0,
+                new float[0],
+                1e-8,
+                false);
+    }
+
     @Test
     void wrongUseIsRefused() {
         TorchRanks.run(
@@ -236,7 +409,7 @@ class TorchCheckpointTest {
                     refused("group is null", () -> TorchCheckpoint.of(null, net, optimizer));
                     refused("optimizer is null", () -> TorchCheckpoint.of(group, net, null));
                     refused(
-                            "parameter 0 of the optimizer is not of this module",
+                            "parameter 0 of group 0 of the optimizer is not of this module",
                             () -> TorchCheckpoint.of(group, other, optimizer));
                     net.forward(ones(1, 2)).sum().backward();
                     optimizer.step();
@@ -244,7 +417,7 @@ class TorchCheckpointTest {
                     refused("checkpoint is null", () -> state.load((Checkpoint) null));
                     state.save(directory, Map.of());
                     refused(
-                            "this optimizer uses []; it is another one",
+                            "lacks the option 'dampening' of this optimizer; it is another one",
                             () ->
                                     TorchCheckpoint.of(group, other, sgd.apply(other.parameters()))
                                             .load(directory));

@@ -159,6 +159,7 @@ final class MisuseTest {
                         .with(
                                 ShardUpdate.class,
                                 rank -> (ShardUpdate) (unit, parameters, gradients) -> {})
+                        .with(Metrics.class, rank -> Metrics.of(world), rank -> Metrics.of(closed))
                         .with(DeviceMesh.class, rank -> mesh(), rank -> ended(mesh()))
                         .with(Replica.class, rank -> new OneTensor(TestRanks.filled(2, 1)))
                         .with(Commit.class, rank -> commit(), rank -> entered())

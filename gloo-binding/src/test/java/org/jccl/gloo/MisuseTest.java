@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -56,6 +57,7 @@ import org.jccl.ranktable.RankTableFormat;
 import org.jccl.spi.BackendProvider;
 import org.jccl.store.HashStore;
 import org.jccl.testing.Misuse;
+import org.jccl.torch.ObjectCodec;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -143,6 +145,18 @@ final class MisuseTest {
         return new GroupInfo("g", 0, 1, List.of(0), "gloo", Device.CPU);
     }
 
+    private static final class TextCodec implements ObjectCodec<Object> {
+        @Override
+        public byte[] encode(Object value) {
+            return value.toString().getBytes(StandardCharsets.UTF_8);
+        }
+
+        @Override
+        public Object decode(byte[] bytes) {
+            return new String(bytes, StandardCharsets.UTF_8);
+        }
+    }
+
     private Misuse misuse() {
         ProcessGroup closed = unusable(ProcessGroup::close);
         ProcessGroup aborted = unusable(ProcessGroup::abort);
@@ -169,6 +183,7 @@ final class MisuseTest {
                                         Optional.empty(),
                                         0,
                                         Instant.EPOCH))
+                .with(ObjectCodec.class, rank -> new TextCodec())
                 .with(GroupListener.class, rank -> new GroupListener() {})
                 .with(ProcessGroup.class, this::group, rank -> closed, rank -> aborted)
                 .with(

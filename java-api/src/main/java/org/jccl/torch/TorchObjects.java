@@ -2,6 +2,7 @@ package org.jccl.torch;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -16,17 +17,62 @@ import org.jccl.UsageException;
 import org.jccl.internal.checks.Require;
 
 /**
- * The object collectives of {@code torch.distributed} for objects that are {@code bytes} in Python
- * and {@code byte[]} in Java. Sizes may differ between ranks. The methods block, and use the
- * backend of the group for host memory.
+ * The object collectives of {@code torch.distributed}, for objects that are {@code bytes} in Python
+ * and {@code byte[]} in Java, and for others with an {@link ObjectCodec} of the program. Sizes may
+ * differ between ranks. The methods block, and use the backend of the group for host memory.
  *
  * <p>As in Python, sizes are sent first, and objects are padded to the largest if the collective
  * needs equal parts. Only bytes are accepted: an object of another type is a {@link
  * UsageException}, and data of a peer is never executed, as Python's unpickling would. Other
  * exceptions are those of the collectives. Wrong arguments of a rank are rejected before anything
- * is sent.
+ * is sent, except for an object that is null or cannot be encoded: in place of its size, the rank
+ * sends a number that no object has, and all Java ranks of the call throw a {@link UsageException}.
+ * Python ranks wait for their timeout then.
  */
 public final class TorchObjects {
+
+    /** In place of the size of an object that could not be encoded. */
+    private static final long FAILED = -1;
+
+    private static final ObjectCodec<byte[]> BYTES =
+            new ObjectCodec<>() {
+                @Override
+                public byte[] encode(byte[] value) {
+                    return value;
+                }
+
+                @Override
+                public byte[] decode(byte[] bytes) {
+                    return bytes;
+                }
+            };
+
+    /** The pickles of this rank's objects, or the reason why there are none. */
+    private record Pickles(List<byte[]> all, UsageException failure) {
+
+        static <T> Pickles of(ProcessGroup group, List<T> values, ObjectCodec<T> codec) {
+            Require.nonNull(codec, "codec");
+            try {
+                List<byte[]> all = new ArrayList<>();
+                for (T value : values) {
+                    byte[] bytes = codec.encode(Require.nonNull(value, "value"));
+                    all.add(PickledBytes.encode(Require.nonNull(bytes, "the encoded value")));
+                }
+                return new Pickles(all, null);
+            } catch (UsageException e) {
+                return new Pickles(List.of(), e);
+            } catch (Exception | Error e) { // the peers wait for a size
+                return new Pickles(List.of(), usage(group, "an object cannot be encoded: " + e, e));
+            }
+        }
+
+        /** The sizes of a number of objects. */
+        long[] sizes(int count) {
+            long[] sizes = new long[count];
+            Arrays.setAll(sizes, i -> failure == null ? all.get(i).length : FAILED);
+            return sizes;
+        }
+    }
 
     private TorchObjects() {}
 
@@ -36,19 +82,35 @@ public final class TorchObjects {
      * @param group the ranks
      * @param value the value of this rank
      * @return one value for each rank
-     * @throws UsageException if an argument is null, a rank sent something other than bytes, or the
-     *     objects are too large for Java arrays
+     * @throws UsageException if an argument is null, a rank passed null or sent something other
+     *     than bytes, or the objects are too large for Java arrays
      * @throws JcclException under the conditions of the collectives of the group
      */
     public static List<byte[]> allGather(ProcessGroup group, byte[] value) {
+        return allGather(group, value, BYTES);
+    }
+
+    /**
+     * {@link #allGather(ProcessGroup, byte[])} with a codec.
+     *
+     * @param <T> the type of the objects
+     * @param group the ranks
+     * @param value the value of this rank
+     * @param codec encodes and decodes
+     * @return one value for each rank
+     * @throws UsageException as {@link #allGather(ProcessGroup, byte[])}, if a rank cannot encode
+     *     its value, or the codec of this rank cannot decode one
+     * @throws JcclException under the conditions of the collectives of the group
+     */
+    public static <T> List<T> allGather(ProcessGroup group, T value, ObjectCodec<T> codec) {
         Require.nonNull(group, "group");
-        byte[] mine = encode(value);
-        long[] sizes = sizes(group, mine.length);
+        Pickles mine = Pickles.of(group, Collections.singletonList(value), codec);
+        long[] sizes = sizes(group, mine);
         int largest = largest(group, sizes);
-        try (Tensor input = Tensor.copyOf(Arrays.copyOf(mine, largest));
+        try (Tensor input = Tensor.copyOf(Arrays.copyOf(mine.all.get(0), largest));
                 Tensor output = bytes((long) largest * group.size())) {
             group.sync().allGatherSingle(output, input);
-            return cut(group, output, largest, sizes);
+            return cut(group, output, largest, sizes, codec);
         }
     }
 
@@ -59,20 +121,40 @@ public final class TorchObjects {
      * @param value the value of this rank
      * @param root the rank that gets the values
      * @return on the root one value for each rank, elsewhere empty
-     * @throws UsageException if an argument is null, the root is not a rank, a rank sent something
-     *     other than bytes, or the objects are too large for Java arrays
+     * @throws UsageException if an argument is null, the root is not a rank, a rank passed null or
+     *     sent something other than bytes, or the objects are too large for Java arrays
      * @throws JcclException under the conditions of the collectives of the group
      */
     public static Optional<List<byte[]>> gather(ProcessGroup group, byte[] value, int root) {
+        return gather(group, value, root, BYTES);
+    }
+
+    /**
+     * {@link #gather(ProcessGroup, byte[], int)} with a codec.
+     *
+     * @param <T> the type of the objects
+     * @param group the ranks
+     * @param value the value of this rank
+     * @param root the rank that gets the values
+     * @param codec encodes, and decodes on the root
+     * @return on the root one value for each rank, elsewhere empty
+     * @throws UsageException as {@link #gather(ProcessGroup, byte[], int)}, if a rank cannot encode
+     *     its value, or on the root the codec cannot decode one
+     * @throws JcclException under the conditions of the collectives of the group
+     */
+    public static <T> Optional<List<T>> gather(
+            ProcessGroup group, T value, int root, ObjectCodec<T> codec) {
         checkRoot(group, root);
-        byte[] mine = encode(value);
-        long[] sizes = sizes(group, mine.length);
+        Pickles mine = Pickles.of(group, Collections.singletonList(value), codec);
+        long[] sizes = sizes(group, mine);
         int largest = largest(group, sizes);
         boolean receives = group.rank() == root;
-        try (Tensor input = Tensor.copyOf(Arrays.copyOf(mine, largest));
+        try (Tensor input = Tensor.copyOf(Arrays.copyOf(mine.all.get(0), largest));
                 Tensor output = bytes(receives ? (long) largest * group.size() : 0)) {
             group.sync().gather(receives ? parts(group, output) : null, input, root);
-            return receives ? Optional.of(cut(group, output, largest, sizes)) : Optional.empty();
+            return receives
+                    ? Optional.of(cut(group, output, largest, sizes, codec))
+                    : Optional.empty();
         }
     }
 
@@ -89,32 +171,56 @@ public final class TorchObjects {
      * @throws JcclException under the conditions of the collectives of the group
      */
     public static List<byte[]> broadcast(ProcessGroup group, List<byte[]> values, int root) {
+        return broadcast(group, values, root, BYTES);
+    }
+
+    /**
+     * {@link #broadcast(ProcessGroup, List, int)} with a codec.
+     *
+     * @param <T> the type of the objects
+     * @param group the ranks
+     * @param values on the root the values to send, elsewhere a list of the same size with any
+     *     values
+     * @param root the rank that sends
+     * @param codec encodes on the root, and decodes
+     * @return the values of the root
+     * @throws UsageException as {@link #broadcast(ProcessGroup, List, int)}, if the root cannot
+     *     encode a value, or the codec of this rank cannot decode one
+     * @throws JcclException under the conditions of the collectives of the group
+     */
+    public static <T> List<T> broadcast(
+            ProcessGroup group, List<T> values, int root, ObjectCodec<T> codec) {
         checkRoot(group, root);
-        List<byte[]> given = copy(group, values);
+        List<T> given = copy(group, values);
         boolean sends = group.rank() == root;
-        List<byte[]> encoded = sends ? given.stream().map(TorchObjects::encode).toList() : null;
-        long[] sizes = new long[given.size()];
-        if (sends) {
-            Arrays.setAll(sizes, i -> encoded.get(i).length);
-        }
-        try (Tensor all = Tensor.copyOf(sizes)) {
-            group.sync().broadcast(all, root);
-            all.copyTo(sizes);
-        }
+        Pickles mine = Pickles.of(group, sends ? given : List.of(), codec);
+        long[] sizes = sends ? mine.sizes(given.size()) : new long[given.size()];
+        broadcast(group, sizes, mine, root);
         byte[] joined = new byte[total(group, sizes)];
-        each(sizes, (i, at) -> copy(sends ? encoded.get(i) : null, joined, at));
+        each(sizes, (i, at) -> copy(sends ? mine.all.get(i) : null, joined, at));
         try (Tensor all = Tensor.copyOf(joined)) {
             group.sync().broadcast(all, root);
             all.copyTo(joined);
         }
-        List<byte[]> received = new ArrayList<>();
+        List<T> received = new ArrayList<>();
         each(
                 sizes,
-                (i, at) ->
-                        received.add(
-                                PickledBytes.decode(
-                                        Arrays.copyOfRange(joined, at, at + (int) sizes[i]))));
+                (i, at) -> {
+                    byte[] pickle = Arrays.copyOfRange(joined, at, at + (int) sizes[i]);
+                    received.add(decode(group, pickle, codec));
+                });
         return received;
+    }
+
+    /** Gives the root's sizes to all ranks. */
+    private static void broadcast(ProcessGroup group, long[] sizes, Pickles mine, int root) {
+        try (Tensor all = Tensor.copyOf(sizes)) {
+            group.sync().broadcast(all, root);
+            all.copyTo(sizes);
+        }
+        if (Arrays.stream(sizes).anyMatch(size -> size == FAILED)) {
+            throw failed(group, mine, root);
+        }
     }
 
     /**
@@ -129,30 +235,45 @@ public final class TorchObjects {
      * @throws JcclException under the conditions of the collectives of the group
      */
     public static byte[] scatter(ProcessGroup group, List<byte[]> values, int root) {
+        return scatter(group, values, root, BYTES);
+    }
+
+    /**
+     * {@link #scatter(ProcessGroup, List, int)} with a codec.
+     *
+     * @param <T> the type of the objects
+     * @param group the ranks
+     * @param values on the root one value for each rank, elsewhere ignored; may be null there
+     * @param root the rank that sends
+     * @param codec encodes on the root, and decodes
+     * @return the value of this rank
+     * @throws UsageException as {@link #scatter(ProcessGroup, List, int)}, if the root cannot
+     *     encode a value, or the codec of this rank cannot decode its own
+     * @throws JcclException under the conditions of the collectives of the group
+     */
+    public static <T> T scatter(
+            ProcessGroup group, List<T> values, int root, ObjectCodec<T> codec) {
         checkRoot(group, root);
         boolean sends = group.rank() == root;
-        List<byte[]> given = sends ? copy(group, values) : List.of();
+        List<T> given = sends ? copy(group, values) : List.of();
         if (sends && given.size() != group.size()) {
             throw usage(
                     group,
                     "values must hold one for each of the %s ranks, got %s"
-                            .formatted(group.size(), given.size()));
+                            .formatted(group.size(), given.size()),
+                    null);
         }
-        List<byte[]> encoded = given.stream().map(TorchObjects::encode).toList();
-        long[] sizes = encoded.stream().mapToLong(each -> each.length).toArray();
-        long[] largest = {LongStream.of(sizes).max().orElse(0)};
-        try (Tensor all = Tensor.copyOf(largest)) {
-            group.sync().broadcast(all, root);
-            all.copyTo(largest);
-        }
+        Pickles mine = Pickles.of(group, given, codec);
+        long[] largest = {LongStream.of(mine.sizes(given.size())).max().orElse(0)};
+        broadcast(group, largest, mine, root);
         byte[] value = new byte[largest(group, largest)];
-        scatter(group, encoded, each -> Arrays.copyOf(each, value.length), value, root);
+        scatter(group, mine.all, each -> Arrays.copyOf(each, value.length), value, root);
         long[] size = new long[1];
-        scatter(group, encoded, each -> new long[] {each.length}, size, root);
+        scatter(group, mine.all, each -> new long[] {each.length}, size, root);
         if (size[0] < 0 || size[0] > value.length) {
             throw impossible(group, size[0]);
         }
-        return PickledBytes.decode(Arrays.copyOf(value, (int) size[0]));
+        return decode(group, Arrays.copyOf(value, (int) size[0]), codec);
     }
 
     /** Scatters what a function makes of the root's values; the result is copied to an array. */
@@ -177,25 +298,44 @@ public final class TorchObjects {
             throw usage(
                     group,
                     "root must be a rank of this group, 0 to %s, got %s"
-                            .formatted(group.size() - 1, root));
+                            .formatted(group.size() - 1, root),
+                    null);
         }
     }
 
     /** Copies the list of a caller, because another thread may change it meanwhile. */
-    private static List<byte[]> copy(ProcessGroup group, List<byte[]> values) {
+    @SuppressWarnings("unchecked")
+    private static <T> List<T> copy(ProcessGroup group, List<T> values) {
         Require.nonNull(values, "values");
         try {
-            return Arrays.asList(values.toArray(new byte[0][]));
+            return (List<T>) Arrays.asList(values.toArray());
         } catch (RuntimeException e) {
-            throw new UsageException(
-                    FailureContext.ofGroup(group.name(), group.rank()),
-                    "values cannot be read as a list of byte[]: " + e,
+            throw usage(group, "values cannot be read: " + e, e);
+        }
+    }
+
+    private static <T> T decode(ProcessGroup group, byte[] pickle, ObjectCodec<T> codec) {
+        byte[] bytes = PickledBytes.decode(pickle);
+        try {
+            return Require.nonNull(codec.decode(bytes), "the decoded value");
+        } catch (UsageException e) {
+            throw e;
+        } catch (Exception e) {
+            throw usage(
+                    group,
+                    "an object of %s bytes cannot be decoded: %s".formatted(bytes.length, e),
                     e);
         }
     }
 
-    private static byte[] encode(byte[] value) {
-        return PickledBytes.encode(Require.nonNull(value, "value"));
+    private static UsageException failed(ProcessGroup group, Pickles mine, int rank) {
+        return mine.failure != null
+                ? mine.failure
+                : usage(
+                        group,
+                        "an object of rank %s is null or cannot be encoded; its exception has the reason"
+                                .formatted(rank),
+                        null);
     }
 
     /** Returns the largest size of all ranks, after checking all of them. */
@@ -223,20 +363,29 @@ public final class TorchObjects {
         return usage(
                 group,
                 "a rank has objects of %s bytes, expected 0 to %s as Java's arrays hold; do all ranks make the same call?"
-                        .formatted(size, PickledBytes.MAX_LENGTH));
+                        .formatted(size, PickledBytes.MAX_LENGTH),
+                null);
     }
 
-    private static UsageException usage(ProcessGroup group, String problem) {
-        return new UsageException(FailureContext.ofGroup(group.name(), group.rank()), problem);
+    private static UsageException usage(ProcessGroup group, String problem, Throwable cause) {
+        return new UsageException(
+                FailureContext.ofGroup(group.name(), group.rank()), problem, cause);
     }
 
-    private static long[] sizes(ProcessGroup group, long mine) {
+    /** Gives the size of each rank's object to all ranks. */
+    private static long[] sizes(ProcessGroup group, Pickles mine) {
         long[] sizes = new long[group.size()];
-        try (Tensor input = Tensor.copyOf(new long[] {mine});
+        try (Tensor input = Tensor.copyOf(mine.sizes(1));
                 Tensor output = Tensor.copyOf(sizes)) {
             group.sync().allGatherSingle(output, input);
-            return output.copyTo(sizes);
+            output.copyTo(sizes);
         }
+        for (int rank = 0; rank < sizes.length; rank++) {
+            if (sizes[rank] == FAILED) {
+                throw failed(group, mine, rank);
+            }
+        }
+        return sizes;
     }
 
     private static Tensor bytes(long count) {
@@ -250,12 +399,13 @@ public final class TorchObjects {
                 .toList();
     }
 
-    private static List<byte[]> cut(ProcessGroup group, Tensor all, int part, long[] sizes) {
-        List<byte[]> values = new ArrayList<>();
+    private static <T> List<T> cut(
+            ProcessGroup group, Tensor all, int part, long[] sizes, ObjectCodec<T> codec) {
+        List<T> values = new ArrayList<>();
         for (int rank = 0; rank < group.size(); rank++) {
             byte[] value = new byte[(int) sizes[rank]];
             all.slice((long) rank * part, part).copyTo(value);
-            values.add(PickledBytes.decode(value));
+            values.add(decode(group, value, codec));
         }
         return values;
     }

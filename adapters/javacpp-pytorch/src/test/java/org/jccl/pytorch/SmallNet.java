@@ -6,6 +6,7 @@ import static org.bytedeco.pytorch.global.torch.randn;
 import static org.bytedeco.pytorch.global.torch.relu;
 
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
@@ -84,16 +85,20 @@ final class SmallNet extends Module {
     }
 
     Tensor logits(Tensor x, boolean normalized, Units units) {
+        return logits(
+                x,
+                inside ->
+                        normalized
+                                ? norm.forward(inside)
+                                : inside.mul(norm.weight()).add(norm.bias()),
+                units);
+    }
+
+    Tensor logits(Tensor x, UnaryOperator<Tensor> normalize, Units units) {
         Tensor image = x.view(x.size(0), 1, 4, 4);
         Tensor filtered = units.run("conv", () -> relu(conv.forward(image)));
         Tensor inside = units.run("hidden", () -> hidden.forward(filtered.view(x.size(0), 8)));
-        Tensor one =
-                units.run(
-                        "norm",
-                        () ->
-                                normalized
-                                        ? norm.forward(inside)
-                                        : inside.mul(norm.weight()).add(norm.bias()));
+        Tensor one = units.run("norm", () -> normalize.apply(inside));
         return units.run("output", () -> output.forward(relu(one)));
     }
 

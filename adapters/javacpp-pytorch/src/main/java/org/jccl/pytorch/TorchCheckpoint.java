@@ -303,9 +303,9 @@ public final class TorchCheckpoint {
      * @return the texts that were saved
      * @throws DifferentModelsException on all ranks, if they opened different checkpoints
      * @throws UsageException if the checkpoint is null or lacks a tensor of the module, the state
-     *     is of another kind of optimizer, parameters of one unit have made different numbers of
-     *     steps, or parameters of one group had different options. Part of the state may have been
-     *     replaced then
+     *     has no options or is of another kind of optimizer, parameters of one unit have made
+     *     different numbers of steps, or parameters of one group had different options. Part of the
+     *     state may have been replaced then
      * @throws CheckpointException if the checkpoint cannot be read. Part of the state may have been
      *     replaced then
      * @throws JcclException if the group has failed
@@ -333,6 +333,11 @@ public final class TorchCheckpoint {
             options = OptimizerState.options(archive, groups.size());
         }
         Set<String> names = checkpoint.names();
+        if (!kinds(names).isEmpty() && names.stream().noneMatch(each -> each.startsWith(GROUP))) {
+            throw TorchTensors.usage(
+                    "the checkpoint has the state of an optimizer without its options, so its kind"
+                            + " is not known");
+        }
         for (int i = 0; i < groups.size(); i++) {
             List<String> saved =
                     names(i).stream().filter(each -> names.contains(GROUP + each)).toList();

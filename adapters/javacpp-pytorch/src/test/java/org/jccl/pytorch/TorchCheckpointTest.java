@@ -421,6 +421,18 @@ class TorchCheckpointTest {
                             () ->
                                     TorchCheckpoint.of(group, other, sgd.apply(other.parameters()))
                                             .load(directory));
+                    Checkpoint.save(
+                            group,
+                            directory,
+                            state.shards().stream()
+                                    .filter(each -> !each.name().startsWith("optimizer.options."))
+                                    .toList(),
+                            Map.of());
+                    refused(
+                            "the state of an optimizer without its options",
+                            () ->
+                                    TorchCheckpoint.of(group, other, sgd.apply(other.parameters()))
+                                            .load(directory));
                     LinearImpl larger = new LinearImpl(3, 1);
                     refused(
                             "'weight'",

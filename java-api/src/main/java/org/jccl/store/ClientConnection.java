@@ -102,9 +102,19 @@ final class ClientConnection implements AutoCloseable {
         }
     }
 
+    /** The number of the process, as in PyTorch, unless it looks like an alert. */
+    static int nonce(long pid) {
+        int nonce = (int) pid;
+        return isTlsAlert(nonce) ? ~nonce : nonce;
+    }
+
+    private static boolean isTlsAlert(int answer) {
+        return (answer & TLS_ALERT_MASK) == TLS_ALERT;
+    }
+
     private void handshake(SharedSecret secret, TlsContext tls, Deadline deadline)
             throws IOException {
-        int nonce = (int) ProcessHandle.current().pid();
+        int nonce = nonce(ProcessHandle.current().pid());
         WireBuffer hello = WireBuffer.request(Opcode.VALIDATE).putInt(Opcode.MAGIC);
         try {
             if (secret != null) {
@@ -114,7 +124,7 @@ final class ClientConnection implements AutoCloseable {
             }
             send(hello.putByte(Opcode.PING.number()).putInt(nonce), deadline);
             int answer = readInt(deadline);
-            if (tls == null && (answer & TLS_ALERT_MASK) == TLS_ALERT) {
+            if (tls == null && isTlsAlert(answer)) {
                 throw new HandshakeException(
                         "it requires TLS, and this process has no certificate (--tls-cert of jccl run, or tls(...))",
                         false);

@@ -54,7 +54,7 @@ final class ClientWireTest {
             byte[] pid =
                     ByteBuffer.allocate(Integer.BYTES)
                             .order(ByteOrder.LITTLE_ENDIAN)
-                            .putInt((int) ProcessHandle.current().pid())
+                            .putInt(ClientConnection.nonce(ProcessHandle.current().pid()))
                             .array();
             assertThat(HexFormat.of().formatHex(hello, 0, count))
                     .isEqualTo("00cef7853c" + "0d" + HexFormat.of().formatHex(pid));

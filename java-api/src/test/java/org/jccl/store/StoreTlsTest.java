@@ -190,6 +190,15 @@ final class StoreTlsTest {
         }
     }
 
+    /** A server answers a PING with the same number, which must not look like an alert. */
+    @Test
+    void noProcessNumberLooksLikeAnAlert() {
+        assertThat(ClientConnection.nonce(788)).isEqualTo(788);
+        for (long pid : new long[] {789, 789 + 65536, 789 + 3 * 65536}) {
+            assertThat(ClientConnection.nonce(pid) & 0xffff).isNotEqualTo(0x0315);
+        }
+    }
+
     @Test
     void aClientDoesNotUseAPlainServer() {
         try (TcpStoreServer server = TcpStoreServer.bind(ANY_PORT)) {

@@ -129,7 +129,8 @@ final class RunCommand implements Callable<Integer> {
             defaultValue = "${env:PET_RDZV_ENDPOINT}",
             description =
                     "Where the launchers' store is, on one of their hosts. With several, separated by"
-                            + " commas, the job outlives the launcher that serves it.")
+                            + " commas, the job outlives the launcher that serves it. With --replace,"
+                            + " those of the first nodes, three or more.")
     private List<String> endpoints;
 
     @Option(
@@ -293,6 +294,10 @@ final class RunCommand implements Callable<Integer> {
             return;
         }
         int count = nodes.max();
+        if (replace && endpoints != null && endpoints.size() > 1) {
+            builder.nodes(count, nodeRank).replicatedStore(endpoints.toArray(String[]::new));
+            return;
+        }
         if (count > 1 && masterAddress == null) {
             throw new ParameterException(
                     spec.commandLine(),

@@ -26,6 +26,7 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.spi.Descriptors;
 import org.jccl.spi.NativeStatus;
 import org.jccl.store.PrefixStore;
+import org.jccl.store.ReplicatedStore;
 import org.jccl.store.TcpStore;
 
 /**
@@ -147,7 +148,11 @@ final class GlooConnector {
     }
 
     private static Optional<String> hostOf(Store store) {
-        return PrefixStore.root(store) instanceof TcpStore served
+        Store root = PrefixStore.root(store);
+        if (root instanceof TcpStore served) {
+            return Optional.of(served.host());
+        }
+        return root instanceof ReplicatedStore served
                 ? Optional.of(served.host())
                 : Optional.empty();
     }

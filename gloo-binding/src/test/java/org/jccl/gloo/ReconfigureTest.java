@@ -117,6 +117,24 @@ class ReconfigureTest {
         }
     }
 
+    /** The group's timeout used to end the wait before the others could go on. */
+    @Test
+    void theOthersContinueAfterAWaitAsLongAsTheTimeout() throws Exception {
+        Duration both = Duration.ofSeconds(5);
+        List<CompletableFuture<ProcessGroup>> ranks = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            int rank = i;
+            ranks.add(start(() -> rank(rank, 3).timeout(both).reconfigurable(1).build()));
+        }
+        for (CompletableFuture<ProcessGroup> rank : ranks) {
+            get(rank);
+        }
+        get(ranks.get(1)).abort();
+        CompletableFuture<ProcessGroup> one = start(() -> ranks.get(0).join().reconfigure(both));
+        CompletableFuture<ProcessGroup> three = start(() -> ranks.get(2).join().reconfigure(both));
+        expectSum(List.of(get(one), get(three)), 3);
+    }
+
     @Test
     void theOthersContinueAndTheLostRankJoinsLater() throws Exception {
         CompletableFuture<ProcessGroup> first = join(0, 3);

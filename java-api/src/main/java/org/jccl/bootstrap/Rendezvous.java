@@ -26,6 +26,8 @@ import org.jccl.spi.Durations;
 import org.jccl.spi.PathSetting;
 import org.jccl.spi.WaitLog;
 import org.jccl.store.FileStore;
+import org.jccl.store.ReplicatedStore;
+import org.jccl.store.ReplicatedStore.Server;
 
 /**
  * The membership of this process in a job, and a store that all ranks can reach. It corresponds to
@@ -134,13 +136,16 @@ public final class Rendezvous implements AutoCloseable {
                 method.scheme().equals(ENVIRONMENT)
                         ? fromEnvironment(theRank, theSize, timeout, environment)
                         : fromArguments(method, theRank, theSize, environment);
-        return method.scheme().equals("file")
-                ? overFile(member, method, timeout)
-                : overTcp(
-                        member,
-                        runId(method, environment),
-                        tls.or(() -> TlsCredentials.in(environment)),
-                        timeout);
+        if (method.scheme().equals("file")) {
+            return overFile(member, method, timeout);
+        }
+        Optional<TlsCredentials> credentials = tls.or(() -> TlsCredentials.in(environment));
+        String servers = environment.getOrDefault(RankVariables.STORE_SERVERS, "");
+        if (!servers.isEmpty() && method.scheme().equals(ENVIRONMENT)) {
+            Store store = ReplicatedStore.connect(Server.parse(servers), credentials, timeout);
+            return new Rendezvous(member, store, store::close);
+        }
+        return overTcp(member, runId(method, environment), credentials, timeout);
     }
 
     /**

@@ -15,19 +15,21 @@ final class RoundTrips implements AutoCloseable {
     /** Grace period for the server to start or cancel a wait whose deadline has passed. */
     private static final Duration CANCEL_GRACE = Duration.ofSeconds(1);
 
-    private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
-
     private final TcpStore store;
     private final ServerAddress address;
-    private final Duration timeout;
+    private final Duration answerTime;
     private final Connections connections;
 
-    /** Connects, and retries until the timeout. */
-    RoundTrips(TcpStore store, ServerAddress address, Duration timeout) {
+    /**
+     * Uses a connection, and others to the same address.
+     *
+     * @param answerTime how long the server may take to answer
+     */
+    RoundTrips(TcpStore store, ServerAddress address, ClientConnection first, Duration answerTime) {
         this.store = store;
         this.address = address;
-        this.timeout = timeout;
-        this.connections = new Connections(address, address.connectWithRetry(timeout));
+        this.answerTime = answerTime;
+        this.connections = new Connections(address, first);
     }
 
     void requireOpen() {
@@ -62,7 +64,7 @@ final class RoundTrips implements AutoCloseable {
 
     /** Sends a request that the server answers immediately. */
     <T> T call(String operation, WireBuffer request, Answer<T> answer) {
-        Deadline deadline = answerDeadline();
+        Deadline deadline = Deadline.after(answerTime);
         return transfer(
                 operation,
                 () ->
@@ -143,10 +145,6 @@ final class RoundTrips implements AutoCloseable {
             throw new IOException(
                     "the server answered %d instead of %d".formatted(answer, expected));
         }
-    }
-
-    private Deadline answerDeadline() {
-        return Deadline.after(timeout.compareTo(SHORTEST_ANSWER) > 0 ? timeout : SHORTEST_ANSWER);
     }
 
     private <T> T transfer(String operation, Transfer<T> transfer) {

@@ -1,5 +1,6 @@
 package org.jccl.store;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,6 +34,8 @@ public final class TcpStore implements Store {
     private static final byte[] WORKERS = "init/".getBytes(StandardCharsets.US_ASCII);
     private static final Duration POLL = Duration.ofMillis(10);
 
+    private static final Duration SHORTEST_ANSWER = Duration.ofSeconds(10);
+
     private static final int LAST_PORT = 65_535;
 
     /** Limit for requests that are sent together, and for their answers. */
@@ -45,7 +48,34 @@ public final class TcpStore implements Store {
     private TcpStore(ServerAddress address, Duration timeout) {
         this.address = address;
         this.timeout = StoreArguments.timeout(timeout);
-        this.server = new RoundTrips(this, address, this.timeout);
+        this.server =
+                new RoundTrips(
+                        this, address, address.connectWithRetry(this.timeout), answerTime(timeout));
+    }
+
+    private TcpStore(ServerAddress address, ClientConnection first, Duration answerTime) {
+        this.address = address;
+        this.timeout = answerTime;
+        this.server = new RoundTrips(this, address, first, answerTime);
+    }
+
+    private static Duration answerTime(Duration timeout) {
+        return timeout.compareTo(SHORTEST_ANSWER) > 0 ? timeout : SHORTEST_ANSWER;
+    }
+
+    /**
+     * Connects to a server that is running, without another try.
+     *
+     * @param answerTime the time limit for blocking calls, and for each answer, also if it is short
+     * @throws StoreException if that fails
+     */
+    static TcpStore connectOnce(ServerAddress address, Duration timeout, Duration answerTime) {
+        try {
+            return new TcpStore(address, address.connect(Deadline.after(timeout)), answerTime);
+        } catch (IOException e) {
+            throw new StoreException(
+                    "cannot connect to the store at %s: %s".formatted(address, e.getMessage()), e);
+        }
     }
 
     /**
@@ -100,8 +130,7 @@ public final class TcpStore implements Store {
         return new TcpStore(address(host, port, null, tls), timeout);
     }
 
-    private static ServerAddress address(
-            String host, int port, SharedSecret secret, TlsContext tls) {
+    static ServerAddress address(String host, int port, SharedSecret secret, TlsContext tls) {
         if (host == null || host.isEmpty() || port < 1 || port > LAST_PORT) {
             throw StoreArguments.usage(
                     "The store's address is '%s', port %d; pass a host and a port from 1 to %d"

@@ -117,9 +117,13 @@ abstract class StoreContract {
         assertThat(store.get("k")).isEqualTo(bytes("kept"));
     }
 
+    int largestValue() {
+        return StoreArguments.MAX_VALUE_BYTES;
+    }
+
     @Test
     void takesTheLargestValue() throws Exception {
-        byte[] value = new byte[StoreArguments.MAX_VALUE_BYTES];
+        byte[] value = new byte[largestValue()];
         value[value.length - 1] = 7;
         store.set("large", value);
         assertThat(open(LONG).get("large")).isEqualTo(value);

@@ -2,6 +2,7 @@ package org.jccl.launch;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.Optional;
 import org.jccl.BootstrapException;
 import org.jccl.StoreException;
@@ -153,7 +154,8 @@ final class ElasticJob {
                         round.nodes().size(),
                         nodeRank,
                         ranksStore.host(),
-                        ranksStore.port());
+                        ranksStore.port(),
+                        List.of());
         OtherNodes others = () -> member.reasonToStop(round);
         LaunchAttempt ranks = new LaunchAttempt(settings, start, others, reaper);
         Optional<LaunchException> failure = ranks.run(limit);

@@ -66,7 +66,7 @@ public record ElasticNodes(
                         + " nodes is none; at least 1, and MIN:MAX");
         endpoints =
                 Require.nonNull(endpoints, "list of endpoints").stream()
-                        .map(ElasticNodes::withPort)
+                        .map(ElasticNodes::endpoint)
                         .toList();
         check(!endpoints.isEmpty(), "an elastic job needs an endpoint: host:port of a launcher");
         check(
@@ -169,7 +169,7 @@ public record ElasticNodes(
     }
 
     /** {@code host}, {@code host:port}, {@code [v6]} or {@code [v6]:port}. */
-    private static String withPort(String endpoint) {
+    static String endpoint(String endpoint) {
         String text = Require.nonNull(endpoint, "endpoint").strip();
         boolean bare = text.endsWith("]") || text.indexOf(':') < 0;
         String whole = bare ? text + ":" + DEFAULT_PORT : text;

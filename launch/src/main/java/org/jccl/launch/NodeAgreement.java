@@ -127,7 +127,7 @@ final class NodeAgreement implements OtherNodes {
             }
             return failure().map(LaunchException::onAnotherNode);
         } catch (StoreException e) {
-            lost = Optional.of(goneNode0(e));
+            lost = Optional.of(goneStore(e));
             return lost;
         }
     }
@@ -137,7 +137,7 @@ final class NodeAgreement implements OtherNodes {
         try {
             JobEnd.tell(jobStore);
         } catch (StoreException e) {
-            lost = Optional.of(goneNode0(e));
+            lost = Optional.of(goneStore(e));
         }
     }
 
@@ -149,13 +149,17 @@ final class NodeAgreement implements OtherNodes {
         try {
             return JobEnd.isTold(jobStore);
         } catch (StoreException e) {
-            lost = Optional.of(goneNode0(e));
+            lost = Optional.of(goneStore(e));
             return false;
         }
     }
 
-    private static LaunchException goneNode0(StoreException why) {
-        return LaunchException.of("the launcher of node 0 is gone: " + why.getMessage(), why);
+    private LaunchException goneStore(StoreException why) {
+        String gone =
+                settings.endpoints().isEmpty()
+                        ? "the launcher of node 0 is gone: "
+                        : "too many launchers that serve the store are gone: ";
+        return LaunchException.of(gone + why.getMessage(), why);
     }
 
     /** The report of the first node that failed, possibly this one. */
@@ -197,7 +201,7 @@ final class NodeAgreement implements OtherNodes {
             }
             return new Conclusion(failure, restart);
         } catch (StoreException e) {
-            return new Conclusion(own.or(() -> Optional.of(goneNode0(e))), false);
+            return new Conclusion(own.or(() -> Optional.of(goneStore(e))), false);
         }
     }
 
@@ -244,10 +248,10 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    /** Makes node 0, which serves the store, wait until the other nodes do not need it any more. */
+    /** Makes nodes that serve the store wait until the others do not need it any more. */
     private void sayGoodbye() {
         store.set(key("goodbye", settings.nodeRank()), bytes("attempt " + attempt));
-        if (settings.nodeRank() == 0) {
+        if (settings.servesStore()) {
             List<String> expected =
                     IntStream.range(0, settings.nodes())
                             .filter(node -> store.check(List.of(key("leave", node))))
@@ -255,7 +259,8 @@ final class NodeAgreement implements OtherNodes {
                             .toList();
             try {
                 store.await(expected, STOP_LIMIT);
-            } catch (StoreTimeoutException e) {
+            } catch (StoreException e) {
+                // Of a replicated store, other servers may have been closed a moment before.
                 LOGGER.log(Level.WARNING, "closing the job''s store early: {0}", e.getMessage());
             }
         }

@@ -3,10 +3,13 @@ package org.jccl.launch;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.List;
+import org.jccl.Store;
 import org.jccl.UsageException;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.store.ReplicatedStore.Server;
 import org.jccl.store.TcpStore;
 
 /**
@@ -80,10 +83,22 @@ public final class ProcessLauncher {
             }
             return;
         }
-        try (HostedStore hosted = openStore(limit);
-                TcpStore store = hosted.client().duplicate(SILENCE);
-                OrphanReaper reaper = OrphanReaper.start()) {
-            NodeAgreement.Conclusion end = attempt(store, 0, limit, reaper);
+        if (settings.endpoints().isEmpty()) {
+            try (HostedStore hosted = openStore(limit);
+                    TcpStore store = hosted.client().duplicate(SILENCE)) {
+                run(store, store.port(), List.of(), limit);
+            }
+        } else {
+            try (StoreServers servers = StoreServers.open(settings, limit);
+                    Store store = servers.connect(SILENCE)) {
+                run(store, settings.masterPort(), servers.all(), limit);
+            }
+        }
+    }
+
+    private void run(Store store, int port, List<Server> servers, TimeLimit limit) {
+        try (OrphanReaper reaper = OrphanReaper.start()) {
+            NodeAgreement.Conclusion end = attempt(store, port, servers, 0, limit, reaper);
             for (int attempt = 1; end.restart(); attempt++) {
                 LOGGER.log(
                         Level.WARNING,
@@ -91,7 +106,7 @@ public final class ProcessLauncher {
                         attempt,
                         settings.maxRestarts(),
                         end.failure().map(Throwable::getMessage).orElse(""));
-                end = attempt(store, attempt, limit, reaper);
+                end = attempt(store, port, servers, attempt, limit, reaper);
             }
             if (end.failure().isPresent()) {
                 throw end.failure().get();
@@ -113,7 +128,12 @@ public final class ProcessLauncher {
     }
 
     private NodeAgreement.Conclusion attempt(
-            TcpStore store, int attempt, TimeLimit limit, OrphanReaper reaper) {
+            Store store,
+            int port,
+            List<Server> servers,
+            int attempt,
+            TimeLimit limit,
+            OrphanReaper reaper) {
         NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
         nodes.enter(limit);
         LaunchRound round =
@@ -123,7 +143,8 @@ public final class ProcessLauncher {
                         settings.nodes(),
                         settings.nodeRank(),
                         settings.masterAddress(),
-                        store.port());
+                        port,
+                        servers);
         return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
     }
 }

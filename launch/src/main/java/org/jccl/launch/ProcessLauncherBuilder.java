@@ -43,6 +43,7 @@ public final class ProcessLauncherBuilder {
     private int nodeRank;
     private String masterAddress = "127.0.0.1";
     private int masterPort;
+    private List<String> endpoints = List.of();
     private ElasticNodes elastic;
     private String runId = UUID.randomUUID().toString();
     private int maxRestarts;
@@ -242,6 +243,26 @@ public final class ProcessLauncherBuilder {
     }
 
     /**
+     * Makes the store survive the loss of a node, for jobs of several nodes that {@linkplain
+     * #replaceLostRanks replace} lost ranks. The first nodes each serve the store at one of the
+     * endpoints, in their order; it works as long as more than half of them are there. Replaces
+     * {@link #master}. Ranks get the list in {@code JCCL_STORE_SERVERS}.
+     *
+     * @param endpoints {@code host} or {@code host:port} of the first nodes, at least three, the
+     *     same for all launchers
+     * @return this
+     */
+    public ProcessLauncherBuilder replicatedStore(String... endpoints) {
+        List<String> all =
+                asList(endpoints, "list of endpoints").stream()
+                        .map(ElasticNodes::endpoint)
+                        .toList();
+        check(!all.isEmpty(), "a replicated store needs endpoints");
+        this.endpoints = all;
+        return master(ElasticNodes.host(all.get(0)), ElasticNodes.port(all.get(0)));
+    }
+
+    /**
      * Names the run.
      *
      * @param runId any text; by default a random one
@@ -405,6 +426,7 @@ public final class ProcessLauncherBuilder {
                         nodeRank,
                         masterAddress,
                         masterPort,
+                        endpoints,
                         Optional.ofNullable(elastic),
                         runId,
                         maxRestarts,

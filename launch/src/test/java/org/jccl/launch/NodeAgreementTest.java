@@ -29,6 +29,7 @@ class NodeAgreementTest {
                 node,
                 "127.0.0.1",
                 29500,
+                List.of(),
                 Optional.empty(),
                 "r",
                 restarts,

@@ -124,6 +124,7 @@ class OrphanReaperTest {
                             0,
                             "127.0.0.1",
                             0,
+                            List.of(),
                             Optional.empty(),
                             "run",
                             0,
@@ -135,7 +136,7 @@ class OrphanReaperTest {
                             Optional.empty(),
                             Duration.ofSeconds(SECONDS),
                             Optional.empty());
-            LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1);
+            LaunchRound round = new LaunchRound(0, 0, 1, 0, "127.0.0.1", 1, List.of());
             try (OrphanReaper reaper = OrphanReaper.start()) {
                 LaunchAttempt attempt = new LaunchAttempt(settings, round, Optional::empty, reaper);
                 AddressSpace.fill();

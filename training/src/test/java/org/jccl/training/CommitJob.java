@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
@@ -16,7 +17,9 @@ import org.jccl.OperationTimeoutException;
 import org.jccl.PeerLostException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
+import org.jccl.Store;
 import org.jccl.Tensor;
+import org.jccl.store.ReplicatedStore;
 import org.jccl.store.TcpStore;
 
 /**
@@ -135,13 +138,23 @@ final class CommitJob implements Replica {
         System.exit(0);
     }
 
+    private static Store jobStore() {
+        Duration timeout = Duration.ofSeconds(20);
+        String servers = System.getenv("JCCL_STORE_SERVERS");
+        return servers.isEmpty()
+                ? TcpStore.connect(
+                        System.getenv("MASTER_ADDR"),
+                        Integer.parseInt(System.getenv("MASTER_PORT")),
+                        timeout)
+                : ReplicatedStore.connect(
+                        ReplicatedStore.Server.parse(servers), Optional.empty(), timeout);
+    }
+
     /** Threads, descriptors, kilobytes of the heap, and keys in the store. */
     private static String resources() throws Exception {
         System.gc();
         Runtime runtime = Runtime.getRuntime();
-        String address = System.getenv("MASTER_ADDR");
-        int port = Integer.parseInt(System.getenv("MASTER_PORT"));
-        try (TcpStore store = TcpStore.connect(address, port, Duration.ofSeconds(20));
+        try (Store store = jobStore();
                 Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
             return "%d %d %d %d"
                     .formatted(

@@ -71,26 +71,23 @@ final class CommitJobTest {
     /** Its ranks are lost with it. */
     @Test
     void aLostLauncherComesBackWithItsRanks(@TempDir Path folder) throws Exception {
-        int port;
-        try (ServerSocket socket = new ServerSocket(0)) {
-            port = socket.getLocalPort();
-        }
+        List<Integer> port = freePorts(1);
         List<String> lines = Collections.synchronizedList(new ArrayList<>());
         CompletableFuture<Void> first =
                 CompletableFuture.runAsync(
                         () ->
                                 CommitLauncher.run(
                                         0,
-                                        port,
                                         Long.toString(STEPS),
+                                        port,
                                         (rank, error, line) -> lines.add(line)),
                         task -> new Thread(task).start());
         List<Process> second = new ArrayList<>();
         try {
             for (int i = 0; i < 3; i++) {
-                second.add(launcher(port, folder.resolve("launcher" + i)));
+                second.add(launcher(1, port, folder.resolve("launcher" + i)));
                 int before = lines.size();
-                while (i < 2 && stepsOfFour(lines, before) < 20) {
+                while (i < 2 && stepsOf("[0,1,2,3]", lines, before) < 20) {
                     assertThat(first).isNotDone();
                     Thread.sleep(20);
                 }
@@ -110,24 +107,78 @@ final class CommitJobTest {
         check(lines);
     }
 
-    private static Process launcher(int port, Path output) throws IOException {
-        return new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        CommitLauncher.class.getName(),
-                        "1",
-                        Integer.toString(port),
-                        Long.toString(STEPS))
+    /**
+     * The first launcher is lost, and with it a server of the store. The job goes on without it,
+     * and it comes back with its rank, but without its server.
+     */
+    @Test
+    void theJobOutlivesTheFirstLauncher(@TempDir Path folder) throws Exception {
+        List<Integer> ports = freePorts(3);
+        List<Process> launchers = new ArrayList<>();
+        List<Path> outputs = new ArrayList<>();
+        try {
+            for (int i = 0; i < 4; i++) {
+                outputs.add(folder.resolve("launcher" + i));
+                if (i == 3) {
+                    awaitSteps("[0,1,2]", outputs.get(1), 20);
+                    launchers.get(0).destroyForcibly().waitFor();
+                    awaitSteps("[1,2]", outputs.get(1), 20);
+                }
+                launchers.add(launcher(i % 3, ports, outputs.get(i)));
+            }
+            for (int i = 1; i < 4; i++) {
+                assertThat(launchers.get(i).waitFor()).isZero();
+            }
+        } finally {
+            launchers.forEach(Process::destroyForcibly);
+        }
+        List<String> lines = new ArrayList<>(List.of("killed by the test"));
+        for (Path output : outputs) {
+            lines.addAll(Files.readAllLines(output));
+        }
+        check(lines);
+        assertThat(Files.readAllLines(outputs.get(3))).contains("done " + STEPS);
+    }
+
+    private static void awaitSteps(String members, Path output, int count) throws Exception {
+        while (!Files.exists(output) || stepsOf(members, Files.readAllLines(output), 0) < count) {
+            Thread.sleep(50);
+        }
+    }
+
+    private static List<Integer> freePorts(int count) throws IOException {
+        List<ServerSocket> sockets = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            sockets.add(new ServerSocket(0));
+        }
+        List<Integer> ports = sockets.stream().map(ServerSocket::getLocalPort).toList();
+        for (ServerSocket socket : sockets) {
+            socket.close();
+        }
+        return ports;
+    }
+
+    private static Process launcher(int node, List<Integer> ports, Path output) throws IOException {
+        List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                CommitLauncher.class.getName(),
+                                Integer.toString(node),
+                                Long.toString(STEPS)));
+        ports.forEach(port -> command.add(Integer.toString(port)));
+        return new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .redirectOutput(output.toFile())
                 .start();
     }
 
-    private static long stepsOfFour(List<String> lines, int from) {
+    private static long stepsOf(String members, List<String> lines, int from) {
         return List.of(lines.toArray(String[]::new)).stream()
                 .skip(from)
-                .filter(line -> line.startsWith("step") && line.contains("[0,1,2,3]"))
+                .filter(line -> line.startsWith("step") && line.contains(members))
                 .count();
     }
 

@@ -1,42 +1,48 @@
 package org.jccl.training;
 
+import java.util.Arrays;
 import java.util.List;
 import org.jccl.launch.OutputHandler;
 import org.jccl.launch.ProcessLauncher;
+import org.jccl.launch.ProcessLauncherBuilder;
 
-/**
- * A launcher of one of two nodes, each with two ranks of a {@link CommitJob} that nothing kills.
- */
+/** A launcher of one of several nodes with ranks of a {@link CommitJob} that nothing kills. */
 final class CommitLauncher {
-
-    private static final int RANKS = 2;
 
     private CommitLauncher() {}
 
     /**
      * Runs the launcher of a node, whose ranks print what they say.
      *
-     * @param arguments the node, the port of the store, and the number of steps
+     * @param arguments the node, the number of steps, and the ports of the store
      */
     public static void main(String[] arguments) {
         run(
                 Integer.parseInt(arguments[0]),
-                Integer.parseInt(arguments[1]),
-                arguments[2],
+                arguments[1],
+                Arrays.stream(arguments).skip(2).map(Integer::valueOf).toList(),
                 (rank, error, line) -> System.out.println(line));
     }
 
-    static void run(int node, int port, String steps, OutputHandler output) {
-        ProcessLauncher.builder(RANKS)
-                .mainClass(
-                        CommitJob.class, List.of(steps, "2", "0", "20", "9").toArray(String[]::new))
-                .nodes(2, node)
-                .master("127.0.0.1", port)
-                .runId("nodes")
-                .replaceLostRanks()
-                .maxRestarts(100)
-                .output(output)
-                .build()
-                .run();
+    /** With one port, there are two nodes of two ranks; with several, as many nodes of one rank. */
+    static void run(int node, String steps, List<Integer> ports, OutputHandler output) {
+        boolean replicated = ports.size() > 1;
+        ProcessLauncherBuilder launcher =
+                ProcessLauncher.builder(replicated ? 1 : 2)
+                        .mainClass(
+                                CommitJob.class,
+                                List.of(steps, "2", "0", "20", "9").toArray(String[]::new))
+                        .nodes(replicated ? ports.size() : 2, node)
+                        .runId("nodes")
+                        .replaceLostRanks()
+                        .maxRestarts(100)
+                        .output(output);
+        if (replicated) {
+            launcher.replicatedStore(
+                    ports.stream().map(port -> "127.0.0.1:" + port).toArray(String[]::new));
+        } else {
+            launcher.master("127.0.0.1", ports.get(0));
+        }
+        launcher.build().run();
     }
 }

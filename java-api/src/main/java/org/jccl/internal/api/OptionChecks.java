@@ -9,6 +9,7 @@ import org.jccl.TlsCredentials;
 import org.jccl.UsageException;
 import org.jccl.internal.backend.Backend;
 import org.jccl.store.PrefixStore;
+import org.jccl.store.ReplicatedStore;
 import org.jccl.store.TcpStore;
 
 /** Rejects options of a world that its backends cannot have. */
@@ -44,8 +45,12 @@ final class OptionChecks {
             }
         }
         Store root = store.map(PrefixStore::root).orElse(null);
-        if (root instanceof TcpStore given && !given.isEncrypted()) {
-            plain = given + " is connected without TLS; connect it with the credentials";
+        boolean encrypted =
+                root instanceof TcpStore single
+                        ? single.isEncrypted()
+                        : !(root instanceof ReplicatedStore several) || several.isEncrypted();
+        if (!encrypted) {
+            plain = root + " is connected without TLS; connect it with the credentials";
         }
         if (plain != null) {
             throw new UsageException(

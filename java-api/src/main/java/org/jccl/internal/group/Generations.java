@@ -71,7 +71,8 @@ final class Generations implements Agreement.Forming<Group> {
                     "reconfigure: generation %s has followed generation %s already; call it on the last group"
                             .formatted(agreement.generation(), from));
         }
-        return next(patience, patience.compareTo(timeout) > 0 ? patience : timeout);
+        // After having waited for ranks that do not come, there must be time to form the group.
+        return next(patience, patience.plus(timeout));
     }
 
     private Group next(Duration patience, Duration most) {

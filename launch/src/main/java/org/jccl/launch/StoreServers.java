@@ -1,0 +1,175 @@
+package org.jccl.launch;
+
+import java.lang.System.Logger;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.jccl.BootstrapException;
+import org.jccl.FailureContext;
+import org.jccl.StoreException;
+import org.jccl.internal.rendezvous.HostedStore;
+import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.store.ReplicatedStore;
+import org.jccl.store.ReplicatedStore.Server;
+import org.jccl.store.TcpStore;
+
+/**
+ * The servers of a replicated store. Each of the first launchers serves one, with a random id.
+ *
+ * <p>The launchers agree on the list of the ids: when all servers are there and none has a list,
+ * whoever writes one first wins. Launchers go on when more than half of the servers have the list.
+ * So a launcher that is started again, with an empty server, finds the list of the job at another
+ * server, and its own does not count.
+ */
+final class StoreServers implements AutoCloseable {
+
+    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
+
+    /** The key of the list. */
+    private static final String LIST = "jccl/servers";
+
+    private static final Duration JOIN_LIMIT = Duration.ofMinutes(5);
+    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final byte[] NONE = {};
+
+    /** Is never a value. */
+    private static final byte[] ABSENT = {'?'};
+
+    private final LaunchSettings settings;
+    private final Optional<HostedStore> own;
+    private final List<Server> servers;
+
+    private StoreServers(LaunchSettings settings, Optional<HostedStore> own, TimeLimit limit) {
+        this.settings = settings;
+        this.own = own;
+        this.servers = agree(limit);
+    }
+
+    /**
+     * Serves this launcher's server, if it has one, and finds the others.
+     *
+     * @throws BootstrapException if they cannot be found in time
+     */
+    static StoreServers open(LaunchSettings settings, TimeLimit limit) {
+        Optional<HostedStore> own = Optional.empty();
+        if (settings.servesStore()) {
+            String endpoint = settings.endpoints().get(settings.nodeRank());
+            byte[] id = bytes(UUID.randomUUID().toString());
+            own =
+                    Optional.of(
+                            HostedStore.serve(
+                                    ElasticNodes.host(endpoint),
+                                    ElasticNodes.port(endpoint),
+                                    Map.of(Server.ID_KEY, id),
+                                    settings.tls(),
+                                    LOOK));
+        }
+        try {
+            return new StoreServers(settings, own, limit);
+        } catch (RuntimeException | Error e) {
+            own.ifPresent(HostedStore::close);
+            throw e;
+        }
+    }
+
+    List<Server> all() {
+        return servers;
+    }
+
+    /** Connects to the store. */
+    ReplicatedStore connect(Duration timeout) {
+        return ReplicatedStore.connect(servers, settings.tls(), timeout);
+    }
+
+    private List<Server> agree(TimeLimit job) {
+        TimeLimit limit = TimeLimit.in(job.atMost(JOIN_LIMIT));
+        String unreachable = "";
+        while (!limit.isOver()) {
+            List<TcpStore> clients = new ArrayList<>();
+            try {
+                for (String endpoint : settings.endpoints()) {
+                    try {
+                        clients.add(
+                                HostedStore.client(
+                                        ElasticNodes.host(endpoint),
+                                        ElasticNodes.port(endpoint),
+                                        settings.tls(),
+                                        LOOK));
+                    } catch (StoreException e) {
+                        unreachable = e.getMessage();
+                    }
+                }
+                Optional<String> list = agree(clients);
+                if (list.isPresent()) {
+                    return checked(Server.parse(list.get()));
+                }
+            } catch (StoreException e) {
+                unreachable = e.getMessage();
+            } finally {
+                clients.forEach(TcpStore::close);
+            }
+        }
+        throw new BootstrapException(
+                FailureContext.NONE,
+                "node %s: not all servers of the job's store came, at %s: %s. Start 'jccl run' on each of their hosts, with its --node-rank and the same --rdzv-endpoint"
+                        .formatted(settings.nodeRank(), settings.endpoints(), unreachable));
+    }
+
+    /** Returns the list if more than half of the servers have it. */
+    private Optional<String> agree(List<TcpStore> clients) {
+        int size = settings.endpoints().size();
+        String list = "";
+        for (TcpStore client : clients) {
+            list = list.isEmpty() ? text(client.compareSet(LIST, ABSENT, ABSENT)) : list;
+            list = list.equals(text(ABSENT)) ? "" : list;
+        }
+        if (list.isEmpty()) {
+            if (clients.size() < size) {
+                return Optional.empty();
+            }
+            List<Server> found = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                String endpoint = settings.endpoints().get(i);
+                String id = text(clients.get(i).compareSet(Server.ID_KEY, ABSENT, ABSENT));
+                found.add(new Server(ElasticNodes.host(endpoint), ElasticNodes.port(endpoint), id));
+            }
+            list = Server.text(found);
+        }
+        int same = 0;
+        for (TcpStore client : clients) {
+            String id = text(client.compareSet(Server.ID_KEY, ABSENT, ABSENT));
+            String there = text(client.compareSet(LIST, NONE, bytes(list)));
+            same += there.equals(list) && list.contains("=" + id) ? 1 : 0;
+        }
+        return same > size / 2 ? Optional.of(list) : Optional.empty();
+    }
+
+    private List<Server> checked(List<Server> all) {
+        List<String> endpoints =
+                all.stream().map(each -> each.toString().replaceFirst("=.*", "")).toList();
+        if (!endpoints.equals(settings.endpoints())) {
+            throw new BootstrapException(
+                    FailureContext.NONE,
+                    "node %s was started with --rdzv-endpoint %s, but the servers of the job's store are %s: give every node the same"
+                            .formatted(settings.nodeRank(), settings.endpoints(), endpoints));
+        }
+        return all;
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public void close() {
+        own.ifPresent(HostedStore::close);
+    }
+}

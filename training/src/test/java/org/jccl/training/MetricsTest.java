@@ -105,6 +105,21 @@ class MetricsTest {
                 });
     }
 
+    /** On streams that delay each operation at random: a wait that is missing gives wrong sums. */
+    @Test
+    void devicesAreWaitedFor() {
+        TestRanks.onDevices(
+                2,
+                group -> {
+                    Metrics metrics = Metrics.of(group);
+                    for (int i = 1; i <= 20; i++) {
+                        metrics.sum("sum", i);
+                        metrics.mean("mean", group.rank(), i);
+                        assertThat(metrics.reduce()).isEqualTo(Map.of("sum", 2.0 * i, "mean", 0.5));
+                    }
+                });
+    }
+
     @Test
     void ranksHaveTheSameBits() {
         List<Map<String, Double>> results = new ArrayList<>();

@@ -91,7 +91,11 @@ final class Replica implements Acceptor, AutoCloseable {
         try {
             TcpStore connected = connected();
             synchronized (this) {
-                if (client == null && !closed) {
+                if (closed) {
+                    connected.close();
+                    throw StoreArguments.usage("the connection to " + address + " is closed");
+                }
+                if (client == null) {
                     client = connected;
                     return;
                 }

@@ -36,9 +36,9 @@ import org.jccl.spi.Durations;
  *   <li>A value has at most 4 MiB.
  *   <li>A waiting call asks the servers every 5 to 50 ms.
  *   <li>If another client changes a key while {@link #deleteKey} runs, the key may come back.
- *   <li>A call throws {@link StoreException} if too few servers answer within {@link #timeout()} or
- *       10 seconds, whichever is shorter. The call may then have had an effect. Later calls may
- *       succeed again.
+ *   <li>A call throws {@link StoreException} if too few servers answer within {@link #timeout()}.
+ *       Until then it connects to them again, since a network may come back. The call may have had
+ *       an effect. Later calls may succeed again.
  * </ul>
  *
  * <p>Thread-safe. An interrupt does not end a call. If another thread closes the store, the call
@@ -50,7 +50,6 @@ public final class ReplicatedStore implements Store {
     static final int MAX_VALUE_BYTES = StoreArguments.MAX_VALUE_BYTES / 2;
 
     private static final int FEWEST = 3;
-    private static final Duration GRACE = Duration.ofSeconds(10);
     private static final Duration FIRST_PAUSE = Duration.ofMillis(1);
     private static final Duration FIRST_POLL = Duration.ofMillis(5);
     private static final Duration LONGEST_POLL = Duration.ofMillis(50);
@@ -128,9 +127,9 @@ public final class ReplicatedStore implements Store {
      *
      * @param servers the servers of the store, at least three, in the same order for all clients
      * @param credentials the certificate of this process, if the servers use TLS
-     * @param timeout the time limit for later blocking calls
+     * @param timeout the time limit for connecting and for later calls
      * @return the connected store
-     * @throws StoreException if too few servers answer
+     * @throws StoreException if too few servers answer in time
      * @throws org.jccl.UsageException if an argument is null or out of range, or a server is named
      *     twice
      */
@@ -185,11 +184,8 @@ public final class ReplicatedStore implements Store {
     }
 
     private Paxos.Changed change(String key, UnaryOperator<Content> change) {
-        return whileOpen(() -> paxos.change(StoreArguments.key(key), change, answerDeadline()));
-    }
-
-    private Deadline answerDeadline() {
-        return Deadline.after(timeout.compareTo(GRACE) > 0 ? GRACE : timeout);
+        Deadline deadline = Deadline.after(timeout);
+        return whileOpen(() -> paxos.change(StoreArguments.key(key), change, deadline));
     }
 
     private interface Call<T> {
@@ -214,7 +210,9 @@ public final class ReplicatedStore implements Store {
 
     private List<Content> read(List<String> keys) {
         StoreArguments.keys(keys);
-        return keys.isEmpty() ? List.of() : whileOpen(() -> paxos.read(keys, answerDeadline()));
+        return keys.isEmpty()
+                ? List.of()
+                : whileOpen(() -> paxos.read(keys, Deadline.after(timeout)));
     }
 
     @Override

@@ -103,6 +103,37 @@ final class ReplicatedStoreTest extends StoreContract {
     }
 
     @Test
+    void aMajorityThatComesBackIsUsedAgain() throws Exception {
+        store.set("k", bytes("v"));
+        running.get(0).close();
+        running.get(1).close();
+        Future<byte[]> waiting = async(() -> store.get("k"));
+        Store closing = store.duplicate(LONG);
+        Future<byte[]> closed = async(() -> closing.get("k"));
+        Thread.sleep(300);
+        assertThat(waiting).isNotDone();
+        closing.close();
+        assertThatThrownBy(() -> join(closed))
+                .cause()
+                .isInstanceOf(UsageException.class)
+                .hasMessageContaining("closed");
+        // The same id stands for a server that was only cut off.
+        running.add(restarted(servers.get(1)));
+        assertThat(join(waiting)).isEqualTo(bytes("v"));
+    }
+
+    private TcpStoreServer restarted(Server server) {
+        byte[] register;
+        try (TcpStore third =
+                TcpStore.connect(servers.get(2).host(), servers.get(2).port(), LONG)) {
+            register = third.get("paxos/k");
+        }
+        return TcpStoreServer.bind(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()),
+                Map.of(Server.ID_KEY, bytes(server.id()), "paxos/k", register));
+    }
+
+    @Test
     void aServerThatLacksTheLastChangesIsBroughtUpToDate() throws Exception {
         Server third = servers.get(2);
         try (TcpStore raw = TcpStore.connect(third.host(), third.port(), LONG)) {

@@ -129,7 +129,9 @@ public final class ReplicatedStore implements Store {
      * @param credentials the certificate of this process, if the servers use TLS
      * @param timeout the time limit for connecting and for later calls
      * @return the connected store
-     * @throws StoreException if too few servers answer in time
+     * @throws StoreException if too few servers answer in time, or at once if one uses TLS and this
+     *     process does not, or the other way round, or one of the two rejects the certificate of
+     *     the other
      * @throws org.jccl.UsageException if an argument is null or out of range, or a server is named
      *     twice
      */
@@ -159,11 +161,23 @@ public final class ReplicatedStore implements Store {
                         .toList();
         ReplicatedStore store = new ReplicatedStore(replicas, timeout);
         try {
+            replicas.forEach(ReplicatedStore::requireNoRejection);
             store.check(List.of(""));
             return store;
         } catch (StoreException e) {
             store.close();
             throw e;
+        }
+    }
+
+    /** A wrong certificate stays wrong, while a server that is missing may come back. */
+    private static void requireNoRejection(Replica replica) {
+        try {
+            replica.connect();
+        } catch (StoreException e) {
+            if (e.getCause() instanceof ClientConnection.HandshakeException) {
+                throw e;
+            }
         }
     }
 

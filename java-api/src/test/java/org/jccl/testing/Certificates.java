@@ -75,7 +75,7 @@ public final class Certificates {
                         .redirectErrorStream(true)
                         .redirectOutput(log.toFile())
                         .start();
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(240, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).as(Files.readString(log)).isZero();
     }
 

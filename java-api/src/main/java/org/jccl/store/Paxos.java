@@ -38,12 +38,16 @@ import org.jccl.StoreException;
  */
 final class Paxos {
 
-    private static final Duration LONGEST_PAUSE = Duration.ofMillis(100);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+    /** Pauses need not be longer than so many attempts: then several proposers fit between two. */
+    private static final int LONGEST_IN_ATTEMPTS = 4;
 
     private final List<? extends Acceptor> acceptors;
     private final int majority;
     private final long proposer;
     private final Duration firstPause;
+    private final int looks;
     private final AtomicLong highestRound = new AtomicLong();
 
     /**
@@ -51,12 +55,14 @@ final class Paxos {
      *
      * @param proposer a random number that is not 0 and that no other proposer has
      * @param firstPause about how long to wait after the first attempt that fails
+     * @param looks how often to read a key that is being changed before its change is completed
      */
-    Paxos(List<? extends Acceptor> acceptors, long proposer, Duration firstPause) {
+    Paxos(List<? extends Acceptor> acceptors, long proposer, Duration firstPause, int looks) {
         this.acceptors = acceptors;
         this.majority = acceptors.size() / 2 + 1;
         this.proposer = proposer;
         this.firstPause = firstPause;
+        this.looks = looks;
     }
 
     long proposer() {
@@ -99,6 +105,30 @@ final class Paxos {
      * @throws StoreException if too few servers answer until the deadline
      */
     List<Content> read(List<String> keys, Deadline deadline) {
+        List<Optional<Content>> contents = look(keys, deadline);
+        Duration pause = firstPause;
+        // A change that is under way is soon complete. Ending it here would only disturb its
+        // client.
+        for (int again = 1;
+                again < looks && contents.stream().anyMatch(Optional::isEmpty);
+                again++) {
+            pause(pause, deadline);
+            pause = pause.multipliedBy(2);
+            contents = look(keys, deadline);
+        }
+        List<Content> all = new ArrayList<>(keys.size());
+        for (int i = 0; i < keys.size(); i++) {
+            String key = keys.get(i);
+            all.add(
+                    contents.get(i)
+                            .orElseGet(
+                                    () -> change(key, UnaryOperator.identity(), deadline).after()));
+        }
+        return all;
+    }
+
+    /** Returns what the servers agree on; empty where nobody knows yet what others will find. */
+    private List<Optional<Content>> look(List<String> keys, Deadline deadline) {
         List<List<Register>> answers =
                 repeat(
                         deadline,
@@ -113,18 +143,14 @@ final class Paxos {
                                     ? Optional.empty()
                                     : Optional.of(List.copyOf(read.values()));
                         });
-        List<Content> contents = new ArrayList<>(keys.size());
+        List<Optional<Content>> contents = new ArrayList<>(keys.size());
         for (int i = 0; i < keys.size(); i++) {
-            int index = i;
-            List<Register> ofKey = answers.stream().map(each -> each.get(index)).toList();
-            Register first = ofKey.get(0);
-            boolean agreed =
-                    ofKey.stream().allMatch(each -> each.accepted().equals(first.accepted()));
-            // Otherwise nobody knows yet whether the latest one will be found by others.
-            contents.add(
-                    agreed
-                            ? first.content()
-                            : change(keys.get(i), UnaryOperator.identity(), deadline).after());
+            Register first = answers.get(0).get(i);
+            boolean agreed = true;
+            for (List<Register> each : answers) {
+                agreed &= each.get(i).accepted().equals(first.accepted());
+            }
+            contents.add(agreed ? Optional.of(first.content()) : Optional.empty());
         }
         return contents;
     }
@@ -133,24 +159,37 @@ final class Paxos {
         return acceptor.read(keys).stream().map(Register::of).toList();
     }
 
-    /** Makes attempts until one succeeds, with random pauses, so that two do not go on in step. */
+    /**
+     * Makes attempts until one succeeds. The random pauses between them grow until other proposers
+     * have time to succeed.
+     */
     private <T> T repeat(Deadline deadline, Attempt<T> attempt) {
         Duration pause = firstPause;
         while (true) {
             Trouble trouble = new Trouble();
             connect(trouble);
+            long begin = System.nanoTime();
             Optional<T> result = attempt.make(trouble);
             if (result.isPresent()) {
                 return result.get();
             }
-            int percent = ThreadLocalRandom.current().nextInt(50, 151);
-            deadline.pause(pause.multipliedBy(percent).dividedBy(100));
+            Duration most =
+                    Duration.ofNanos(System.nanoTime() - begin).multipliedBy(LONGEST_IN_ATTEMPTS);
+            pause(trouble.refused ? shorter(pause, most) : pause, deadline);
             if (deadline.hasPassed()) {
                 throw failure(trouble);
             }
-            Duration next = pause.multipliedBy(2);
-            pause = next.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : next;
+            pause = shorter(pause.multipliedBy(2), LONGEST_PAUSE);
         }
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    private static void pause(Duration mean, Deadline deadline) {
+        int percent = ThreadLocalRandom.current().nextInt(201);
+        deadline.pause(mean.multipliedBy(percent).dividedBy(100));
     }
 
     /**

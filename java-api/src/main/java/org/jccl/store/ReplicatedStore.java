@@ -50,6 +50,7 @@ public final class ReplicatedStore implements Store {
     static final int MAX_VALUE_BYTES = StoreArguments.MAX_VALUE_BYTES / 2;
 
     private static final int FEWEST = 3;
+    private static final int LOOKS = 6;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(1);
     private static final Duration FIRST_POLL = Duration.ofMillis(5);
     private static final Duration LONGEST_POLL = Duration.ofMillis(50);
@@ -119,7 +120,7 @@ public final class ReplicatedStore implements Store {
         this.replicas = replicas;
         this.timeout = StoreArguments.timeout(timeout);
         long proposer = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
-        this.paxos = new Paxos(replicas, proposer, FIRST_PAUSE);
+        this.paxos = new Paxos(replicas, proposer, FIRST_PAUSE, LOOKS);
     }
 
     /**

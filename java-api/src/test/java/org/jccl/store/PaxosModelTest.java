@@ -158,7 +158,7 @@ class PaxosModelTest {
                                                     lossesLeft));
                                 }
                                 return tasks[number].run(
-                                        new Paxos(acceptors, number + 1, Duration.ZERO));
+                                        new Paxos(acceptors, number + 1, Duration.ZERO, 1));
                             }));
         }
         List<Client> waiting = new ArrayList<>();

@@ -476,8 +476,8 @@ public interface ProcessGroup extends AutoCloseable {
      *     range, the group is closed, or another generation has followed this one
      * @throws GroupAbortedException if another process took the rank of this one
      * @throws StoreException if the store was lost
-     * @throws OperationTimeoutException if no generation was formed within the timeout of the
-     *     group, or within {@code patience} if that is longer
+     * @throws OperationTimeoutException if no generation was formed within {@code patience} and the
+     *     timeout of the group together
      */
     ProcessGroup reconfigure(Duration patience);
 

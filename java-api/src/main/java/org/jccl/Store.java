@@ -158,8 +158,12 @@ public interface Store extends AutoCloseable {
      *
      * @param key the queue
      * @param value the value
+     * @throws UsageException if this kind of store has no queues, as by default; so do the other
+     *     methods of queues
      */
-    void queuePush(String key, byte[] value);
+    default void queuePush(String key, byte[] value) {
+        throw noQueues();
+    }
 
     /**
      * Removes the oldest value of a queue. Waits for one within {@link #timeout()}.
@@ -168,7 +172,9 @@ public interface Store extends AutoCloseable {
      * @return the value
      * @throws StoreTimeoutException if no value arrives in time
      */
-    byte[] queuePop(String key);
+    default byte[] queuePop(String key) {
+        throw noQueues();
+    }
 
     /**
      * Removes the oldest value of a queue, if there is one.
@@ -176,7 +182,9 @@ public interface Store extends AutoCloseable {
      * @param key the queue
      * @return the value, or empty if the queue is empty
      */
-    Optional<byte[]> queuePoll(String key);
+    default Optional<byte[]> queuePoll(String key) {
+        throw noQueues();
+    }
 
     /**
      * Returns the number of values in a queue.
@@ -184,7 +192,14 @@ public interface Store extends AutoCloseable {
      * @param key the queue
      * @return the number, 0 if there is no such queue
      */
-    long queueLength(String key);
+    default long queueLength(String key) {
+        throw noQueues();
+    }
+
+    private UsageException noQueues() {
+        return new UsageException(
+                FailureContext.NONE, this + " has no queues; use a TcpStore or a HashStore");
+    }
 
     /**
      * Returns all keys, without queues.

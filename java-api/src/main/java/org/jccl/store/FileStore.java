@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.UsageException;
@@ -191,46 +190,6 @@ public final class FileStore implements Store {
                 });
     }
 
-    /**
-     * Not available.
-     *
-     * @throws UsageException always
-     */
-    @Override
-    public void queuePush(String key, byte[] value) {
-        throw noQueues();
-    }
-
-    /**
-     * Not available.
-     *
-     * @throws UsageException always
-     */
-    @Override
-    public byte[] queuePop(String key) {
-        throw noQueues();
-    }
-
-    /**
-     * Not available.
-     *
-     * @throws UsageException always
-     */
-    @Override
-    public Optional<byte[]> queuePoll(String key) {
-        throw noQueues();
-    }
-
-    /**
-     * Not available.
-     *
-     * @throws UsageException always
-     */
-    @Override
-    public long queueLength(String key) {
-        throw noQueues();
-    }
-
     @Override
     public List<String> listKeys() {
         return read(
@@ -342,11 +301,6 @@ public final class FileStore implements Store {
         if (closed) {
             throw StoreArguments.closed(this);
         }
-    }
-
-    private UsageException noQueues() {
-        return StoreArguments.usage(
-                this + " has no queues, as PyTorch's FileStore has none; use a TcpStore");
     }
 
     /** Returns the name of a key in the file: a slash and the key's UTF-8 bytes as Latin-1 text. */

@@ -4,15 +4,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.ToLongFunction;
 import java.util.function.UnaryOperator;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.TlsCredentials;
@@ -32,7 +30,7 @@ import org.jccl.spi.Durations;
  * <p>All calls are as those of a {@code TcpStore}, with these differences:
  *
  * <ul>
- *   <li>There are no queues: their methods throw {@link org.jccl.UsageException}.
+ *   <li>There are no queues.
  *   <li>A value has at most 4 MiB.
  *   <li>A waiting call asks the servers every 5 to 50 ms.
  *   <li>If another client changes a key while {@link #deleteKey} runs, the key may come back.
@@ -62,60 +60,6 @@ public final class ReplicatedStore implements Store {
     private long operations;
     private volatile boolean closed;
 
-    /**
-     * A server of a replicated store.
-     *
-     * @param host its name or address
-     * @param port its port
-     * @param id the value of its key {@code jccl/server-id}
-     */
-    public record Server(String host, int port, String id) {
-
-        /** The key of the id of a server, which it has from its start. */
-        public static final String ID_KEY = Replica.ID;
-
-        private static final Pattern TEXT =
-                Pattern.compile("\\[?([^\\[\\]=,]+)]?:(\\d{1,5})=([^=,]+)");
-
-        /**
-         * Reads the result of {@link #text}.
-         *
-         * @param text {@code host:port=id} of each server, separated by commas
-         * @return the servers
-         * @throws org.jccl.UsageException if it is something else
-         */
-        public static List<Server> parse(String text) {
-            List<Server> servers = new ArrayList<>();
-            for (String each : StoreArguments.key(text).split(",", -1)) {
-                Matcher parts = TEXT.matcher(each);
-                if (!parts.matches()) {
-                    throw StoreArguments.usage(
-                            "'%s' in the list of servers '%s' is not host:port=id"
-                                    .formatted(each, text));
-                }
-                servers.add(
-                        new Server(
-                                parts.group(1), Integer.parseInt(parts.group(2)), parts.group(3)));
-            }
-            return List.copyOf(servers);
-        }
-
-        /**
-         * Returns a text from which other processes learn of the servers.
-         *
-         * @param servers the servers
-         * @return {@code host:port=id} of each, separated by commas
-         */
-        public static String text(List<Server> servers) {
-            return servers.stream().map(Server::toString).collect(Collectors.joining(","));
-        }
-
-        @Override
-        public String toString() {
-            return (host.contains(":") ? "[" + host + "]" : host) + ":" + port + "=" + id;
-        }
-    }
-
     private ReplicatedStore(List<Replica> replicas, Duration timeout) {
         this.replicas = replicas;
         this.timeout = StoreArguments.timeout(timeout);
@@ -137,13 +81,13 @@ public final class ReplicatedStore implements Store {
      *     twice
      */
     public static ReplicatedStore connect(
-            List<Server> servers, Optional<TlsCredentials> credentials, Duration timeout) {
-        if (servers == null || credentials == null) {
+            List<StoreServer> servers, Optional<TlsCredentials> credentials, Duration timeout) {
+        if (servers == null || servers.stream().anyMatch(Objects::isNull) || credentials == null) {
             throw StoreArguments.usage(
                     "ReplicatedStore.connect(%s, %s, %s): null is no argument"
                             .formatted(servers, credentials, Durations.text(timeout)));
         }
-        Set<Server> different = new HashSet<>(servers);
+        Set<StoreServer> different = new HashSet<>(servers);
         if (servers.size() < FEWEST || different.size() < servers.size()) {
             throw StoreArguments.usage(
                     "a replicated store needs at least %s different servers, to survive the loss of one, got %s"
@@ -369,30 +313,6 @@ public final class ReplicatedStore implements Store {
         for (int i = 0; i < keys.size(); i++) {
             set(keys.get(i), values.get(i));
         }
-    }
-
-    @Override
-    public void queuePush(String key, byte[] value) {
-        throw noQueues();
-    }
-
-    @Override
-    public byte[] queuePop(String key) {
-        throw noQueues();
-    }
-
-    @Override
-    public Optional<byte[]> queuePoll(String key) {
-        throw noQueues();
-    }
-
-    @Override
-    public long queueLength(String key) {
-        throw noQueues();
-    }
-
-    private RuntimeException noQueues() {
-        return StoreArguments.usage(this + " has no queues; use a TcpStore");
     }
 
     @Override

@@ -15,23 +15,22 @@ import java.util.stream.IntStream;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.UsageException;
-import org.jccl.store.ReplicatedStore.Server;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 final class ReplicatedStoreTest extends StoreContract {
 
     private final List<TcpStoreServer> running = new ArrayList<>();
-    private final List<Server> servers =
+    private final List<StoreServer> servers =
             IntStream.range(0, 3).mapToObj(number -> start("id" + number, 0)).toList();
 
-    private Server start(String id, int port) {
+    private StoreServer start(String id, int port) {
         TcpStoreServer server =
                 TcpStoreServer.bind(
                         new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
-                        Map.of(Server.ID_KEY, bytes(id)));
+                        Map.of(StoreServer.ID_KEY, bytes(id)));
         running.add(server);
-        return new Server("127.0.0.1", server.port(), id);
+        return new StoreServer("127.0.0.1", server.port(), id);
     }
 
     @Override
@@ -122,7 +121,7 @@ final class ReplicatedStoreTest extends StoreContract {
         assertThat(join(waiting)).isEqualTo(bytes("v"));
     }
 
-    private TcpStoreServer restarted(Server server) {
+    private TcpStoreServer restarted(StoreServer server) {
         byte[] register;
         try (TcpStore third =
                 TcpStore.connect(servers.get(2).host(), servers.get(2).port(), LONG)) {
@@ -130,12 +129,12 @@ final class ReplicatedStoreTest extends StoreContract {
         }
         return TcpStoreServer.bind(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()),
-                Map.of(Server.ID_KEY, bytes(server.id()), "paxos/k", register));
+                Map.of(StoreServer.ID_KEY, bytes(server.id()), "paxos/k", register));
     }
 
     @Test
     void aServerThatLacksTheLastChangesIsBroughtUpToDate() throws Exception {
-        Server third = servers.get(2);
+        StoreServer third = servers.get(2);
         try (TcpStore raw = TcpStore.connect(third.host(), third.port(), LONG)) {
             store.set("k", bytes("old"));
             byte[] old = raw.get("paxos/k");
@@ -155,9 +154,9 @@ final class ReplicatedStoreTest extends StoreContract {
     void deletedKeysLeaveNothingBehindWhereAllServersAnswer() {
         store.set("k", bytes("v"));
         assertThat(store.deleteKey("k")).isTrue();
-        for (Server each : servers) {
+        for (StoreServer each : servers) {
             try (TcpStore raw = TcpStore.connect(each.host(), each.port(), LONG)) {
-                assertThat(raw.listKeys()).containsExactly(Server.ID_KEY);
+                assertThat(raw.listKeys()).containsExactly(StoreServer.ID_KEY);
             }
         }
     }
@@ -180,13 +179,15 @@ final class ReplicatedStoreTest extends StoreContract {
 
     @Test
     void serversAsText() {
-        List<Server> some =
-                List.of(new Server("host-1", 29500, "a"), new Server("fe80::1", 1, "b-c"));
-        assertThat(Server.text(some)).isEqualTo("host-1:29500=a,[fe80::1]:1=b-c");
-        assertThat(Server.parse(Server.text(some))).isEqualTo(some);
+        List<StoreServer> some =
+                List.of(
+                        new StoreServer("host-1", 29500, "a"),
+                        new StoreServer("fe80::1", 1, "b-c"));
+        assertThat(StoreServer.text(some)).isEqualTo("host-1:29500=a,[fe80::1]:1=b-c");
+        assertThat(StoreServer.parse(StoreServer.text(some))).isEqualTo(some);
         for (String wrong :
                 List.of("", "host", "host:1", "host:1=", "host:1=a,", "host:123456=a")) {
-            assertThatThrownBy(() -> Server.parse(wrong))
+            assertThatThrownBy(() -> StoreServer.parse(wrong))
                     .isInstanceOf(UsageException.class)
                     .hasMessageContaining("host:port=id");
         }
@@ -201,6 +202,12 @@ final class ReplicatedStoreTest extends StoreContract {
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining("at least 3");
         assertThatThrownBy(() -> ReplicatedStore.connect(null, Optional.empty(), LONG))
+                .isInstanceOf(UsageException.class);
+        List<StoreServer> withNull = new ArrayList<>(servers);
+        withNull.set(1, null);
+        assertThatThrownBy(() -> ReplicatedStore.connect(withNull, Optional.empty(), LONG))
+                .isInstanceOf(UsageException.class);
+        assertThatThrownBy(() -> new StoreServer("host", 1, null))
                 .isInstanceOf(UsageException.class);
         assertThatThrownBy(() -> store.queuePush("q", bytes("v")))
                 .isInstanceOf(UsageException.class)

@@ -86,13 +86,11 @@ final class StoreTlsTest {
     @Test
     void aReplicatedStoreUsesTlsAndRejectsAtOnce() {
         List<TcpStoreServer> running = new ArrayList<>();
-        List<ReplicatedStore.Server> servers = new ArrayList<>();
+        List<StoreServer> servers = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             byte[] id = {(byte) ('a' + i)};
-            running.add(
-                    TcpStoreServer.bind(ANY_PORT, Map.of(ReplicatedStore.Server.ID_KEY, id), one));
-            servers.add(
-                    new ReplicatedStore.Server("127.0.0.1", running.get(i).port(), new String(id)));
+            running.add(TcpStoreServer.bind(ANY_PORT, Map.of(StoreServer.ID_KEY, id), one));
+            servers.add(new StoreServer("127.0.0.1", running.get(i).port(), new String(id)));
         }
         try (ReplicatedStore store = ReplicatedStore.connect(servers, Optional.of(two), LONG)) {
             assertThat(store.isEncrypted()).isTrue();

@@ -1,7 +1,7 @@
 package org.jccl.launch;
 
 import java.util.List;
-import org.jccl.store.ReplicatedStore.Server;
+import org.jccl.store.StoreServer;
 
 /**
  * One start of all ranks of a job: a static job has one for each restart, an elastic one also for
@@ -22,4 +22,4 @@ record LaunchRound(
         int nodeRank,
         String masterAddress,
         int masterPort,
-        List<Server> servers) {}
+        List<StoreServer> servers) {}

@@ -9,7 +9,7 @@ import org.jccl.UsageException;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
-import org.jccl.store.ReplicatedStore.Server;
+import org.jccl.store.StoreServer;
 import org.jccl.store.TcpStore;
 
 /**
@@ -86,19 +86,27 @@ public final class ProcessLauncher {
         if (settings.endpoints().isEmpty()) {
             try (HostedStore hosted = openStore(limit);
                     TcpStore store = hosted.client().duplicate(SILENCE)) {
-                run(store, store.port(), List.of(), limit);
+                run(new JobStore(store, store.port(), List.of()), limit);
             }
         } else {
             try (StoreServers servers = StoreServers.open(settings, limit);
                     Store store = servers.connect(SILENCE)) {
-                run(store, settings.masterPort(), servers.all(), limit);
+                run(new JobStore(store, settings.masterPort(), servers.all()), limit);
             }
         }
     }
 
-    private void run(Store store, int port, List<Server> servers, TimeLimit limit) {
+    /**
+     * The store of the launchers and of the ranks.
+     *
+     * @param port of the master
+     * @param servers if it is replicated
+     */
+    private record JobStore(Store client, int port, List<StoreServer> servers) {}
+
+    private void run(JobStore store, TimeLimit limit) {
         try (OrphanReaper reaper = OrphanReaper.start()) {
-            NodeAgreement.Conclusion end = attempt(store, port, servers, 0, limit, reaper);
+            NodeAgreement.Conclusion end = attempt(store, 0, limit, reaper);
             for (int attempt = 1; end.restart(); attempt++) {
                 LOGGER.log(
                         Level.WARNING,
@@ -106,7 +114,7 @@ public final class ProcessLauncher {
                         attempt,
                         settings.maxRestarts(),
                         end.failure().map(Throwable::getMessage).orElse(""));
-                end = attempt(store, port, servers, attempt, limit, reaper);
+                end = attempt(store, attempt, limit, reaper);
             }
             if (end.failure().isPresent()) {
                 throw end.failure().get();
@@ -128,13 +136,8 @@ public final class ProcessLauncher {
     }
 
     private NodeAgreement.Conclusion attempt(
-            Store store,
-            int port,
-            List<Server> servers,
-            int attempt,
-            TimeLimit limit,
-            OrphanReaper reaper) {
-        NodeAgreement nodes = new NodeAgreement(store, settings, attempt);
+            JobStore store, int attempt, TimeLimit limit, OrphanReaper reaper) {
+        NodeAgreement nodes = new NodeAgreement(store.client(), settings, attempt);
         nodes.enter(limit);
         LaunchRound round =
                 new LaunchRound(
@@ -143,8 +146,8 @@ public final class ProcessLauncher {
                         settings.nodes(),
                         settings.nodeRank(),
                         settings.masterAddress(),
-                        port,
-                        servers);
+                        store.port(),
+                        store.servers());
         return nodes.conclude(new LaunchAttempt(settings, round, nodes, reaper).run(limit), limit);
     }
 }

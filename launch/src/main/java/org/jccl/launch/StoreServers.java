@@ -1,6 +1,5 @@
 package org.jccl.launch;
 
-import java.lang.System.Logger;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,13 +7,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.StoreException;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.TimeLimit;
+import org.jccl.spi.WaitLog;
 import org.jccl.store.ReplicatedStore;
-import org.jccl.store.ReplicatedStore.Server;
+import org.jccl.store.StoreServer;
 import org.jccl.store.TcpStore;
 
 /**
@@ -27,21 +28,20 @@ import org.jccl.store.TcpStore;
  */
 final class StoreServers implements AutoCloseable {
 
-    private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
-
     /** The key of the list. */
     private static final String LIST = "jccl/servers";
 
     private static final Duration JOIN_LIMIT = Duration.ofMinutes(5);
     private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration PAUSE = Duration.ofMillis(200);
     private static final byte[] NONE = {};
-
-    /** Is never a value. */
-    private static final byte[] ABSENT = {'?'};
 
     private final LaunchSettings settings;
     private final Optional<HostedStore> own;
-    private final List<Server> servers;
+    private final List<StoreServer> servers;
+
+    /** Why the last server that was not reached was not, for messages. */
+    private volatile String unreachable = "";
 
     private StoreServers(LaunchSettings settings, Optional<HostedStore> own, TimeLimit limit) {
         this.settings = settings;
@@ -64,7 +64,7 @@ final class StoreServers implements AutoCloseable {
                             HostedStore.serve(
                                     ElasticNodes.host(endpoint),
                                     ElasticNodes.port(endpoint),
-                                    Map.of(Server.ID_KEY, id),
+                                    Map.of(StoreServer.ID_KEY, id),
                                     settings.tls(),
                                     LOOK));
         }
@@ -76,7 +76,7 @@ final class StoreServers implements AutoCloseable {
         }
     }
 
-    List<Server> all() {
+    List<StoreServer> all() {
         return servers;
     }
 
@@ -85,70 +85,82 @@ final class StoreServers implements AutoCloseable {
         return ReplicatedStore.connect(servers, settings.tls(), timeout);
     }
 
-    private List<Server> agree(TimeLimit job) {
+    private List<StoreServer> agree(TimeLimit job) {
         TimeLimit limit = TimeLimit.in(job.atMost(JOIN_LIMIT));
-        String unreachable = "";
-        while (!limit.isOver()) {
-            List<TcpStore> clients = new ArrayList<>();
-            try {
-                for (String endpoint : settings.endpoints()) {
-                    try {
-                        clients.add(
-                                HostedStore.client(
-                                        ElasticNodes.host(endpoint),
-                                        ElasticNodes.port(endpoint),
-                                        settings.tls(),
-                                        LOOK));
-                    } catch (StoreException e) {
-                        unreachable = e.getMessage();
+        return WaitLog.during(
+                "node " + settings.nodeRank(),
+                () -> Optional.of("not all servers of the store are there: " + unreachable),
+                () -> {
+                    while (!limit.isOver()) {
+                        Optional<String> list = look();
+                        if (list.isPresent()) {
+                            return checked(StoreServer.parse(list.get()));
+                        }
+                        LockSupport.parkNanos(PAUSE.toNanos());
                     }
-                }
-                Optional<String> list = agree(clients);
-                if (list.isPresent()) {
-                    return checked(Server.parse(list.get()));
-                }
-            } catch (StoreException e) {
-                unreachable = e.getMessage();
-            } finally {
-                clients.forEach(TcpStore::close);
-            }
-        }
-        throw new BootstrapException(
-                FailureContext.NONE,
-                "node %s: not all servers of the job's store came, at %s: %s. Start 'jccl run' on each of their hosts, with its --node-rank and the same --rdzv-endpoint"
-                        .formatted(settings.nodeRank(), settings.endpoints(), unreachable));
+                    throw new BootstrapException(
+                            FailureContext.NONE,
+                            "node %s: not all servers of the job's store came, at %s: %s. Start 'jccl run' on each of their hosts, with its --node-rank and the same --rdzv-endpoint"
+                                    .formatted(
+                                            settings.nodeRank(),
+                                            settings.endpoints(),
+                                            unreachable));
+                });
     }
 
-    /** Returns the list if more than half of the servers have it. */
+    /** Returns the list if more than half of the servers have it now. */
+    private Optional<String> look() {
+        List<TcpStore> clients = new ArrayList<>();
+        try {
+            for (String endpoint : settings.endpoints()) {
+                String host = ElasticNodes.host(endpoint);
+                int port = ElasticNodes.port(endpoint);
+                try {
+                    clients.add(HostedStore.client(host, port, settings.tls(), LOOK));
+                } catch (StoreException e) {
+                    unreachable = e.getMessage();
+                }
+            }
+            return agree(clients);
+        } catch (StoreException e) {
+            unreachable = e.getMessage();
+            return Optional.empty();
+        } finally {
+            clients.forEach(TcpStore::close);
+        }
+    }
+
     private Optional<String> agree(List<TcpStore> clients) {
         int size = settings.endpoints().size();
         String list = "";
         for (TcpStore client : clients) {
-            list = list.isEmpty() ? text(client.compareSet(LIST, ABSENT, ABSENT)) : list;
-            list = list.equals(text(ABSENT)) ? "" : list;
+            if (list.isEmpty() && client.check(List.of(LIST))) {
+                list = text(client.get(LIST));
+            }
         }
         if (list.isEmpty()) {
             if (clients.size() < size) {
                 return Optional.empty();
             }
-            List<Server> found = new ArrayList<>();
-            for (int i = 0; i < size; i++) {
-                String endpoint = settings.endpoints().get(i);
-                String id = text(clients.get(i).compareSet(Server.ID_KEY, ABSENT, ABSENT));
-                found.add(new Server(ElasticNodes.host(endpoint), ElasticNodes.port(endpoint), id));
+            List<StoreServer> found = new ArrayList<>();
+            for (TcpStore client : clients) {
+                found.add(new StoreServer(client.host(), client.port(), id(client)));
             }
-            list = Server.text(found);
+            list = StoreServer.text(found);
         }
         int same = 0;
         for (TcpStore client : clients) {
-            String id = text(client.compareSet(Server.ID_KEY, ABSENT, ABSENT));
             String there = text(client.compareSet(LIST, NONE, bytes(list)));
-            same += there.equals(list) && list.contains("=" + id) ? 1 : 0;
+            same += there.equals(list) && list.contains("=" + id(client)) ? 1 : 0;
         }
         return same > size / 2 ? Optional.of(list) : Optional.empty();
     }
 
-    private List<Server> checked(List<Server> all) {
+    private static String id(TcpStore server) {
+        return text(server.get(StoreServer.ID_KEY));
+    }
+
+    private List<StoreServer> checked(List<StoreServer> all) {
         List<String> endpoints =
                 all.stream().map(each -> each.toString().replaceFirst("=.*", "")).toList();
         if (!endpoints.equals(settings.endpoints())) {

@@ -6,7 +6,6 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jccl.Store;
@@ -21,26 +20,7 @@ class NodeAgreementTest {
     private static final LaunchSettings NODE_1_OF_2 = nodeOf2(1, 0);
 
     private static LaunchSettings nodeOf2(int node, int restarts) {
-        return new LaunchSettings(
-                List.of(new LaunchRole("default", 1, List.of("true"))),
-                Map.of(),
-                Optional.empty(),
-                2,
-                node,
-                "127.0.0.1",
-                29500,
-                List.of(),
-                Optional.empty(),
-                "r",
-                restarts,
-                LostRanks.STOP_OTHERS,
-                (rank, error, line) -> {},
-                Optional.empty(),
-                OutputStreams.NONE,
-                OutputStreams.NONE,
-                Optional.empty(),
-                Duration.ZERO,
-                Optional.empty());
+        return TestSettings.of(2, node, List.of(), restarts, LostRanks.STOP_OTHERS);
     }
 
     /** What a store's clients meet whose host has lost its power: nobody resets a connection. */

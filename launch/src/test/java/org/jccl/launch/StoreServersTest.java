@@ -7,15 +7,13 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jccl.BootstrapException;
 import org.jccl.UsageException;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.store.ReplicatedStore;
-import org.jccl.store.ReplicatedStore.Server;
+import org.jccl.store.StoreServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,26 +46,7 @@ class StoreServersTest {
     }
 
     private static LaunchSettings settings(int node, List<String> endpoints, LostRanks lost) {
-        return new LaunchSettings(
-                List.of(new LaunchRole("default", 1, List.of("true"))),
-                Map.of(),
-                Optional.empty(),
-                NODES,
-                node,
-                "127.0.0.1",
-                29500,
-                endpoints,
-                Optional.empty(),
-                "r",
-                1,
-                lost,
-                (rank, error, line) -> {},
-                Optional.empty(),
-                OutputStreams.NONE,
-                OutputStreams.NONE,
-                Optional.empty(),
-                Duration.ZERO,
-                Optional.empty());
+        return TestSettings.of(NODES, node, endpoints, 1, lost);
     }
 
     private StoreServers node(int node) {
@@ -97,7 +76,7 @@ class StoreServersTest {
     @Test
     void allHaveTheSameList() throws Exception {
         List<StoreServers> all = all();
-        List<Server> list = all.get(0).all();
+        List<StoreServer> list = all.get(0).all();
         assertThat(list).hasSize(3);
         assertThat(all).allMatch(each -> each.all().equals(list));
         try (ReplicatedStore first = all.get(0).connect(LONG);
@@ -110,7 +89,7 @@ class StoreServersTest {
     @Test
     void aServerThatIsStartedAgainDoesNotCount() throws Exception {
         List<StoreServers> all = all();
-        List<Server> list = all.get(0).all();
+        List<StoreServer> list = all.get(0).all();
         try (ReplicatedStore store = all.get(1).connect(LONG)) {
             store.set("k", new byte[] {1});
             all.get(0).close();

@@ -20,6 +20,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.store.ReplicatedStore;
+import org.jccl.store.StoreServer;
 import org.jccl.store.TcpStore;
 
 /**
@@ -146,8 +147,7 @@ final class CommitJob implements Replica {
                         System.getenv("MASTER_ADDR"),
                         Integer.parseInt(System.getenv("MASTER_PORT")),
                         timeout)
-                : ReplicatedStore.connect(
-                        ReplicatedStore.Server.parse(servers), Optional.empty(), timeout);
+                : ReplicatedStore.connect(StoreServer.parse(servers), Optional.empty(), timeout);
     }
 
     /** Threads, descriptors, kilobytes of the heap, and keys in the store. */

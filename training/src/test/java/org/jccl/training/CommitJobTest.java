@@ -112,6 +112,7 @@ final class CommitJobTest {
      * and it comes back with its rank, but without its server.
      */
     @Test
+    @Timeout(600)
     void theJobOutlivesTheFirstLauncher(@TempDir Path folder) throws Exception {
         List<Integer> ports = freePorts(3);
         List<Process> launchers = new ArrayList<>();
@@ -120,9 +121,9 @@ final class CommitJobTest {
             for (int i = 0; i < 4; i++) {
                 outputs.add(folder.resolve("launcher" + i));
                 if (i == 3) {
-                    awaitSteps("[0,1,2]", outputs.get(1), 20);
+                    awaitSteps("[0,1,2]", launchers.get(1), outputs.get(1));
                     launchers.get(0).destroyForcibly().waitFor();
-                    awaitSteps("[1,2]", outputs.get(1), 20);
+                    awaitSteps("[1,2]", launchers.get(1), outputs.get(1));
                 }
                 launchers.add(launcher(i % 3, ports, outputs.get(i)));
             }
@@ -140,8 +141,9 @@ final class CommitJobTest {
         assertThat(Files.readAllLines(outputs.get(3))).contains("done " + STEPS);
     }
 
-    private static void awaitSteps(String members, Path output, int count) throws Exception {
-        while (!Files.exists(output) || stepsOf(members, Files.readAllLines(output), 0) < count) {
+    private static void awaitSteps(String members, Process launcher, Path output) throws Exception {
+        while (stepsOf(members, Files.readAllLines(output), 0) < 20) {
+            assertThat(launcher.isAlive()).isTrue();
             Thread.sleep(50);
         }
     }

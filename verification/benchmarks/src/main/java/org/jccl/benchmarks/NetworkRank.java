@@ -70,11 +70,11 @@ public final class NetworkRank {
         }
     }
 
-    private static double seconds() {
+    static double seconds() {
         return (System.nanoTime() - begun) / 1e9;
     }
 
-    private static void tell(String what) {
+    static void tell(String what) {
         System.out.println(
                 String.format(
                         Locale.ROOT,

@@ -5,7 +5,6 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.OperationTimeoutException;
@@ -26,8 +25,6 @@ public final class ReplacedNetworkRank {
     private static final int FLAGS = 2;
 
     private static final int MINIMUM = 2;
-
-    private static final long BEGUN = System.nanoTime();
 
     private ReplacedNetworkRank() {}
 
@@ -52,9 +49,9 @@ public final class ReplacedNetworkRank {
                 group = next;
             }
             group.close();
-            tell("all right");
+            NetworkRank.tell("all right");
         } catch (JcclException e) {
-            tell(e.getClass().getSimpleName() + ": " + e.getMessage());
+            NetworkRank.tell(e.getClass().getSimpleName() + ": " + e.getMessage());
             System.exit(e.exitCode());
         }
     }
@@ -69,7 +66,7 @@ public final class ReplacedNetworkRank {
         try {
             for (int calls = 0; true; calls++) {
                 boolean first = group.rank() == 0;
-                data.put(0, first && seconds() > goOn ? 1 : 0);
+                data.put(0, first && NetworkRank.seconds() > goOn ? 1 : 0);
                 data.put(1, first && group.hasNewcomers() ? 1 : 0);
                 for (int i = FLAGS; i < COUNT; i++) {
                     data.put(i, members.get(group.rank()) + i);
@@ -78,12 +75,12 @@ public final class ReplacedNetworkRank {
                 int ranks = members.stream().mapToInt(Integer::intValue).sum();
                 for (int i = FLAGS; i < COUNT; i++) {
                     if (data.get(i) != ranks + (float) members.size() * i) {
-                        tell("WRONG at " + i + ": " + data.get(i));
+                        NetworkRank.tell("WRONG at " + i + ": " + data.get(i));
                         System.exit(64);
                     }
                 }
                 if (calls == 0) {
-                    tell("first sum of ranks " + members);
+                    NetworkRank.tell("first sum of ranks " + members);
                 }
                 if (data.get(0) != 0) {
                     return true;
@@ -93,22 +90,8 @@ public final class ReplacedNetworkRank {
                 }
             }
         } catch (PeerLostException | OperationTimeoutException | GroupAbortedException e) {
-            tell("lost: " + e.getClass().getSimpleName());
+            NetworkRank.tell("lost: " + e.getClass().getSimpleName());
             return false;
         }
-    }
-
-    private static double seconds() {
-        return (System.nanoTime() - BEGUN) / 1e9;
-    }
-
-    private static void tell(String what) {
-        System.out.println(
-                String.format(
-                        Locale.ROOT,
-                        "rank %s at %.1f s: %s",
-                        System.getenv("RANK"),
-                        seconds(),
-                        what));
     }
 }

@@ -4,20 +4,19 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jccl.JcclException.Category;
 import org.jccl.Store;
 import org.jccl.internal.checks.Counted;
 import org.jccl.internal.rendezvous.TimeLimit;
-import org.jccl.launch.ElasticRecords.Ended;
-import org.jccl.launch.ElasticRecords.Joined;
-import org.jccl.launch.ElasticRecords.Round;
+import org.jccl.launch.ElasticRecords.Launcher;
+import org.jccl.launch.ElasticRecords.Outcome;
+import org.jccl.launch.ElasticRecords.State;
 import org.jccl.spi.Durations;
 import org.jccl.store.TcpStore;
 
@@ -40,28 +39,34 @@ final class ElasticCoordinator implements AutoCloseable {
     /** A launcher that has joined. */
     private static final class Node {
         final int number;
-        final Joined joined;
+        Launcher said;
         long beats;
         long heard = System.nanoTime();
-
-        /** Whether its process received a request to end. */
-        boolean left;
 
         /** The last round in which it took part. */
         int attempt = -1;
 
-        Node(int number, Joined joined) {
+        Node(int number) {
             this.number = number;
-            this.joined = joined;
         }
 
         boolean isSilent(Duration limit) {
             return System.nanoTime() - heard > limit.toNanos();
         }
 
+        /** How its ranks ended in the last round in which it took part. */
+        Outcome ended() {
+            return said.attempt() > attempt ? said.ended() : Outcome.unknown("");
+        }
+
+        /** A launcher is ready if none of its ranks is left from its last round. */
+        boolean isReady() {
+            return attempt < 0 || said.attempt() > attempt && !said.ended().isKnown();
+        }
+
         @Override
         public String toString() {
-            return joined.host() + " (launcher " + number + ")";
+            return said.host() + " (launcher " + number + ")";
         }
     }
 
@@ -73,14 +78,12 @@ final class ElasticCoordinator implements AutoCloseable {
     private final String job;
     private final Thread thread;
     private final Map<Integer, Node> joined = new TreeMap<>();
-    private final Set<Integer> refused = new HashSet<>();
+
+    /** The numbers of the next state. */
     private int attempt = -1;
+
     private int restarts;
-
-    /** The last round, running or not. */
-    private Optional<Round> round = Optional.empty();
-
-    private boolean running;
+    private State state = State.FIRST;
     private TimeLimit joining;
     private Optional<TimeLimit> lastCall = Optional.empty();
     private Optional<TimeLimit> otherFailures = Optional.empty();
@@ -101,16 +104,17 @@ final class ElasticCoordinator implements AutoCloseable {
     }
 
     void start() {
-        store.set(ElasticRecords.COORDINATOR, ElasticRecords.bytes(job));
+        enter(State.FIRST);
+        store.set(ElasticRecords.JOB, StoredText.bytes(job));
         thread.start();
     }
 
     private void run() {
         try {
-            while (!closed && !isEnded()) {
+            while (!closed && !state.ended().isKnown()) {
                 listen();
-                if (running) {
-                    watch(round.orElseThrow());
+                if (state.isRunning()) {
+                    watch();
                 } else {
                     gather();
                 }
@@ -125,97 +129,69 @@ final class ElasticCoordinator implements AutoCloseable {
         }
     }
 
-    private boolean isEnded() {
-        return store.check(List.of(ElasticRecords.END));
+    private void enter(State next) {
+        state = next;
+        store.set(ElasticRecords.STATE, next.encode());
     }
 
-    /** Reads which launchers have joined, and which are alive. */
+    /** Reads what the launchers say, and which are alive. */
     private void listen() {
-        long tickets = store.add(ElasticRecords.TICKETS, 0);
-        for (int number = 1; number <= tickets; number++) {
-            String key = ElasticRecords.key("join", number);
-            // A launcher may be lost between its ticket and its record.
-            if (!joined.containsKey(number)
-                    && !refused.contains(number)
-                    && store.check(List.of(key))) {
-                admit(number, Joined.decode(store.get(key)));
+        long launchers = store.add(ElasticRecords.LAUNCHERS, 0);
+        for (int number = 1; number <= launchers; number++) {
+            // A launcher may be lost between its number and its record.
+            Optional<String> said = StoredText.find(store, ElasticRecords.launcher(number));
+            if (said.isPresent()) {
+                long beats = store.add(ElasticRecords.beat(number), 0);
+                hear(number, Launcher.decode(said.get()), beats);
             }
-        }
-        for (Node node : joined.values()) {
-            long beats = store.add(ElasticRecords.key("beat", node.number), 0);
-            if (beats != node.beats) {
-                node.beats = beats;
-                node.heard = System.nanoTime();
-            }
-            node.left = node.left || store.check(List.of(ElasticRecords.key("left", node.number)));
         }
     }
 
-    private void admit(int number, Joined launcher) {
-        if (!launcher.job().equals(job)) {
-            refused.add(number);
-            store.set(
-                    ElasticRecords.key("refused", number),
-                    ElasticRecords.bytes(
-                            "this launcher was started for "
-                                    + launcher.job()
-                                    + "; the one that serves the job's store for "
-                                    + job
-                                    + ": give every launcher the same --nproc-per-node, --role,"
-                                    + " --nnodes and --max-restarts"));
-            return;
+    private void hear(int number, Launcher said, long beats) {
+        boolean isNew = !joined.containsKey(number);
+        Node node = joined.computeIfAbsent(number, Node::new);
+        node.said = said;
+        if (isNew) {
+            attempt = Math.max(attempt, said.attempt() - 1);
+            restarts = Math.max(restarts, said.restarts());
+            LOGGER.log(Level.INFO, "{0} has joined", node);
         }
-        Node node = new Node(number, launcher);
-        joined.put(number, node);
-        attempt = Math.max(attempt, launcher.attempt() - 1);
-        restarts = Math.max(restarts, launcher.restarts());
-        LOGGER.log(Level.INFO, "{0} has joined", node);
+        if (beats != node.beats) {
+            node.beats = beats;
+            node.heard = System.nanoTime();
+        }
     }
 
     private List<Node> alive() {
         return joined.values().stream()
-                .filter(node -> !node.left && !node.isSilent(nodes.silence()))
+                .filter(node -> !node.said.left() && !node.isSilent(nodes.silence()))
                 .toList();
-    }
-
-    /** A launcher is ready if none of its ranks is left from its last round. */
-    private boolean isReady(Node node) {
-        return node.attempt < 0
-                || store.check(List.of(ElasticRecords.key("stopped", node.attempt, node.number)));
     }
 
     private void gather() {
         List<Node> alive = alive();
-        List<Node> ready = alive.stream().filter(this::isReady).limit(nodes.max()).toList();
+        List<Node> ready = alive.stream().filter(Node::isReady).limit(nodes.max()).toList();
         if (restarts > maxRestarts) {
-            end(
-                    new Ended(
-                            1,
-                            true,
-                            "the job was started again "
-                                    + Counted.text(maxRestarts, "time")
-                                    + " already"));
+            String times = Counted.text(maxRestarts, "time");
+            end(new Outcome(1, true, "the job was started again " + times + " already"));
         } else if (ready.size() < nodes.min()) {
             lastCall = Optional.empty();
             if (joining.isOver()) {
-                end(
-                        new Ended(
-                                1,
-                                true,
-                                ready.size()
-                                        + " of at least "
-                                        + Counted.text(nodes.min(), "node")
-                                        + " came within "
-                                        + Durations.text(nodes.joinTimeout())
-                                        + ": "
-                                        + ready));
+                String came =
+                        "%d of at least %s came within %s: %s"
+                                .formatted(
+                                        ready.size(),
+                                        Counted.text(nodes.min(), "node"),
+                                        Durations.text(nodes.joinTimeout()),
+                                        ready);
+                end(new Outcome(1, true, came));
             }
         } else {
             if (lastCall.isEmpty()) {
                 lastCall = Optional.of(TimeLimit.in(nodes.lastCall()));
             }
             // A launcher that is about to stop its ranks will become ready.
-            boolean allReady = alive.stream().allMatch(this::isReady);
+            boolean allReady = alive.stream().allMatch(Node::isReady);
             if (ready.size() == nodes.max() || allReady && lastCall.get().isOver()) {
                 begin(ready);
             }
@@ -230,66 +206,50 @@ final class ElasticCoordinator implements AutoCloseable {
             served.abandon();
             return;
         }
-        int before = (int) store.add(ElasticRecords.ROUNDS, 0);
         attempt++;
-        Round next = new Round(attempt, restarts, ready.stream().map(node -> node.number).toList());
-        store.set(ElasticRecords.key("round", attempt + 1), next.encode());
-        store.add(ElasticRecords.ROUNDS, attempt + 1L - before);
+        ready.forEach(node -> node.attempt = attempt);
+        List<Integer> numbers = ready.stream().map(node -> node.number).toList();
+        enter(new State(attempt, restarts, numbers, state.ended()));
         LOGGER.log(
                 Level.INFO,
                 "round {0}, after {1}: {2}",
                 attempt,
                 Counted.text(restarts, "failure"),
                 ready);
-        ready.forEach(node -> node.attempt = attempt);
-        round = Optional.of(next);
-        running = true;
         otherFailures = Optional.empty();
     }
 
-    private void watch(Round current) {
-        List<String> failures = new ArrayList<>();
-        Optional<Ended> first = Optional.empty();
-        List<Ended> reports = new ArrayList<>();
+    private void watch() {
+        List<Outcome> failures = new ArrayList<>();
         int done = 0;
-        for (int number : current.nodes()) {
-            Optional<Ended> ended = ended(current, number);
-            if (ended.filter(Ended::well).isPresent()) {
+        for (int number : state.nodes()) {
+            Node node = joined.get(number);
+            Outcome ended = node.ended();
+            if (ended.well()) {
                 done++;
-            } else if (ended.isPresent()) {
-                first = first.or(() -> ended);
-                reports.add(ended.get());
-                failures.add(joined.get(number) + ": " + ended.get().why());
-            } else if (joined.get(number).left) {
-                first = first.or(() -> Optional.of(new Ended(1, false, "left")));
-                failures.add(joined.get(number) + " received a request to stop");
-            } else if (joined.get(number).isSilent(nodes.silence())) {
+            } else if (ended.isKnown()) {
+                failures.add(
+                        new Outcome(ended.exitCode(), ended.last(), node + ": " + ended.why()));
+            } else if (node.said.left()) {
+                failures.add(new Outcome(1, false, node + " received a request to stop"));
+            } else if (node.isSilent(nodes.silence())) {
                 String why =
-                        "said nothing for "
-                                + Durations.text(nodes.silence())
-                                + ": its process or host is gone";
-                first = first.or(() -> Optional.of(new Ended(1, false, why)));
-                failures.add(joined.get(number) + " " + why);
+                        "%s said nothing for %s: its process or host is gone"
+                                .formatted(node, Durations.text(nodes.silence()));
+                failures.add(new Outcome(1, false, why));
             }
         }
-        if (done == current.nodes().size()) {
-            over(current, "the job is done");
-            end(Ended.WELL);
-        } else if (first.isPresent()) {
-            failed(current, first.get().exitCode(), reports, failures);
-        } else if (current.nodes().size() < nodes.max() && done == 0) {
+        int size = state.nodes().size();
+        if (done == size) {
+            end(new Outcome(0, true, "the job is done"));
+        } else if (!failures.isEmpty()) {
+            failed(failures);
+        } else if (size < nodes.max() && done == 0) {
             alive().stream()
-                    .filter(node -> !current.nodes().contains(node.number))
+                    .filter(node -> !state.nodes().contains(node.number))
                     .findFirst()
-                    .ifPresent(node -> over(current, node + " has come to join the job"));
+                    .ifPresent(node -> over(node + " has come to join the job"));
         }
-    }
-
-    private Optional<Ended> ended(Round current, int number) {
-        String key = ElasticRecords.key("ended", current.attempt(), number);
-        return store.check(List.of(key))
-                ? Optional.of(Ended.decode(store.get(key)))
-                : Optional.empty();
     }
 
     /**
@@ -297,32 +257,28 @@ final class ElasticCoordinator implements AutoCloseable {
      * one, so the coordinator waits for further reports. A launcher waits longer if all codes are
      * 64 (see {@link LaunchAttempt}), and so does this method.
      */
-    private void failed(Round current, int exitCode, List<Ended> reports, List<String> failures) {
+    private void failed(List<Outcome> failures) {
         if (otherFailures.isEmpty()) {
             otherFailures = Optional.of(TimeLimit.in(FAILURES_TOGETHER));
             otherCodes = TimeLimit.in(LaunchAttempt.USAGE_GRACE);
         }
-        boolean ofUsage =
-                reports.size() == failures.size()
-                        && reports.stream().allMatch(ElasticCoordinator::isOfUsage);
+        boolean ofUsage = failures.stream().allMatch(ElasticCoordinator::isOfUsage);
         TimeLimit others = ofUsage ? otherCodes : otherFailures.get();
-        if (!others.isOver() && failures.size() < current.nodes().size()) {
+        if (!others.isOver() && failures.size() < state.nodes().size()) {
             return;
         }
-        String why = String.join("\n", failures);
+        String why = failures.stream().map(Outcome::why).collect(Collectors.joining("\n"));
+        int exitCode = failures.get(0).exitCode();
         // A node that leaves or joins is not a failure, and may do so often.
-        boolean left = current.nodes().stream().anyMatch(number -> joined.get(number).left);
+        boolean left = state.nodes().stream().anyMatch(number -> joined.get(number).said.left());
         restarts += left ? 0 : 1;
-        over(current, why);
-        if (isLast(reports)) {
-            end(new Ended(exitCode, true, why));
+        if (isLast(failures)) {
+            end(new Outcome(exitCode, true, why));
         } else if (restarts > maxRestarts) {
-            end(
-                    new Ended(
-                            exitCode,
-                            true,
-                            why + "\nno restart is left of " + maxRestarts + " (--max-restarts)"));
+            String no = "\nno restart is left of " + maxRestarts + " (--max-restarts)";
+            end(new Outcome(exitCode, true, why + no));
         } else {
+            over(why);
             LOGGER.log(
                     Level.WARNING,
                     "starting again, {0} of {1} restarts used, after: {2}",
@@ -332,33 +288,32 @@ final class ElasticCoordinator implements AutoCloseable {
         }
     }
 
-    private static boolean isOfUsage(Ended ended) {
+    private static boolean isOfUsage(Outcome ended) {
         return ended.last() && ended.exitCode() == Category.USAGE.exitCode();
     }
 
     /**
-     * Whether another start would not help. A report of wrong use does not count if the program of
-     * another node failed, as in {@link LaunchException#mayPass}.
+     * Whether another start would not help. A report of wrong use does not count if another node
+     * left or was lost, or its program failed, as in {@link LaunchException#mayPass}.
      */
-    private static boolean isLast(List<Ended> reports) {
-        boolean ofProgram =
-                reports.stream()
+    private static boolean isLast(List<Outcome> failures) {
+        boolean ofOthers =
+                failures.stream()
                         .anyMatch(
-                                ended ->
-                                        !ended.last()
-                                                && LaunchException.isOfProgram(ended.exitCode()));
-        return reports.stream().anyMatch(ended -> ended.last() && !(ofProgram && isOfUsage(ended)));
+                                each ->
+                                        !each.last()
+                                                && LaunchException.isOfProgram(each.exitCode()));
+        return failures.stream().anyMatch(each -> each.last() && !(ofOthers && isOfUsage(each)));
     }
 
-    private void over(Round current, String why) {
-        store.set(ElasticRecords.key("over", current.attempt()), ElasticRecords.bytes(why));
-        running = false;
+    private void over(String why) {
+        enter(new State(state.attempt(), restarts, List.of(), Outcome.unknown(why)));
         joining = TimeLimit.in(nodes.joinTimeout());
         lastCall = Optional.empty();
     }
 
-    private void end(Ended how) {
-        store.set(ElasticRecords.END, how.encode());
+    private void end(Outcome how) {
+        enter(new State(state.attempt(), restarts, List.of(), how));
     }
 
     /** Serves the store until no launcher that is alive needs it any more. */
@@ -367,14 +322,7 @@ final class ElasticCoordinator implements AutoCloseable {
         try {
             thread.join(GOODBYE_TIMEOUT.toMillis());
             listen();
-            while (!limit.isOver()
-                    && alive().stream()
-                            .anyMatch(
-                                    node ->
-                                            !store.check(
-                                                    List.of(
-                                                            ElasticRecords.key(
-                                                                    "goodbye", node.number))))) {
+            while (!limit.isOver() && !alive().isEmpty()) {
                 TimeUnit.NANOSECONDS.sleep(POLL.toNanos());
                 listen();
             }

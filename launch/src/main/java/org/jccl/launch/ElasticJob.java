@@ -10,10 +10,9 @@ import org.jccl.internal.checks.Counted;
 import org.jccl.internal.rendezvous.HostedStore;
 import org.jccl.internal.rendezvous.RunId;
 import org.jccl.internal.rendezvous.TimeLimit;
-import org.jccl.launch.ElasticRecords.Ended;
-import org.jccl.launch.ElasticRecords.Joined;
-import org.jccl.launch.ElasticRecords.Round;
-import org.jccl.launch.ElasticRecords.StoreAddress;
+import org.jccl.launch.ElasticRecords.Launcher;
+import org.jccl.launch.ElasticRecords.Outcome;
+import org.jccl.launch.ElasticRecords.State;
 import org.jccl.spi.LocalHost;
 
 /**
@@ -52,7 +51,7 @@ final class ElasticJob {
 
     /** Runs the job until it has ended. */
     void run() {
-        Optional<Ended> end = Optional.empty();
+        Optional<Outcome> end = Optional.empty();
         while (end.isEmpty()) {
             TimeLimit joining = TimeLimit.in(limit.atMost(nodes.joinTimeout()));
             try (ElasticStore store = ElasticStore.open(nodes, settings.tls(), joining)) {
@@ -67,7 +66,7 @@ final class ElasticJob {
                 }
             }
         }
-        Ended how = end.get();
+        Outcome how = end.get();
         if (!how.well()) {
             throw own.orElseGet(() -> LaunchException.ofJob(how.why(), how.exitCode()));
         }
@@ -77,7 +76,7 @@ final class ElasticJob {
         return "the launcher that served the job's store is gone (" + why.getMessage() + ")";
     }
 
-    private Ended serveAndTakePart(ElasticStore store) {
+    private Outcome serveAndTakePart(ElasticStore store) {
         if (!store.served()) {
             return takePart(store);
         }
@@ -85,76 +84,75 @@ final class ElasticJob {
                 new ElasticCoordinator(
                         store, nodes, settings.runId(), job, settings.maxRestarts())) {
             coordinator.start();
-            Ended end = takePart(store);
+            Outcome end = takePart(store);
             coordinator.awaitGoodbyes();
             return end;
         }
     }
 
-    private Ended takePart(ElasticStore store) {
+    private Outcome takePart(ElasticStore store) {
         inRound = false;
         String address = store.localAddress(nodes);
-        Joined self = new Joined(LocalHost.name(), job, nextAttempt, restarts);
+        Launcher self =
+                new Launcher(LocalHost.name(), nextAttempt, restarts, false, Outcome.unknown(""));
         try (ElasticMember member =
                 ElasticMember.join(
-                        store.client(), settings.runId(), self, nodes.keepAliveInterval())) {
-            Optional<Round> round = member.awaitRound(nextAttempt, limit);
-            while (round.isPresent()) {
-                nextAttempt = round.get().attempt() + 1;
-                restarts = round.get().restarts();
+                        store.client(), settings.runId(), job, self, nodes.keepAliveInterval())) {
+            State state = member.awaitRound(nextAttempt, limit);
+            while (!state.ended().isKnown()) {
+                nextAttempt = state.attempt() + 1;
+                restarts = state.restarts();
                 inRound = true;
-                run(round.get(), member, address);
+                run(state, member, address);
                 inRound = false;
-                round = member.awaitRound(nextAttempt, limit);
+                state = member.awaitRound(nextAttempt, limit);
             }
-            Ended end = member.end().orElseThrow();
-            member.sayGoodbye();
-            return end;
+            member.leave();
+            return state.ended();
         }
     }
 
-    private void run(Round round, ElasticMember member, String address) {
+    private void run(State round, ElasticMember member, String address) {
         own = Optional.empty();
-        int nodeRank = round.nodes().indexOf(member.number());
-        if (nodeRank == 0) {
-            // Each round has a store of its own, so that it has no keys of an earlier round.
-            HostedStore ranks;
-            try {
-                ranks =
-                        HostedStore.serve(
-                                address,
-                                0,
-                                RunId.of(settings.runId()).contents(),
-                                settings.tls(),
-                                nodes.joinTimeout());
-            } catch (BootstrapException e) {
-                finish(round, member, Optional.of(LaunchException.of(e.getMessage(), e)));
-                return;
-            }
-            try (ranks) {
-                StoreAddress ranksStore = new StoreAddress(address, ranks.port());
-                member.publish(round, ranksStore);
-                run(round, member, nodeRank, ranksStore);
+        if (round.nodes().indexOf(member.number()) > 0) {
+            Optional<String> ranksStore = member.awaitRanksStore(round);
+            if (ranksStore.isPresent()) {
+                runRanks(round, member, ranksStore.get());
+            } else {
+                member.stopped(round);
             }
             return;
         }
-        Optional<StoreAddress> ranksStore = member.awaitStoreAddress(round);
-        if (ranksStore.isPresent()) {
-            run(round, member, nodeRank, ranksStore.get());
-        } else {
-            member.stopped(round);
+        // Each round has a store of its own, so that it has no keys of an earlier round.
+        HostedStore ranks;
+        try {
+            ranks =
+                    HostedStore.serve(
+                            address,
+                            0,
+                            RunId.of(settings.runId()).contents(),
+                            settings.tls(),
+                            nodes.joinTimeout());
+        } catch (BootstrapException e) {
+            finish(round, member, Optional.of(LaunchException.of(e.getMessage(), e)));
+            return;
+        }
+        try (ranks) {
+            String ranksStore = address + ":" + ranks.port();
+            member.publish(round, ranksStore);
+            runRanks(round, member, ranksStore);
         }
     }
 
-    private void run(Round round, ElasticMember member, int nodeRank, StoreAddress ranksStore) {
+    private void runRanks(State round, ElasticMember member, String ranksStore) {
         LaunchRound start =
                 new LaunchRound(
                         round.attempt(),
                         round.restarts(),
                         round.nodes().size(),
-                        nodeRank,
-                        ranksStore.host(),
-                        ranksStore.port(),
+                        round.nodes().indexOf(member.number()),
+                        ElasticNodes.host(ranksStore),
+                        ElasticNodes.port(ranksStore),
                         List.of());
         OtherNodes others = () -> member.reasonToStop(round);
         LaunchAttempt ranks = new LaunchAttempt(settings, start, others, reaper);
@@ -166,13 +164,14 @@ final class ElasticJob {
                             LaunchException.of(
                                     "this launcher received a request to stop", (Throwable) null));
         }
-        if (member.lost().isPresent()) {
-            throw member.lost().get();
+        Optional<StoreException> lost = failure.flatMap(LaunchException::lostStore);
+        if (lost.isPresent()) {
+            throw lost.get();
         }
         finish(round, member, failure);
     }
 
-    private void finish(Round round, ElasticMember member, Optional<LaunchException> failure) {
+    private void finish(State round, ElasticMember member, Optional<LaunchException> failure) {
         if (Thread.currentThread().isInterrupted()) {
             // No call of a store works any more; the others notice that the heartbeats stop.
             throw failure.orElseGet(
@@ -184,13 +183,13 @@ final class ElasticJob {
         boolean hopeless = limit.isOver();
         if (failure.isEmpty()) {
             own = Optional.empty();
-            member.ended(round, Ended.WELL);
+            member.ended(round, Outcome.WELL);
         } else if (!member.isOver(round)) {
             LaunchException why = failure.get();
             own = failure;
             LOGGER.log(Level.WARNING, "this node''s ranks failed: {0}", why.getMessage());
             String first = why.getMessage().lines().findFirst().orElse("");
-            member.ended(round, new Ended(why.exitCode(), hopeless || !why.mayPass(), first));
+            member.ended(round, new Outcome(why.exitCode(), hopeless || !why.mayPass(), first));
         }
         member.awaitOver(round, limit);
         member.stopped(round);

@@ -9,10 +9,9 @@ import org.jccl.FailureContext;
 import org.jccl.Store;
 import org.jccl.StoreException;
 import org.jccl.internal.rendezvous.TimeLimit;
-import org.jccl.launch.ElasticRecords.Ended;
-import org.jccl.launch.ElasticRecords.Joined;
-import org.jccl.launch.ElasticRecords.Round;
-import org.jccl.launch.ElasticRecords.StoreAddress;
+import org.jccl.launch.ElasticRecords.Launcher;
+import org.jccl.launch.ElasticRecords.Outcome;
+import org.jccl.launch.ElasticRecords.State;
 import org.jccl.store.TcpStore;
 
 /**
@@ -22,7 +21,7 @@ import org.jccl.store.TcpStore;
  */
 final class ElasticMember implements AutoCloseable {
 
-    static final Duration POLL = Duration.ofMillis(200);
+    private static final Duration POLL = Duration.ofMillis(200);
 
     /** How long a launcher waits for a coordinator that has served the store already. */
     private static final Duration START_TIMEOUT = Duration.ofSeconds(10);
@@ -31,25 +30,29 @@ final class ElasticMember implements AutoCloseable {
     private static final Duration LAST_JOB = Duration.ofMinutes(1);
 
     private final Store store;
-    private final TcpStore beating;
+
+    /** The connection of the heartbeats and of this launcher's record, which no read delays. */
+    private final TcpStore own;
+
+    private final Store ownKeys;
     private final int number;
-    private final String run;
     private final Thread heart;
     private final Thread onShutdown;
-    private volatile boolean closed;
 
     /** Why this launcher can not send heartbeats any more. */
     private volatile Optional<RuntimeException> silent = Optional.empty();
 
-    private Optional<StoreException> lost = Optional.empty();
+    /** What this launcher has said. Guarded by this object for writing: the hook leaves. */
+    private volatile Launcher said;
 
-    private ElasticMember(Store store, TcpStore beating, int number, String run, Duration pause) {
-        this.store = store;
-        this.beating = beating;
-        this.number = number;
-        this.run = run;
-        Store beats = ElasticRecords.of(beating, run);
-        this.heart = new Thread(() -> beat(beats, pause), "jccl-alive");
+    private ElasticMember(TcpStore client, String run, Launcher self, Duration pause) {
+        this.store = ElasticRecords.of(client, run);
+        this.number = (int) store.add(ElasticRecords.LAUNCHERS, 1);
+        this.said = self;
+        store.set(ElasticRecords.launcher(number), self.encode());
+        this.own = client.duplicate(client.timeout());
+        this.ownKeys = ElasticRecords.of(own, run);
+        this.heart = new Thread(() -> beat(pause), "jccl-alive");
         heart.setDaemon(true);
         this.onShutdown = new Thread(this::leave, "jccl-leave");
     }
@@ -57,81 +60,99 @@ final class ElasticMember implements AutoCloseable {
     /**
      * Joins the job.
      *
-     * @throws BootstrapException if the store is not that of this run
+     * @param job the description of the job, which is equal on all launchers
+     * @throws BootstrapException if the store is not that of this run, or of another job
      * @throws StoreException if the store is lost, or closed because its job has ended
      */
-    static ElasticMember join(TcpStore client, String run, Joined self, Duration aliveInterval) {
+    static ElasticMember join(
+            TcpStore client, String run, String job, Launcher self, Duration aliveInterval) {
+        String address = "the store at " + client.host() + ":" + client.port() + " is ";
         Store store = ElasticRecords.of(client, run);
-        TimeLimit limit = TimeLimit.in(START_TIMEOUT);
-        while (!store.check(List.of(ElasticRecords.COORDINATOR))) {
-            if (limit.isOver()) {
-                throw new BootstrapException(
-                        FailureContext.NONE,
-                        "the store at "
-                                + client.host()
-                                + ":"
-                                + client.port()
-                                + " is not that of run '"
-                                + run
-                                + "': give every launcher the same --rdzv-id, and each job of a host"
-                                + " its own --rdzv-endpoint");
-            }
-            sleep(POLL);
+        TimeLimit start = TimeLimit.in(START_TIMEOUT);
+        while (!store.check(List.of(ElasticRecords.JOB))) {
+            require(
+                    !start.isOver(),
+                    address
+                            + "not that of run '"
+                            + run
+                            + "': give every launcher the same --rdzv-id, and each job of a host"
+                            + " its own --rdzv-endpoint");
+            pause();
         }
-        if (self.attempt() == 0) {
-            outlastJobBefore(client, store);
+        // A launcher that was in no round must not return the result of a job that ended before it
+        // joined. When the store of that job is closed, the next look throws StoreException.
+        TimeLimit last = TimeLimit.in(LAST_JOB);
+        while (self.attempt() == 0 && state(store).ended().isKnown()) {
+            require(
+                    !last.isOver(),
+                    address + "still that of a job that has ended: see why its launcher does not");
+            pause();
         }
-        int number = (int) store.add(ElasticRecords.TICKETS, 1);
-        store.set(ElasticRecords.key("join", number), self.encode());
-        ElasticMember member =
-                new ElasticMember(
-                        store, client.duplicate(client.timeout()), number, run, aliveInterval);
+        String served = StoredText.text(store.get(ElasticRecords.JOB));
+        require(
+                served.equals(job),
+                "this launcher was started for "
+                        + job
+                        + "; the one that serves the job's store for "
+                        + served
+                        + ": give every launcher the same --nproc-per-node, --role, --nnodes and"
+                        + " --max-restarts");
+        ElasticMember member = new ElasticMember(client, run, self, aliveInterval);
         member.heart.start();
         Runtime.getRuntime().addShutdownHook(member.onShutdown);
         return member;
     }
 
-    /**
-     * Waits until the store of a previous job is closed, which throws StoreException. A launcher
-     * that was in no round must not return the result of a job that ended before it joined.
-     */
-    private static void outlastJobBefore(TcpStore client, Store store) {
-        TimeLimit limit = TimeLimit.in(LAST_JOB);
-        while (store.check(List.of(ElasticRecords.END))) {
-            if (limit.isOver()) {
-                throw new BootstrapException(
-                        FailureContext.NONE,
-                        "the store at "
-                                + client.host()
-                                + ":"
-                                + client.port()
-                                + " is still that of a job that has ended: see why its launcher"
-                                + " does not");
-            }
-            sleep(POLL);
+    private static void require(boolean condition, String message) {
+        if (!condition) {
+            throw new BootstrapException(FailureContext.NONE, message);
         }
     }
 
-    private void beat(Store beats, Duration pause) {
+    private static State state(Store store) {
+        return State.decode(StoredText.text(store.get(ElasticRecords.STATE)));
+    }
+
+    private void beat(Duration pause) {
         try {
-            while (!closed) {
-                beats.add(ElasticRecords.key("beat", number), 1);
-                sleep(pause);
+            while (true) {
+                ownKeys.add(ElasticRecords.beat(number), 1);
+                TimeUnit.NANOSECONDS.sleep(pause.toNanos());
             }
+        } catch (InterruptedException closing) {
+            Thread.currentThread().interrupt();
         } catch (RuntimeException gone) {
             silent = Optional.of(gone);
         }
     }
 
     /**
-     * Throws if the heartbeats failed: the others take this launcher for lost, so it must not wait.
+     * Reads how far the job has come.
+     *
+     * @throws StoreException also if the heartbeats failed: the others take this launcher for lost,
+     *     so it must not wait
      */
-    private void requireHeard() {
+    private State state() {
         Optional<RuntimeException> why = silent;
-        if (why.isPresent() && !closed) {
+        if (why.isPresent()) {
             throw new StoreException(
                     "this launcher can not send heartbeats any more: " + why.get().getMessage(),
                     why.get());
+        }
+        return state(store);
+    }
+
+    private synchronized void say(Launcher now) {
+        said = now;
+        ownKeys.set(ElasticRecords.launcher(number), now.encode());
+    }
+
+    /** Reports that this launcher takes no part any more, and does not need the store. */
+    synchronized void leave() {
+        try {
+            say(new Launcher(said.host(), said.attempt(), said.restarts(), true, said.ended()));
+        } catch (RuntimeException gone) {
+            // The others notice that the heartbeats stop.
         }
     }
 
@@ -140,130 +161,90 @@ final class ElasticMember implements AutoCloseable {
     }
 
     /**
-     * Waits for a round in which this node takes part.
+     * Waits for a round in which this node takes part, or for the end of the job.
      *
-     * @param after number of the last one
-     * @return empty when the job has ended
+     * @param next number of the first round that this launcher has not been in
      */
-    Optional<Round> awaitRound(int after, TimeLimit limit) {
+    State awaitRound(int next, TimeLimit limit) {
         while (true) {
-            requireHeard();
-            Optional<String> refused = read("refused").map(ElasticRecords::text);
-            if (refused.isPresent()) {
-                throw new BootstrapException(FailureContext.NONE, refused.get());
+            State state = state();
+            if (state.ended().isKnown() || state.attempt() >= next && isIn(state)) {
+                return state;
             }
-            if (end().isPresent()) {
-                return Optional.empty();
-            }
-            int latest = (int) store.add(ElasticRecords.ROUNDS, 0);
-            if (latest > after) {
-                Round round = Round.decode(store.get(ElasticRecords.key("round", latest)));
-                if (round.nodes().contains(number) && !isOver(round)) {
-                    return Optional.of(round);
-                }
+            if (state.attempt() >= said.attempt() && !isIn(state)) {
+                // The coordinator must not wait for ranks of a round that this launcher has missed.
+                stopped(state);
             }
             if (limit.isOver()) {
                 throw LaunchException.timedOut("the time was over before enough nodes came");
             }
-            sleep(POLL);
+            pause();
         }
     }
 
-    private Optional<byte[]> read(String what) {
-        String key = ElasticRecords.key(what, number);
-        return store.check(List.of(key)) ? Optional.of(store.get(key)) : Optional.empty();
-    }
-
-    /** How the job ended, if it has. */
-    Optional<Ended> end() {
-        return store.check(List.of(ElasticRecords.END))
-                ? Optional.of(Ended.decode(store.get(ElasticRecords.END)))
-                : Optional.empty();
+    private boolean isIn(State state) {
+        return state.nodes().contains(number);
     }
 
     /** Publishes the address of the store for the ranks of a round. */
-    void publish(Round round, StoreAddress address) {
-        store.set(ElasticRecords.key("store", round.attempt()), address.encode());
+    void publish(State round, String address) {
+        store.set(ElasticRecords.ranksStore(round.attempt()), StoredText.bytes(address));
     }
 
     /** The address of the ranks' store; empty if the round ends before it is published. */
-    Optional<StoreAddress> awaitStoreAddress(Round round) {
-        String key = ElasticRecords.key("store", round.attempt());
-        while (!store.check(List.of(key))) {
-            if (isOver(round)) {
-                return Optional.empty();
-            }
-            sleep(POLL);
+    Optional<String> awaitRanksStore(State round) {
+        String key = ElasticRecords.ranksStore(round.attempt());
+        Optional<String> address = StoredText.find(store, key);
+        while (address.isEmpty() && !isOver(round)) {
+            pause();
+            address = StoredText.find(store, key);
         }
-        return Optional.of(StoreAddress.decode(store.get(key)));
+        return address;
     }
 
     /**
      * Whether the coordinator has ended the round: after a failure, for a new node, or at the end.
      */
-    boolean isOver(Round round) {
-        requireHeard();
-        return store.check(List.of(ElasticRecords.key("over", round.attempt())));
+    boolean isOver(State round) {
+        return isOver(round, state());
     }
 
-    /** Why the ranks of a round must be stopped. A lost store is retained for {@link #lost}. */
-    Optional<LaunchException> reasonToStop(Round round) {
-        try {
-            requireHeard();
-            String key = ElasticRecords.key("over", round.attempt());
-            return store.check(List.of(key))
-                    ? Optional.of(
-                            LaunchException.of(
-                                    ElasticRecords.text(store.get(key)), (Throwable) null))
-                    : Optional.empty();
-        } catch (StoreException e) {
-            lost = Optional.of(e);
-            return Optional.of(
-                    LaunchException.of("the launcher that served the job's store is gone", e));
-        }
+    private static boolean isOver(State round, State now) {
+        return now.attempt() != round.attempt() || !now.isRunning();
     }
 
-    /** The failure of the store that {@link #reasonToStop} found. */
-    Optional<StoreException> lost() {
-        return lost;
+    /** Why the ranks of a round must be stopped. */
+    Optional<LaunchException> reasonToStop(State round) {
+        State now = state();
+        return isOver(round, now)
+                ? Optional.of(LaunchException.of(now.ended().why(), (Throwable) null))
+                : Optional.empty();
     }
 
     /** Reports how the ranks of this node ended. */
-    void ended(Round round, Ended how) {
-        store.set(ElasticRecords.key("ended", round.attempt(), number), how.encode());
+    synchronized void ended(State round, Outcome how) {
+        int next = round.attempt() + 1;
+        say(new Launcher(said.host(), next, round.restarts(), said.left(), how));
     }
 
-    /** Reports that this process is ending, so that the others need not wait for its heartbeats. */
-    private void leave() {
-        try {
-            ElasticRecords.of(beating, run).set(ElasticRecords.key("left", number), new byte[0]);
-        } catch (RuntimeException gone) {
-            // The others notice that the heartbeats stop.
-        }
-    }
-
-    void awaitOver(Round round, TimeLimit limit) {
+    void awaitOver(State round, TimeLimit limit) {
         while (!isOver(round)) {
             if (limit.isOver()) {
-                ended(round, new Ended(1, true, "the job's time is over"));
+                ended(round, new Outcome(1, true, "the job's time is over"));
             }
-            sleep(POLL);
+            pause();
         }
     }
 
     /** Reports that no rank of this node is left. */
-    void stopped(Round round) {
-        store.set(ElasticRecords.key("stopped", round.attempt(), number), new byte[0]);
+    void stopped(State round) {
+        ended(round, Outcome.unknown(""));
     }
 
-    /** Reports that this launcher does not need the store any more. */
-    void sayGoodbye() {
-        store.set(ElasticRecords.key("goodbye", number), new byte[0]);
-    }
-
-    private static void sleep(Duration time) {
+    /** Waits before the next look. */
+    static void pause() {
         try {
-            TimeUnit.NANOSECONDS.sleep(time.toNanos());
+            TimeUnit.NANOSECONDS.sleep(POLL.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw LaunchException.of("the thread that ran the job was interrupted", e);
@@ -272,13 +253,12 @@ final class ElasticMember implements AutoCloseable {
 
     @Override
     public void close() {
-        closed = true;
         try {
             Runtime.getRuntime().removeShutdownHook(onShutdown);
         } catch (IllegalStateException shuttingDown) {
             // It runs already.
         }
         heart.interrupt();
-        beating.close();
+        own.close();
     }
 }

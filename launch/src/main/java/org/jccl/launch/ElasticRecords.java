@@ -1,6 +1,5 @@
 package org.jccl.launch;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
@@ -11,19 +10,26 @@ import org.jccl.store.PrefixStore;
 
 /**
  * The records that the launchers of an elastic job exchange in their store, each as lines of text.
+ * Each key has one writer.
  *
- * <p>Launchers write {@code join/NODE}, {@code beat/NODE}, {@code ended/ROUND/NODE}, {@code
- * stopped/ROUND/NODE}, {@code left/NODE} and {@code goodbye/NODE}, the first of a round {@code
- * store/ROUND}; the coordinator writes {@code coordinator}, {@code refused/NODE}, {@code
- * round/ROUND}, {@code over/ROUND} and {@code end}. {@code NODE} is the number that a launcher got
- * when it joined.
+ * <table>
+ * <caption>Keys</caption>
+ * <tr><th>key</th><th>value</th><th>written by</th></tr>
+ * <tr><td>{@code job}</td><td>a description of the job</td><td>the coordinator, once</td></tr>
+ * <tr><td>{@code state}</td><td>a {@link State}</td><td>the coordinator</td></tr>
+ * <tr><td>{@code launchers}</td><td>a count</td><td>each launcher that joins; the new value is its
+ * number N</td></tr>
+ * <tr><td>{@code launcher/N}</td><td>a {@link Launcher}</td><td>launcher N</td></tr>
+ * <tr><td>{@code beat/N}</td><td>a count</td><td>launcher N, at each heartbeat</td></tr>
+ * <tr><td>{@code store/ROUND}</td><td>the address of the ranks' store</td><td>the first launcher
+ * of the round</td></tr>
+ * </table>
  */
 final class ElasticRecords {
 
-    static final String COORDINATOR = "coordinator";
-    static final String TICKETS = "tickets";
-    static final String ROUNDS = "rounds";
-    static final String END = "end";
+    static final String JOB = "job";
+    static final String STATE = "state";
+    static final String LAUNCHERS = "launchers";
 
     private ElasticRecords() {}
 
@@ -32,115 +38,107 @@ final class ElasticRecords {
         return new PrefixStore("jccl/elastic/" + runId, store);
     }
 
-    static String key(String what, int... numbers) {
-        return Arrays.stream(numbers)
-                .mapToObj(Integer::toString)
-                .collect(Collectors.joining("/", what + "/", ""));
+    static String launcher(int number) {
+        return "launcher/" + number;
+    }
+
+    static String beat(int number) {
+        return "beat/" + number;
+    }
+
+    static String ranksStore(int round) {
+        return "store/" + round;
     }
 
     /**
-     * A launcher that joins.
+     * How a node's ranks, a round, or the whole job ended.
      *
-     * @param host its host, for messages
-     * @param job a description of its ranks, which is equal on all launchers
-     * @param attempt the number of the next round, as far as it knows
-     * @param restarts how many starts have failed, as far as it knows
-     */
-    record Joined(String host, String job, int attempt, int restarts) {
-
-        byte[] encode() {
-            return lines(attempt, restarts, host, job);
-        }
-
-        static Joined decode(byte[] bytes) {
-            return parse(bytes, 4, f -> new Joined(f[2], f[3], number(f[0]), number(f[1])));
-        }
-    }
-
-    /**
-     * A start of all ranks.
-     *
-     * @param attempt its number
-     * @param restarts how many starts have failed
-     * @param nodes numbers of the launchers that take part, by node rank
-     */
-    record Round(int attempt, int restarts, List<Integer> nodes) {
-
-        byte[] encode() {
-            String numbers = nodes.stream().map(String::valueOf).collect(Collectors.joining(","));
-            return lines(attempt, restarts, numbers);
-        }
-
-        static Round decode(byte[] bytes) {
-            return parse(
-                    bytes,
-                    3,
-                    f ->
-                            new Round(
-                                    number(f[0]),
-                                    number(f[1]),
-                                    Arrays.stream(f[2].split(","))
-                                            .map(ElasticRecords::number)
-                                            .toList()));
-        }
-    }
-
-    /**
-     * The address of the ranks' store of a round.
-     *
-     * @param host its name or address for the other nodes
-     * @param port of the store
-     */
-    record StoreAddress(String host, int port) {
-
-        byte[] encode() {
-            return lines(port, host);
-        }
-
-        static StoreAddress decode(byte[] bytes) {
-            return parse(bytes, 2, f -> new StoreAddress(f[1], number(f[0])));
-        }
-    }
-
-    /**
-     * How a node's ranks, or the whole job, ended.
-     *
-     * @param exitCode 0 after success
+     * @param exitCode 0 after success; negative as long as it has not ended
      * @param last whether another start would not help
-     * @param why in words
+     * @param why in words, possibly several lines
      */
-    record Ended(int exitCode, boolean last, String why) {
+    record Outcome(int exitCode, boolean last, String why) {
 
-        static final Ended WELL = new Ended(0, true, "");
+        static final Outcome WELL = new Outcome(0, true, "");
+
+        /** The outcome of what has not ended, with the reason for the end before. */
+        static Outcome unknown(String why) {
+            return new Outcome(-1, false, why);
+        }
+
+        boolean isKnown() {
+            return exitCode >= 0;
+        }
 
         boolean well() {
             return exitCode == 0;
         }
+    }
+
+    /**
+     * What a launcher says.
+     *
+     * @param host its host, for messages
+     * @param attempt the number of the next round in which it can take part, as far as it knows
+     * @param restarts how many starts had failed when it joined, as far as it knows
+     * @param left whether it takes no part any more
+     * @param ended how its ranks of the round before {@code attempt} ended; once it is unknown
+     *     again, none of them is left, and the launcher can take part in the next round
+     */
+    record Launcher(String host, int attempt, int restarts, boolean left, Outcome ended) {
 
         byte[] encode() {
-            return lines(exitCode, last ? 1 : 0, why);
+            return lines(
+                    host, attempt, restarts, left, ended.exitCode(), ended.last(), ended.why());
         }
 
-        static Ended decode(byte[] bytes) {
-            return parse(bytes, 3, f -> new Ended(number(f[0]), number(f[1]) == 1, f[2]));
+        static Launcher decode(String text) {
+            return parse(
+                    text,
+                    7,
+                    f -> new Launcher(f[0], number(f[1]), number(f[2]), is(f[3]), outcome(f, 4)));
         }
     }
 
-    static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
-    }
+    /**
+     * How far the job has come.
+     *
+     * @param attempt the number of the last round, which is a start of all ranks; -1 before the
+     *     first
+     * @param restarts how many starts have failed
+     * @param nodes numbers of the launchers that take part in the round, by node rank; empty if the
+     *     round is over
+     * @param ended how the job ended; before that, why the last round did
+     */
+    record State(int attempt, int restarts, List<Integer> nodes, Outcome ended) {
 
-    static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
+        static final State FIRST = new State(-1, 0, List.of(), Outcome.unknown(""));
+
+        boolean isRunning() {
+            return !nodes.isEmpty();
+        }
+
+        byte[] encode() {
+            String numbers = nodes.stream().map(String::valueOf).collect(Collectors.joining(","));
+            return lines(attempt, restarts, numbers, ended.exitCode(), ended.last(), ended.why());
+        }
+
+        static State decode(String text) {
+            return parse(
+                    text,
+                    6,
+                    f -> new State(number(f[0]), number(f[1]), numbers(f[2]), outcome(f, 3)));
+        }
     }
 
     private static byte[] lines(Object... fields) {
-        return bytes(Arrays.stream(fields).map(String::valueOf).collect(Collectors.joining("\n")));
+        return StoredText.bytes(
+                Arrays.stream(fields).map(String::valueOf).collect(Collectors.joining("\n")));
     }
 
     /** The last field may have lines of its own. */
-    private static <T> T parse(byte[] bytes, int fields, Function<String[], T> read) {
-        String[] found = text(bytes).split("\n", fields);
+    private static <T> T parse(String text, int fields, Function<String[], T> read) {
+        String[] found = text.split("\n", fields);
         try {
             if (found.length == fields) {
                 return read.apply(found);
@@ -158,7 +156,21 @@ final class ElasticRecords {
                 cause);
     }
 
+    private static Outcome outcome(String[] fields, int first) {
+        return new Outcome(number(fields[first]), is(fields[first + 1]), fields[first + 2]);
+    }
+
+    private static boolean is(String text) {
+        return Boolean.parseBoolean(text);
+    }
+
     private static int number(String text) {
         return Integer.parseInt(text);
+    }
+
+    private static List<Integer> numbers(String text) {
+        return text.isEmpty()
+                ? List.of()
+                : Arrays.stream(text.split(",")).map(ElasticRecords::number).toList();
     }
 }

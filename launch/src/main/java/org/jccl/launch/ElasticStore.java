@@ -11,7 +11,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
@@ -31,7 +30,6 @@ final class ElasticStore implements AutoCloseable {
 
     private static final Logger LOGGER = System.getLogger(ProcessLauncher.class.getName());
     private static final Duration LOOK = Duration.ofSeconds(1);
-    private static final Duration PAUSE = Duration.ofMillis(200);
 
     /** How much longer a launcher waits for each endpoint before its own. */
     private static final Duration PRECEDENCE = Duration.ofSeconds(3);
@@ -95,7 +93,7 @@ final class ElasticStore implements AutoCloseable {
                                 + ". Start 'jccl run' on the host of one of them, with the same"
                                 + " --rdzv-endpoint on each");
             }
-            pause();
+            ElasticMember.pause();
         }
     }
 
@@ -123,15 +121,6 @@ final class ElasticStore implements AutoCloseable {
                     || NetworkInterface.getByInetAddress(address) != null;
         } catch (IOException unknown) {
             return false;
-        }
-    }
-
-    private static void pause() {
-        try {
-            TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw LaunchException.of("interrupted while looking for the job's store", e);
         }
     }
 

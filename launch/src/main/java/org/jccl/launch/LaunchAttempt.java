@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jccl.JcclException.Category;
+import org.jccl.StoreException;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.spi.Durations;
 import org.jccl.spi.LocalHost;
@@ -67,6 +68,8 @@ final class LaunchAttempt {
             return await(limit);
         } catch (LaunchException couldNotStart) {
             return Optional.of(couldNotStart);
+        } catch (StoreException gone) {
+            return Optional.of(LaunchException.ofLostStore(settings, gone));
         } finally {
             stop();
             removeHook(hook);

@@ -1,8 +1,10 @@
 package org.jccl.launch;
 
 import java.util.List;
+import java.util.Optional;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.StoreException;
 
 /** A job of {@link ProcessLauncher} failed. All of its processes are stopped. */
 public final class LaunchException extends JcclException {
@@ -42,6 +44,15 @@ public final class LaunchException extends JcclException {
         return new LaunchException(message, List.of(), OTHER, cause);
     }
 
+    /** The store of the launchers does not answer any more. */
+    static LaunchException ofLostStore(LaunchSettings settings, StoreException why) {
+        String gone =
+                settings.endpoints().isEmpty()
+                        ? "the launcher of node 0 is gone: "
+                        : "too many launchers that serve the store are gone: ";
+        return of(gone + why.getMessage(), why);
+    }
+
     static LaunchException onAnotherNode(String why) {
         return of("stopped because another node failed: " + why, (Throwable) null);
     }
@@ -58,6 +69,11 @@ public final class LaunchException extends JcclException {
      */
     public List<RankFailure> failures() {
         return failures == null ? List.of() : failures;
+    }
+
+    /** The failure of the launchers' store, if that is the reason. */
+    Optional<StoreException> lostStore() {
+        return getCause() instanceof StoreException e ? Optional.of(e) : Optional.empty();
     }
 
     /**

@@ -2,7 +2,6 @@ package org.jccl.launch;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -46,7 +45,6 @@ final class NodeAgreement implements OtherNodes {
     private final Store store;
     private final LaunchSettings settings;
     private final int attempt;
-    private Optional<LaunchException> lost = Optional.empty();
 
     NodeAgreement(Store jobStore, LaunchSettings settings, int attempt) {
         this.jobStore = jobStore;
@@ -80,7 +78,7 @@ final class NodeAgreement implements OtherNodes {
                                 settings.ranksByRole(),
                                 Counted.text(settings.nodes(), "node"),
                                 Counted.text(settings.maxRestarts(), "restart"));
-        store.set(key("enter", node), bytes(job));
+        store.set(key("enter", node), StoredText.bytes(job));
         try {
             store.await(keys("enter"), limit.atMost(JOIN_LIMIT));
         } catch (StoreTimeoutException e) {
@@ -96,7 +94,7 @@ final class NodeAgreement implements OtherNodes {
                     e);
         }
         for (int other = 0; other < settings.nodes(); other++) {
-            String said = text(store.get(key("enter", other)));
+            String said = StoredText.text(store.get(key("enter", other)));
             if (!said.equals(job)) {
                 throw mismatch(
                         "node %d was started for %s; node %d for %s", node, job, other, said);
@@ -121,52 +119,25 @@ final class NodeAgreement implements OtherNodes {
         if (settings.nodes() == 1) {
             return Optional.empty();
         }
-        try {
-            if (replacesRanks()) {
-                store.add(ALIVE, 1);
-            }
-            return failure().map(LaunchException::onAnotherNode);
-        } catch (StoreException e) {
-            lost = Optional.of(goneStore(e));
-            return lost;
+        if (replacesRanks()) {
+            store.add(ALIVE, 1);
         }
+        return failure().map(LaunchException::onAnotherNode);
     }
 
     @Override
     public void rankHasEnded() {
-        try {
-            JobEnd.tell(jobStore);
-        } catch (StoreException e) {
-            lost = Optional.of(goneStore(e));
-        }
+        JobEnd.tell(jobStore);
     }
 
     @Override
     public boolean hasRankEnded() {
-        if (lost.isPresent()) {
-            return false;
-        }
-        try {
-            return JobEnd.isTold(jobStore);
-        } catch (StoreException e) {
-            lost = Optional.of(goneStore(e));
-            return false;
-        }
-    }
-
-    private LaunchException goneStore(StoreException why) {
-        String gone =
-                settings.endpoints().isEmpty()
-                        ? "the launcher of node 0 is gone: "
-                        : "too many launchers that serve the store are gone: ";
-        return LaunchException.of(gone + why.getMessage(), why);
+        return JobEnd.isTold(jobStore);
     }
 
     /** The report of the first node that failed, possibly this one. */
     private Optional<String> failure() {
-        return store.check(List.of(FAILED))
-                ? Optional.of(text(store.get(FAILED)))
-                : Optional.empty();
+        return StoredText.find(store, FAILED);
     }
 
     /**
@@ -176,9 +147,9 @@ final class NodeAgreement implements OtherNodes {
      * @return why the job failed, and whether all nodes start it again
      */
     Conclusion conclude(Optional<LaunchException> own, TimeLimit limit) {
-        if (lost.isPresent()) {
+        if (own.flatMap(LaunchException::lostStore).isPresent()) {
             // Another call of the lost store would take long again.
-            return new Conclusion(own.or(() -> lost), false);
+            return new Conclusion(own, false);
         }
         try {
             own.ifPresent(failure -> report(failure, limit));
@@ -192,7 +163,9 @@ final class NodeAgreement implements OtherNodes {
                             && !store.check(List.of(GIVEN_UP));
             if (!allStopped) {
                 // One that stops later finds all here, and would start again without this node.
-                store.set(GIVEN_UP, bytes("node " + settings.nodeRank() + " waits no longer"));
+                store.set(
+                        GIVEN_UP,
+                        StoredText.bytes("node " + settings.nodeRank() + " waits no longer"));
             }
             if (!restart) {
                 sayGoodbye();
@@ -201,7 +174,8 @@ final class NodeAgreement implements OtherNodes {
             }
             return new Conclusion(failure, restart);
         } catch (StoreException e) {
-            return new Conclusion(own.or(() -> Optional.of(goneStore(e))), false);
+            return new Conclusion(
+                    own.or(() -> Optional.of(LaunchException.ofLostStore(settings, e))), false);
         }
     }
 
@@ -212,7 +186,7 @@ final class NodeAgreement implements OtherNodes {
 
     private void report(LaunchException failure, TimeLimit limit) {
         String why = failure.getMessage().lines().findFirst().orElse("");
-        byte[] said = bytes("node " + settings.nodeRank() + ": " + why);
+        byte[] said = StoredText.bytes("node " + settings.nodeRank() + ": " + why);
         boolean first = Arrays.equals(store.compareSet(FAILED, new byte[0], said), said);
         // A rank that failed may succeed next time, unless the time of the job is over.
         if (first && (!failure.mayPass() || limit.isOver())) {
@@ -228,7 +202,7 @@ final class NodeAgreement implements OtherNodes {
      * @throws StoreException if the store is lost
      */
     private boolean leave(boolean failed, TimeLimit limit) {
-        store.set(key("leave", settings.nodeRank()), bytes(failed ? "failed" : "done"));
+        store.set(key("leave", settings.nodeRank()), StoredText.bytes(failed ? "failed" : "done"));
         TimeLimit end = failed ? TimeLimit.in(limit.atMost(STOP_LIMIT)) : limit;
         while (true) {
             long before = replacesRanks() ? reports() : 0;
@@ -250,7 +224,7 @@ final class NodeAgreement implements OtherNodes {
 
     /** Makes nodes that serve the store wait until the others do not need it any more. */
     private void sayGoodbye() {
-        store.set(key("goodbye", settings.nodeRank()), bytes("attempt " + attempt));
+        store.set(key("goodbye", settings.nodeRank()), StoredText.bytes("attempt " + attempt));
         if (settings.servesStore()) {
             List<String> expected =
                     IntStream.range(0, settings.nodes())
@@ -281,13 +255,5 @@ final class NodeAgreement implements OtherNodes {
 
     private static String key(String step, int node) {
         return step + "/node " + node;
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
     }
 }

@@ -2,7 +2,10 @@ package org.jccl.launch;
 
 import java.util.Optional;
 
-/** The state of the other nodes, for a launcher that waits for its own ranks. */
+/**
+ * The state of the other nodes, for a launcher that waits for its own ranks. Each method throws a
+ * {@link org.jccl.StoreException} if the launchers' store is lost.
+ */
 interface OtherNodes {
 
     /**

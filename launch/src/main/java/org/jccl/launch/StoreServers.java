@@ -1,6 +1,5 @@
 package org.jccl.launch;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +57,7 @@ final class StoreServers implements AutoCloseable {
         Optional<HostedStore> own = Optional.empty();
         if (settings.servesStore()) {
             String endpoint = settings.endpoints().get(settings.nodeRank());
-            byte[] id = bytes(UUID.randomUUID().toString());
+            byte[] id = StoredText.bytes(UUID.randomUUID().toString());
             own =
                     Optional.of(
                             HostedStore.serve(
@@ -134,8 +133,8 @@ final class StoreServers implements AutoCloseable {
         int size = settings.endpoints().size();
         String list = "";
         for (TcpStore client : clients) {
-            if (list.isEmpty() && client.check(List.of(LIST))) {
-                list = text(client.get(LIST));
+            if (list.isEmpty()) {
+                list = StoredText.find(client, LIST).orElse("");
             }
         }
         if (list.isEmpty()) {
@@ -150,14 +149,14 @@ final class StoreServers implements AutoCloseable {
         }
         int same = 0;
         for (TcpStore client : clients) {
-            String there = text(client.compareSet(LIST, NONE, bytes(list)));
+            String there = StoredText.text(client.compareSet(LIST, NONE, StoredText.bytes(list)));
             same += there.equals(list) && list.contains("=" + id(client)) ? 1 : 0;
         }
         return same > size / 2 ? Optional.of(list) : Optional.empty();
     }
 
     private static String id(TcpStore server) {
-        return text(server.get(StoreServer.ID_KEY));
+        return StoredText.text(server.get(StoreServer.ID_KEY));
     }
 
     private List<StoreServer> checked(List<StoreServer> all) {
@@ -170,14 +169,6 @@ final class StoreServers implements AutoCloseable {
                             .formatted(settings.nodeRank(), settings.endpoints(), endpoints));
         }
         return all;
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static String text(byte[] bytes) {
-        return new String(bytes, StandardCharsets.UTF_8);
     }
 
     @Override

@@ -10,7 +10,7 @@ import org.jccl.store.PrefixStore;
 
 /**
  * The records that the launchers of an elastic job exchange in their store, each as lines of text.
- * Each key has one writer.
+ * Each key has one writer, except the count of launchers.
  *
  * <table>
  * <caption>Keys</caption>

@@ -308,6 +308,18 @@ public interface Tensor extends AutoCloseable {
     Device device();
 
     /**
+     * Adds an action that runs when this tensor or another view of its memory is closed. An adapter
+     * that shares the memory with another library needs it, to reject later accesses by that
+     * library.
+     *
+     * @param action runs once, on the thread that closes the memory, before the memory is freed. It
+     *     must neither block nor throw an exception
+     * @return removes the action; idempotent. The action may still run at the same time
+     * @throws UsageException if the action is null or the tensor is closed
+     */
+    Runnable onClose(Runnable action);
+
+    /**
      * Frees owned memory as soon as no operation uses it, and makes further use an error.
      * Idempotent, and never blocks. On a slice, it closes the memory for all views.
      */

@@ -11,6 +11,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -204,6 +205,22 @@ class TensorTest {
         refused(() -> whole.slice(Long.MAX_VALUE, 1), "not inside");
         middle.close();
         refused(() -> whole.copyTo(new int[1]), "closed");
+    }
+
+    @Test
+    void tellsWhenTheMemoryOfAllViewsIsClosed() {
+        Tensor tensor = Tensor.copyOf(new float[4]);
+        Tensor part = tensor.slice(1, 2);
+        AtomicInteger closed = new AtomicInteger();
+        tensor.onClose(closed::incrementAndGet);
+        tensor.onClose(closed::incrementAndGet).run();
+        refused(() -> tensor.onClose(null), "action");
+        assertThat(closed).hasValue(0);
+        part.close();
+        tensor.close();
+        assertThat(closed).hasValue(1);
+        refused(() -> tensor.onClose(closed::incrementAndGet), "float32 x 4 on cpu is closed");
+        refused(() -> part.onClose(closed::incrementAndGet), "float32 x 2 on cpu is closed");
     }
 
     @Test

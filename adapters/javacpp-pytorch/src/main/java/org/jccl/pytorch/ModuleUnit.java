@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.DataPtr;
+import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Storage;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorBase;
@@ -173,13 +174,10 @@ final class ModuleUnit implements AutoCloseable {
         exchangeMemory(notANumber);
     }
 
-    /** The storage takes the memory out of that of a new view, and with it what keeps it alive. */
     private void exchangeMemory(org.jccl.Tensor memory) {
-        try (Tensor view = TorchTensors.view(memory);
-                Storage storage = whole.storage();
-                Storage ofView = view.storage();
-                DataPtr nothing = new DataPtr();
-                DataPtr data = ofView.set_data_ptr(nothing)) {
+        try (Storage storage = whole.storage();
+                Device device = whole.device();
+                DataPtr data = LentMemory.data(memory, device)) {
             storage.set_data_ptr_noswap(data);
         }
     }

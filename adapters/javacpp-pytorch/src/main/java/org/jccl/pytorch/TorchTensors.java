@@ -1,16 +1,11 @@
 package org.jccl.pytorch;
 
-import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.LongStream;
 import org.bytedeco.javacpp.Pointer;
-import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.MemoryFormatOptional;
-import org.bytedeco.pytorch.PointerConsumer;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Storage;
 import org.bytedeco.pytorch.Tensor;
@@ -103,11 +98,16 @@ public final class TorchTensors {
      * gradient.
      *
      * <p>The view keeps the JCCL tensor reachable, and so the owner of borrowed memory, until
-     * PyTorch has no tensor of this memory any more. {@link org.jccl.Tensor#close} frees owned
-     * memory nevertheless. PyTorch cannot detect that: using the view afterwards is undefined. The
-     * caller must therefore close the view and all tensors that PyTorch made of it first. The same
-     * holds for tensors of a {@link org.jccl.training.ShardedUnit}, which {@code release()} and
-     * {@code reduce()} close.
+     * PyTorch has no tensor of this memory any more. When the JCCL tensor is closed, its memory is
+     * no longer that of the view: PyTorch throws an exception with the name of the tensor whenever
+     * it accesses the elements of the view, or of a tensor that shares memory with the view, also
+     * in a backward pass. The same holds for tensors of a {@link org.jccl.training.ShardedUnit},
+     * which {@code release()} and {@code reduce()} close.
+     *
+     * <p>Three accesses are not detected. Another thread, or a CUDA stream, that uses the view
+     * while the tensor is closed may read memory that was freed. So may a program that took the
+     * address out of the view, for instance by {@code data_ptr()} or an {@code Indexer}, and a view
+     * of a segment whose arena was closed.
      *
      * @param tensor on the CPU or a CUDA device
      * @param shape the sizes of the view, with as many elements as the tensor; a view of one
@@ -122,18 +122,14 @@ public final class TorchTensors {
         }
         long[] sizes = shape.length == 0 ? new long[] {tensor.count()} : shape;
         requireCount(tensor, sizes);
-        org.jccl.Tensor none = tensor.slice(0, 0);
-        none.copyFrom(none); // throws if the tensor is closed
-        org.bytedeco.pytorch.Device device = device(tensor.device());
-        TensorOptions options =
-                new TensorOptions(device).dtype(new ScalarTypeOptional(type(tensor)));
-        if (tensor.count() == 0) {
-            return torch.empty(sizes, options, new MemoryFormatOptional());
-        }
-        try (Pointer memory = Memory.at(tensor.address())) {
-            Viewed.keep(tensor);
-            return torch.from_blob(
-                    memory, sizes, Viewed.FORGET, options, new DeviceOptional(device));
+        try (org.bytedeco.pytorch.Device device = device(tensor.device());
+                TensorOptions options =
+                        new TensorOptions(device).dtype(new ScalarTypeOptional(type(tensor)))) {
+            if (tensor.count() == 0) {
+                tensor.onClose(() -> {}).run(); // throws if the tensor is closed
+                return torch.empty(sizes, options, new MemoryFormatOptional());
+            }
+            return LentMemory.view(tensor, sizes, options, device);
         }
     }
 
@@ -156,53 +152,11 @@ public final class TorchTensors {
                 .getKey();
     }
 
-    private static org.bytedeco.pytorch.Device device(Device device) {
+    static org.bytedeco.pytorch.Device device(Device device) {
         if (!device.isCpu() && !device.type().equals("cuda")) {
             throw usage("PyTorch has no view of memory on " + device + "; only of CPU and CUDA");
         }
         return new org.bytedeco.pytorch.Device(device.toString());
-    }
-
-    /** A pointer to an address, which owns nothing. */
-    private static final class Memory extends Pointer {
-
-        static Pointer at(long address) {
-            Memory memory = new Memory();
-            memory.address = address;
-            return memory;
-        }
-    }
-
-    /** The tensors whose memory PyTorch still has, by address; several views may have one. */
-    private static final class Viewed {
-
-        private static final Map<Long, Deque<org.jccl.Tensor>> BY_ADDRESS = new HashMap<>();
-
-        /** Static, because PyTorch may free a storage at any time, in any thread. */
-        static final PointerConsumer FORGET =
-                TorchTensors.keep(
-                        new PointerConsumer() {
-                            @Override
-                            public void call(Pointer memory) {
-                                forget(memory.address());
-                            }
-                        });
-
-        static void keep(org.jccl.Tensor tensor) {
-            synchronized (BY_ADDRESS) {
-                BY_ADDRESS.computeIfAbsent(tensor.address(), any -> new ArrayDeque<>()).add(tensor);
-            }
-        }
-
-        private static void forget(long address) {
-            synchronized (BY_ADDRESS) {
-                Deque<org.jccl.Tensor> views = BY_ADDRESS.get(address);
-                views.remove();
-                if (views.isEmpty()) {
-                    BY_ADDRESS.remove(address);
-                }
-            }
-        }
     }
 
     static long address(Tensor tensor) {

@@ -9,7 +9,9 @@ import static org.bytedeco.pytorch.global.torch.zeros;
 import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Scalar;
@@ -20,6 +22,9 @@ import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ReduceOp;
 import org.jccl.UsageException;
+import org.jccl.training.NamedTensor;
+import org.jccl.training.ShardedParameters;
+import org.jccl.training.ShardedUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -182,6 +187,91 @@ class TorchTensorsTest {
         assertThatThrownBy(() -> TorchTensors.view(tensor, shape))
                 .isInstanceOf(UsageException.class)
                 .hasMessageContaining(words);
+    }
+
+    /** An exception instead of the numbers that come next in the memory. */
+    @Test
+    void aViewOfAClosedTensorIsNotRead() {
+        org.jccl.Tensor ours = org.jccl.Tensor.copyOf(new float[] {1, 2, 3, 4, 5, 6});
+        Tensor view = TorchTensors.view(ours, 2, 3);
+        Tensor ofSlice = TorchTensors.view(ours.slice(2, 4));
+        Tensor second = TorchTensors.view(ours);
+        Tensor part = view.narrow(0, 1, 1);
+        Tensor turned = view.t();
+        second.close();
+        Tensor copy = view.clone();
+        Tensor loss = ones(2, 3).set_requires_grad(true).mul(view).sum();
+        ours.slice(1, 2).close();
+        assertThatThrownBy(loss::backward).hasMessageContaining("is closed");
+        for (Tensor each : new Tensor[] {view, ofSlice, part, turned}) {
+            for (ThrowingCallable use :
+                    new ThrowingCallable[] {
+                        () -> each.sum(),
+                        () -> each.add(ones(1)),
+                        () -> each.add_(ones(1)),
+                        () -> each.zero_(),
+                        () -> each.copy_(ones(1)),
+                        () -> ones(1).expand(4).clone().add_(each.flatten().narrow(0, 0, 1)),
+                        () -> each.matmul(ones(each.size(-1))),
+                        () -> each.clone(),
+                        () -> each.data_ptr(),
+                        () -> each.data_ptr_float(),
+                        () -> each.argmax(),
+                        () -> each.sort(),
+                        () -> each.createIndexer(),
+                        () -> TorchTensors.of(each.flatten())
+                    }) {
+                assertThatThrownBy(use)
+                        .isInstanceOf(RuntimeException.class)
+                        .hasMessageContaining("float32 x ")
+                        .hasMessageContaining("is closed");
+            }
+            each.close();
+        }
+        assertThat(copy.sum().item_float()).isEqualTo(21);
+    }
+
+    /** Views of parameters and gradients of a unit, whose memory the next unit takes. */
+    @Test
+    void aViewOfAReleasedUnitIsNotRead() {
+        TorchRanks.run(
+                2,
+                group -> {
+                    try (org.jccl.Tensor first = org.jccl.Tensor.copyOf(new float[] {1, 1});
+                            org.jccl.Tensor next = org.jccl.Tensor.copyOf(new float[] {2, 2});
+                            ShardedParameters model =
+                                    ShardedParameters.builder(group)
+                                            .wholeUnits(1)
+                                            .unit(
+                                                    "a",
+                                                    List.of(
+                                                            new NamedTensor(
+                                                                    "x", List.of(2L), first)))
+                                            .unit(
+                                                    "b",
+                                                    List.of(
+                                                            new NamedTensor(
+                                                                    "y", List.of(2L), next)))
+                                            .build()) {
+                        ShardedUnit a = model.units().get(0);
+                        ShardedUnit b = model.units().get(1);
+                        a.gather();
+                        Tensor x = TorchTensors.view(a.parameter("x"));
+                        assertThat(x.sum().item_float()).isEqualTo(2);
+                        a.release();
+                        b.gather();
+                        Tensor y = TorchTensors.view(b.parameter("y"));
+                        assertThatThrownBy(() -> x.sum().item_float())
+                                .hasMessageContaining("is closed");
+                        assertThat(y.sum().item_float()).isEqualTo(4);
+                        Tensor gradient = TorchTensors.view(b.gradient("y"));
+                        gradient.zero_();
+                        b.reduce();
+                        assertThatThrownBy(gradient::sum).hasMessageContaining("is closed");
+                        assertThatThrownBy(gradient::zero_).hasMessageContaining("is closed");
+                        y.close();
+                    }
+                });
     }
 
     /** The owner is reachable as long as PyTorch has a tensor of the memory, and no longer. */

@@ -3,6 +3,8 @@ package org.jccl.internal.memory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -74,13 +76,22 @@ public final class Memory {
     /** Whether the owner still has the memory, or null if that cannot end. */
     private final BooleanSupplier alive;
 
-    private final AtomicBoolean freed;
+    /** What runs on close, or null if nothing does. Guarded by this object. */
+    private Set<Closing> closings;
 
-    private Memory(Object owner, BooleanSupplier alive, Runnable release, AtomicBoolean freed) {
+    /** An action of {@link #onClose}; one object for each call, also if the actions are equal. */
+    private static final class Closing {
+        final Runnable action;
+
+        Closing(Runnable action) {
+            this.action = action;
+        }
+    }
+
+    private Memory(Object owner, BooleanSupplier alive, Runnable release) {
         this.owner = owner;
         this.alive = alive;
         this.release = release;
-        this.freed = freed;
     }
 
     /** Memory of another owner, which stays reachable as long as this object is; may be null. */
@@ -90,7 +101,7 @@ public final class Memory {
 
     /** The same, of an owner that may free it; asked before each use. */
     public static Memory borrowed(Object owner, BooleanSupplier alive) {
-        return new Memory(owner, alive, () -> {}, new AtomicBoolean());
+        return new Memory(owner, alive, () -> {});
     }
 
     /**
@@ -104,7 +115,14 @@ public final class Memory {
      */
     public static Memory owned(Runnable release, String description) {
         AtomicBoolean freed = new AtomicBoolean();
-        Memory memory = new Memory(null, null, release, freed);
+        Memory memory =
+                new Memory(
+                        null,
+                        null,
+                        () -> {
+                            freed.set(true);
+                            release.run();
+                        });
         Leaks.CLEANER.register(
                 memory,
                 () -> {
@@ -149,7 +167,32 @@ public final class Memory {
         }
     }
 
-    /** Frees the memory once the last user is done. Idempotent. */
+    /**
+     * Adds an action that runs on close, before the memory can be freed.
+     *
+     * @return removes the action, or null if the memory is closed
+     */
+    public synchronized Runnable onClose(Runnable action) {
+        if (isClosed()) {
+            return null;
+        }
+        if (closings == null) {
+            closings = new LinkedHashSet<>();
+        }
+        Closing closing = new Closing(action);
+        closings.add(closing);
+        return () -> remove(closing);
+    }
+
+    private synchronized void remove(Closing closing) {
+        closings.remove(closing);
+    }
+
+    private synchronized List<Closing> closings() {
+        return closings == null ? List.of() : List.copyOf(closings);
+    }
+
+    /** Runs the actions and frees the memory once the last user is done. Idempotent. */
     public void close() {
         AWAITED.incrementAndGet(); // before a user can free it
         int seen;
@@ -159,9 +202,11 @@ public final class Memory {
                 AWAITED.decrementAndGet();
                 return;
             }
-        } while (!STATE.weakCompareAndSet(this, seen, seen + CLOSED));
-        if (seen == 0) {
-            free();
+        } while (!STATE.weakCompareAndSet(this, seen, seen + 1 + CLOSED));
+        try {
+            closings().forEach(each -> each.action.run());
+        } finally {
+            release();
         }
     }
 
@@ -177,7 +222,6 @@ public final class Memory {
 
     private void free() {
         AWAITED.decrementAndGet();
-        freed.set(true);
         release.run();
         java.lang.ref.Reference.reachabilityFence(owner);
     }

@@ -189,6 +189,16 @@ public final class NativeTensor implements Tensor {
     }
 
     @Override
+    public Runnable onClose(Runnable action) {
+        Require.nonNull(action, "action");
+        Runnable removal = memory.onClose(action);
+        if (removal == null) {
+            throw usage(this + " is closed");
+        }
+        return removal;
+    }
+
+    @Override
     public void close() {
         memory.close();
     }

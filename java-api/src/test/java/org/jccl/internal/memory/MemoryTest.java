@@ -1,6 +1,7 @@
 package org.jccl.internal.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.ref.Reference;
 import java.util.concurrent.CountDownLatch;
@@ -36,6 +37,39 @@ class MemoryTest {
         memory.release();
         assertThat(freed).hasValue(0);
         memory.release();
+        assertThat(freed).hasValue(1);
+    }
+
+    /** An operation that ends meanwhile must not free what the action protects. */
+    @Test
+    void actionsRunOnceBeforeTheMemoryIsFreed() {
+        AtomicInteger ran = new AtomicInteger();
+        memory.acquire();
+        memory.onClose(
+                () -> {
+                    memory.release();
+                    assertThat(freed).hasValue(0);
+                    ran.incrementAndGet();
+                });
+        memory.onClose(ran::incrementAndGet);
+        Runnable removal = memory.onClose(ran::incrementAndGet);
+        removal.run();
+        removal.run();
+        memory.close();
+        memory.close();
+        assertThat(ran).hasValue(2);
+        assertThat(freed).hasValue(1);
+        removal.run();
+        assertThat(memory.onClose(ran::incrementAndGet)).isNull();
+    }
+
+    @Test
+    void anActionThatThrowsDoesNotLoseTheMemory() {
+        memory.onClose(
+                () -> {
+                    throw new IllegalStateException("of the test");
+                });
+        assertThatThrownBy(memory::close).hasMessage("of the test");
         assertThat(freed).hasValue(1);
     }
 

@@ -2,6 +2,7 @@ package org.jccl.examples.pytorch;
 
 import static org.bytedeco.pytorch.global.torch.arange;
 import static org.bytedeco.pytorch.global.torch.gelu;
+import static org.bytedeco.pytorch.global.torch.linear;
 import static org.bytedeco.pytorch.global.torch.scaled_dot_product_attention;
 
 import java.util.function.Supplier;
@@ -14,6 +15,7 @@ import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
+import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** A small GPT for characters: embeddings, blocks of attention and a perceptron, and a head. */
@@ -45,17 +47,31 @@ final class Gpt extends Module {
         return new LayerNormImpl(new LongVector(new long[] {WIDTH}));
     }
 
-    /** Attention to earlier characters, and a perceptron. */
+    /** Attention to earlier characters, and a perceptron. Each rank has some heads. */
     private static final class Block extends Module {
+        private final TensorParallel ranks;
+
+        /** Elements of this rank's heads. */
+        private final int width;
+
         private final LayerNormImpl norm1 = register_module("norm1", norm());
-        private final LinearImpl qkv = register_module("qkv", new LinearImpl(WIDTH, 3 * WIDTH));
-        private final LinearImpl joined = register_module("joined", new LinearImpl(WIDTH, WIDTH));
+        private final LinearImpl qkv;
+        private final LinearImpl joined;
         private final LayerNormImpl norm2 = register_module("norm2", norm());
-        private final LinearImpl up = register_module("up", new LinearImpl(WIDTH, 4 * WIDTH));
-        private final LinearImpl down = register_module("down", new LinearImpl(4 * WIDTH, WIDTH));
+        private final LinearImpl up;
+        private final LinearImpl down;
+
+        Block(TensorParallel ranks) {
+            this.ranks = ranks;
+            width = WIDTH / ranks.size();
+            qkv = register_module("qkv", new LinearImpl(WIDTH, 3 * width));
+            joined = register_module("joined", new LinearImpl(width, WIDTH));
+            up = register_module("up", new LinearImpl(WIDTH, 4 * width));
+            down = register_module("down", new LinearImpl(4 * width, WIDTH));
+        }
 
         Tensor forward(Tensor x) {
-            Tensor all = qkv.forward(norm1.forward(x));
+            Tensor all = qkv.forward(ranks.input(norm1.forward(x)));
             Tensor attention =
                     scaled_dot_product_attention(
                             head(all, 0),
@@ -66,26 +82,70 @@ final class Gpt extends Module {
                             true,
                             new DoubleOptional(),
                             false);
-            Tensor heads = attention.transpose(1, 2).contiguous().view(x.size(0), CONTEXT, WIDTH);
-            Tensor y = x.add(joined.forward(heads));
-            return y.add(down.forward(gelu(up.forward(norm2.forward(y)))));
+            Tensor heads = attention.transpose(1, 2).contiguous().view(x.size(0), CONTEXT, width);
+            Tensor y = x.add(summed(joined, heads));
+            return y.add(summed(down, gelu(up.forward(ranks.input(norm2.forward(y))))));
+        }
+
+        /** A layer whose inputs are divided. The bias is added once. */
+        private Tensor summed(LinearImpl layer, Tensor part) {
+            return ranks.sum(linear(part, layer.weight())).add(layer.bias());
         }
 
         /** Queries, keys or values: batch, head, position, element. */
-        private static Tensor head(Tensor all, long which) {
-            return all.narrow(2, which * WIDTH, WIDTH)
+        private Tensor head(Tensor all, long which) {
+            return all.narrow(2, which * width, width)
                     .contiguous()
-                    .view(all.size(0), CONTEXT, HEADS, WIDTH / HEADS)
+                    .view(all.size(0), CONTEXT, HEADS / ranks.size(), WIDTH / HEADS)
                     .transpose(1, 2);
+        }
+
+        void copyPart(Block whole) {
+            ranks.copyOutputs(whole.qkv, qkv, 3);
+            ranks.copyInputs(whole.joined, joined);
+            ranks.copyOutputs(whole.up, up, 1);
+            ranks.copyInputs(whole.down, down);
+        }
+
+        void addDivided(TensorVector parameters) {
+            parameters.push_back(qkv.weight()).push_back(qkv.bias()).push_back(joined.weight());
+            parameters.push_back(up.weight()).push_back(up.bias()).push_back(down.weight());
         }
     }
 
+    /** A network with whole layers. */
     Gpt(int alphabet) {
+        this(alphabet, TensorParallel.NONE);
+    }
+
+    private Gpt(int alphabet, TensorParallel ranks) {
         characters = register_module("characters", new EmbeddingImpl(alphabet, WIDTH));
         head = register_module("head", new LinearImpl(WIDTH, alphabet));
         for (int i = 0; i < BLOCKS; i++) {
-            blocks[i] = register_module("block" + i, new Block());
+            blocks[i] = register_module("block" + i, new Block(ranks));
         }
+    }
+
+    /** This rank's part of a network with whole layers. The number of ranks must divide 4. */
+    static Gpt partOf(Gpt whole, TensorParallel ranks) {
+        Gpt part = new Gpt((int) whole.characters.weight().size(0), ranks);
+        part.characters.weight().detach().copy_(whole.characters.weight());
+        part.positions.weight().detach().copy_(whole.positions.weight());
+        part.head.weight().detach().copy_(whole.head.weight());
+        part.head.bias().detach().copy_(whole.head.bias());
+        for (int i = 0; i < BLOCKS; i++) {
+            part.blocks[i].copyPart(whole.blocks[i]); // norms begin with ones and zeros
+        }
+        return part;
+    }
+
+    /** The parameters of which each rank has a part. */
+    TensorVector divided() {
+        TensorVector divided = new TensorVector();
+        for (Block block : blocks) {
+            block.addDivided(divided);
+        }
+        return divided;
     }
 
     /** Scores of the next character at each position. */

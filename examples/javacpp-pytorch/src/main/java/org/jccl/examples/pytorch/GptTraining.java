@@ -9,20 +9,29 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
-import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.AdamW;
 import org.bytedeco.pytorch.AdamWOptions;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
 import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
 import org.jccl.pytorch.DistributedDataParallel;
 import org.jccl.pytorch.FullyShardedDataParallel;
+import org.jccl.pytorch.TorchCheckpoint;
 import org.jccl.pytorch.TorchLibrary;
+import org.jccl.training.DeviceMesh;
 
 /**
- * Trains a GPT on the characters of a text twice: with whole parameters on each rank, and with
- * parameters that are divided over the ranks. Both must have the same losses.
+ * Trains a GPT on the characters of a text: on one process, with whole parameters on each rank
+ * ({@code ddp}), with parameters that are divided over the ranks ({@code fsdp}), or with pairs of
+ * ranks that share each layer ({@code tp}). The losses are the same but for the order of sums.
  */
 public final class GptTraining {
 
@@ -30,44 +39,68 @@ public final class GptTraining {
     private static final int BATCH = 16;
 
     private static final double LEARNING_RATE = 3e-3;
-
-    /** Measured with 2 and 4 ranks: 0. Sums of larger messages may have another order. */
-    private static final double TOLERANCE = 1e-4;
+    private static final double LARGEST_NORM = 1;
+    private static final double TOLERANCE = 1e-5;
 
     private final ProcessGroup world;
     private final int steps;
     private final String text;
     private final String alphabet;
 
-    private GptTraining(ProcessGroup world, int steps, String text) {
+    /** For the checkpoint and the curve; null if the program only compares. */
+    private final Path directory;
+
+    private GptTraining(ProcessGroup world, int steps, String text, Path directory) {
         this.world = world;
         this.steps = steps;
         this.text = text;
+        this.directory = directory;
         StringBuilder characters = new StringBuilder();
         text.chars().distinct().sorted().forEach(each -> characters.append((char) each));
         this.alphabet = characters.toString();
     }
 
     /**
-     * Runs one rank; start it with {@code jccl run} or torchrun, with a number of ranks that
-     * divides 16. Exits with 1 if the losses differ.
+     * Runs one rank; start it with {@code jccl run} or torchrun, with 1, 2, 4, 8 or 16 ranks.
      *
-     * @param args the number of steps, 200 when empty, and a file with text, {@code README.md} when
-     *     empty
-     * @throws IOException if the file cannot be read
+     * @param args {@code compare} (the default) trains in all ways and exits with 1 if losses
+     *     differ. {@code ddp}, {@code fsdp} and {@code tp} train in one way, continue from the
+     *     directory if it has a checkpoint, and write a checkpoint and {@code loss.svg} there. Then
+     *     the number of steps (200), a file with text ({@code README.md}) and the directory ({@code
+     *     target/gpt})
+     * @throws IOException if a file cannot be read or written
      */
     public static void main(String[] args) throws IOException {
         TorchLibrary.load();
         set_num_threads(1); // ranks share a host
-        int steps = args.length == 0 ? 200 : Integer.parseInt(args[0]);
-        String text = Files.readString(Path.of(args.length < 2 ? "README.md" : args[1]));
-        boolean same;
+        String kind = args.length == 0 ? "compare" : args[0];
+        int steps = args.length < 2 ? 200 : Integer.parseInt(args[1]);
+        String text = Files.readString(Path.of(args.length < 3 ? "README.md" : args[2]));
+        Path directory = Path.of(args.length < 4 ? "target/gpt" : args[3]);
+        boolean same = true;
         try (ProcessGroup world = ProcessGroup.init("gloo")) {
-            GptTraining training = new GptTraining(world, steps, text);
-            same = training.compare(training.whole(), training.divided());
+            if (kind.equals("compare")) {
+                same = new GptTraining(world, steps, text, null).compare();
+            } else {
+                new GptTraining(world, steps, text, directory).train(kind);
+            }
         }
         if (!same) {
             System.exit(1);
+        }
+    }
+
+    private void train(String kind) throws IOException {
+        float[] losses =
+                switch (kind) {
+                    case "ddp" -> whole();
+                    case "fsdp" -> divided();
+                    case "tp" -> tensorParallel();
+                    default -> throw new IllegalArgumentException(kind + ": ddp, fsdp or tp");
+                };
+        print("loss %.6f after step %d", losses[steps - 1], steps);
+        if (world.rank() == 0) {
+            LossCurve.write(directory.resolve("loss.svg"), losses);
         }
     }
 
@@ -76,64 +109,164 @@ public final class GptTraining {
         return new Gpt(alphabet.length());
     }
 
+    private static AdamW optimizer(TensorVector parameters) {
+        return new AdamW(parameters, new AdamWOptions(LEARNING_RATE));
+    }
+
+    private float[] alone() {
+        Gpt net = seeded();
+        AdamW optimizer = optimizer(net.parameters());
+        return eachStep(
+                "one process",
+                null,
+                step -> {
+                    optimizer.zero_grad();
+                    Tensor loss = loss(net, step, (unit, forward) -> forward.get(), 0, 1);
+                    loss.backward();
+                    clip_grad_norm_(net.parameters(), LARGEST_NORM);
+                    optimizer.step();
+                    return loss.item_float();
+                });
+    }
+
     private float[] whole() {
         Gpt net = seeded();
-        float[] losses = new float[steps];
         try (DistributedDataParallel ddp = DistributedDataParallel.of(world, net)) {
-            AdamW optimizer = new AdamW(net.parameters(), new AdamWOptions(LEARNING_RATE));
-            eachStep(
-                    "whole",
+            AdamW optimizer = optimizer(net.parameters());
+            return eachStep(
+                    "ddp",
+                    TorchCheckpoint.of(world, net, optimizer),
                     step -> {
                         optimizer.zero_grad();
-                        Tensor loss = loss(net, step, (unit, forward) -> forward.get());
+                        Tensor loss = loss(net, step, (unit, forward) -> forward.get(), world);
                         ddp.backward(loss);
-                        clip_grad_norm_(net.parameters(), 1.0);
+                        clip_grad_norm_(net.parameters(), LARGEST_NORM);
                         optimizer.step();
-                        losses[step] = loss.item_float();
+                        return mean(loss);
                     });
         }
-        return losses;
     }
 
     private float[] divided() {
         Gpt net = seeded();
-        float[] losses = new float[steps];
         try (FullyShardedDataParallel fsdp = FullyShardedDataParallel.of(world, net, Gpt.UNITS)) {
-            AdamW optimizer = new AdamW(fsdp.parameters(), new AdamWOptions(LEARNING_RATE));
-            eachStep(
-                    "divided",
+            AdamW optimizer = optimizer(fsdp.parameters());
+            return eachStep(
+                    "fsdp",
+                    TorchCheckpoint.of(world, fsdp, optimizer),
                     step -> {
                         optimizer.zero_grad();
-                        Tensor loss = loss(net, step, fsdp::run);
+                        Tensor loss = loss(net, step, fsdp::run, world);
                         fsdp.backward(loss);
-                        fsdp.clipGradientNorm(1.0);
+                        fsdp.clipGradientNorm(LARGEST_NORM);
                         optimizer.step();
-                        losses[step] = loss.item_float();
+                        return mean(loss);
                     });
+        }
+    }
+
+    /** Pairs of ranks share each layer; ranks with the same part of it average gradients. */
+    private float[] tensorParallel() {
+        int shared = Math.min(2, world.size());
+        int[] shape = {world.size() / shared, shared};
+        try (DeviceMesh mesh = DeviceMesh.of(world, shape, "dp", "tp")) {
+            TensorParallel ranks = new TensorParallel(mesh.group("tp"));
+            Gpt net = Gpt.partOf(seeded(), ranks);
+            TensorVector divided = net.divided();
+            ProcessGroup copies = mesh.group("dp");
+            try (DistributedDataParallel ddp = DistributedDataParallel.of(copies, net)) {
+                AdamW optimizer = optimizer(net.parameters());
+                return eachStep(
+                        "tp",
+                        TorchCheckpoint.of(copies, net, optimizer),
+                        step -> {
+                            optimizer.zero_grad();
+                            Tensor loss = loss(net, step, (unit, part) -> part.get(), copies);
+                            ddp.backward(loss);
+                            clip(net.parameters(), divided, ranks);
+                            optimizer.step();
+                            return mean(loss);
+                        });
+            }
+        }
+    }
+
+    /** Like {@code clip_grad_norm_}, where other ranks have more of some parameters. */
+    private static void clip(TensorVector all, TensorVector divided, TensorParallel ranks) {
+        double ofThisRank = squares(divided);
+        double norm = Math.sqrt(squares(all) - ofThisRank + ranks.sum(ofThisRank));
+        if (norm > LARGEST_NORM) {
+            Scalar factor = new Scalar(LARGEST_NORM / norm);
+            for (long i = 0; i < all.size(); i++) {
+                all.get(i).grad().mul_(factor);
+            }
+        }
+    }
+
+    private static double squares(TensorVector parameters) {
+        double squares = 0;
+        for (long i = 0; i < parameters.size(); i++) {
+            squares += Math.pow(parameters.get(i).grad().norm().item_double(), 2);
+        }
+        return squares;
+    }
+
+    /** Runs the steps from the last checkpoint on, and saves one. The action returns the loss. */
+    private float[] eachStep(String kind, TorchCheckpoint state, IntFunction<Float> action) {
+        boolean saves = state != null && directory != null;
+        // With tensor parallelism, a checkpoint has one rank's parts.
+        Path saved = saves ? directory.resolve(kind + (kind.equals("tp") ? part() : "")) : null;
+        float[] losses = new float[steps];
+        int first = saves && Files.exists(saved) ? resume(state, saved, losses) : 0;
+        long begin = System.nanoTime();
+        for (int step = first; step < steps; step++) {
+            PointerScope memoryOfThisStep = new PointerScope();
+            losses[step] = action.apply(step);
+            memoryOfThisStep.close();
+        }
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        int tokens = (steps - first) * BATCH * Gpt.CONTEXT;
+        print("%s: %.0f tokens (characters) a second", kind, tokens / seconds);
+        if (saves) {
+            String curve =
+                    IntStream.range(0, steps)
+                            .mapToObj(step -> Float.toString(losses[step]))
+                            .collect(Collectors.joining(" "));
+            state.save(saved, Map.of("losses", curve));
         }
         return losses;
     }
 
-    private void eachStep(String name, Consumer<Integer> action) {
-        long begin = System.nanoTime();
-        for (int step = 0; step < steps; step++) {
-            PointerScope memoryOfThisStep = new PointerScope();
-            action.accept(step);
-            memoryOfThisStep.close();
-        }
-        double seconds = (System.nanoTime() - begin) / 1e9;
-        print("%s: %.0f characters a second", name, steps * BATCH * Gpt.CONTEXT / seconds);
+    private int part() {
+        return world.rank() % Math.min(2, world.size());
     }
 
-    /** The loss of this rank's pieces of the text. */
-    private Tensor loss(Gpt net, int step, Gpt.Units units) {
-        int pieces = BATCH / world.size();
+    private int resume(TorchCheckpoint state, Path saved, float[] losses) {
+        String[] earlier = state.load(saved).get("losses").split(" ");
+        if (earlier.length >= steps) {
+            throw new IllegalArgumentException(
+                    saved + " has " + earlier.length + " steps already; name more than that");
+        }
+        for (int step = 0; step < earlier.length; step++) {
+            losses[step] = Float.parseFloat(earlier[step]);
+        }
+        print("continues after step %d", earlier.length);
+        return earlier.length;
+    }
+
+    private Tensor loss(Gpt net, int step, Gpt.Units units, ProcessGroup group) {
+        return loss(net, step, units, group.rank(), group.size());
+    }
+
+    /** The loss of a rank's pieces of the text. */
+    private Tensor loss(Gpt net, int step, Gpt.Units units, int rank, int ranks) {
+        int pieces = BATCH / ranks;
         long[] input = new long[pieces * Gpt.CONTEXT];
         long[] next = new long[input.length];
         Random random = new Random(step); // the same on all ranks
         for (int piece = 0; piece < BATCH; piece++) {
             int begin = random.nextInt(text.length() - Gpt.CONTEXT);
-            int own = piece - world.rank() * pieces;
+            int own = piece - rank * pieces;
             for (int i = 0; i < Gpt.CONTEXT && own >= 0 && own < pieces; i++) {
                 input[own * Gpt.CONTEXT + i] = alphabet.indexOf(text.charAt(begin + i));
                 next[own * Gpt.CONTEXT + i] = alphabet.indexOf(text.charAt(begin + i + 1));
@@ -143,16 +276,33 @@ public final class GptTraining {
         return cross_entropy_loss(scores.view(-1, alphabet.length()), Tensor.create(next));
     }
 
-    private boolean compare(float[] whole, float[] divided) {
-        float difference = 0;
-        for (int i = 0; i < steps; i++) {
-            difference = Math.max(difference, Math.abs(whole[i] - divided[i]));
-        }
-        print("loss %.3f after the first step, %.3f after the last", whole[0], whole[steps - 1]);
-        print("largest difference of a loss: %.1e (tolerance %.1e)", difference, TOLERANCE);
-        boolean same = difference <= TOLERANCE && whole[steps - 1] < whole[0] / 1.2f;
-        print(same ? "PASSED" : "FAILED");
-        return same;
+    /** Over all ranks. Ranks that share layers have the same loss. */
+    private float mean(Tensor loss) {
+        float[] sum = {loss.item_float()};
+        world.sync().allReduce(sum, ReduceOp.SUM);
+        return sum[0] / world.size();
+    }
+
+    private boolean compare() {
+        float[] expected = alone();
+        boolean same = isSame("ddp", whole(), expected);
+        same &= isSame("fsdp", divided(), expected);
+        same &= isSame("tp", tensorParallel(), expected);
+        float last = expected[steps - 1];
+        print("loss %.3f after the first step, %.3f after the last", expected[0], last);
+        boolean passed = same && last < expected[0] / 1.2f;
+        print(passed ? "PASSED" : "FAILED");
+        return passed;
+    }
+
+    private boolean isSame(String kind, float[] losses, float[] expected) {
+        double difference =
+                IntStream.range(0, steps)
+                        .mapToDouble(step -> Math.abs(losses[step] - expected[step]))
+                        .max()
+                        .orElse(0);
+        print("%s: losses differ by %.1e (tolerance %.1e)", kind, difference, TOLERANCE);
+        return difference <= TOLERANCE;
     }
 
     /** One rank speaks for all. */

@@ -2,7 +2,8 @@ package org.jccl;
 
 /**
  * Ranks issued different operations at the same position: another operation, count, data type,
- * reduce op or root.
+ * reduce op or root. Also thrown with {@link ProcessGroupBuilder#checkCalls} on the CPU if two
+ * threads of a rank issue collectives at the same time.
  */
 public final class MismatchException extends JcclException {
 

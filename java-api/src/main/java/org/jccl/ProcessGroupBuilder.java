@@ -117,7 +117,9 @@ public interface ProcessGroupBuilder {
      * check, every rank throws a {@link MismatchException} instead. If other ranks do not make a
      * call, the rank throws an {@link OperationTimeoutException} after {@link #timeout} that names
      * them. The check is for debugging: each call costs four requests to the store, and blocks
-     * until all ranks have reached it. Messages are not compared.
+     * until all ranks have reached it. Messages are not compared. On the CPU, a collective of a
+     * thread that begins while one of another thread is compared fails the group with a {@link
+     * MismatchException} that names the threads, because the program does not order them.
      *
      * <p>A world of one rank is not checked. {@link #build} throws a {@link UsageException} if the
      * world has ranks of another API.

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
@@ -42,7 +43,10 @@ public final class CallCheck {
     private final int size;
     private final Duration timeout;
 
-    // Guarded by this.
+    /** The thread whose call is compared, or null. Others have no order with it. */
+    private final AtomicReference<Thread> caller = new AtomicReference<>();
+
+    // Only the caller uses these.
     private long next;
     private long last = -1;
 
@@ -66,11 +70,28 @@ public final class CallCheck {
      *
      * @param collectives that are issued together, at least one
      * @param requireUsable throws when the group is closed or has failed meanwhile
-     * @throws MismatchException when a rank has another call
+     * @throws MismatchException when a rank has another call, or another thread is here
      * @throws OperationTimeoutException when a rank does not come to its call in time
      * @throws GroupAbortedException when the store can not be asked
      */
-    public synchronized void compare(List<Operation> collectives, Runnable requireUsable) {
+    public void compare(List<Operation> collectives, Runnable requireUsable) {
+        Thread own = Thread.currentThread();
+        Thread other = caller.compareAndExchange(null, own);
+        if (other != null) {
+            throw new MismatchException(
+                    FailureContext.NONE,
+                    "thread '%s' issues %s while thread '%s' issues a collective of the same group, so their order may differ between ranks; order them by a lock that covers the call, or give each thread a group"
+                            .formatted(
+                                    own.getName(), collectives.get(0).describe(), other.getName()));
+        }
+        try {
+            compareAlone(collectives, requireUsable);
+        } finally {
+            caller.set(null);
+        }
+    }
+
+    private void compareAlone(List<Operation> collectives, Runnable requireUsable) {
         long number = next;
         next += collectives.size();
         String mine =

@@ -1,9 +1,12 @@
 // The collectives and messages of a communicator. What is larger than one call takes goes in several calls where that is
 // possible, else as a derived type.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
 
+#include "choice.h"
 #include "communicator.h"
 
 namespace jccl {
@@ -316,7 +319,42 @@ bool Communicator::startMatchedReceive(Operation& o) {
   return true;
 }
 
+Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
+  switch (c.what) {
+    case kBarrier:
+      return Algorithm::doubling(rank_, size_, nullptr, 0, kUint8, kBor);
+    case kReduce:
+      if (rank_ == c.root) {
+        averageLater(o, c, c.count);
+      }
+      return Algorithm::direct(
+          rank_, size_, c.root, premultiplied(o, c, c.count), c.out, c.count, c.type, c.kind);
+    case kReduceScatter: {
+      const int64_t count = c.count * size_;
+      averageLater(o, c, c.count);
+      return Algorithm::ringOfBlocks(rank_, size_, premultiplied(o, c, count), c.out, count, c.type, c.kind);
+    }
+    default:
+      if (c.kind == kPremulSum) {
+        multiplyOf(c.type)(c.out, c.in, static_cast<size_t>(c.count), c.factor);
+      } else if (c.in != c.out) {
+        std::memcpy(c.out, c.in, static_cast<size_t>(c.count) * elementSizeOf(c.type));
+      }
+      averageLater(o, c, c.count);
+      return way == Way::kDoubling ? Algorithm::doubling(rank_, size_, c.out, c.count, c.type, c.kind)
+                                   : Algorithm::ring(rank_, size_, c.out, c.count, c.type, c.kind);
+  }
+}
+
 void Communicator::issueCollective(Operation& o, const Call& c) {
+  if (owned_ && !o.blocking && !options_.onDevice) {
+    const Way way = wayOf(c, size_);
+    if (way != Way::kLibrary) {
+      // Calls that differ have different tags as a rule, so that their messages do not meet.
+      const int tag = largestTag() - 2 - static_cast<int>(o.signature >> (64 - kCallHashBits));
+      return o.messages.begin(algorithmOf(o, c, way), tag, std::move(messagesMemory_));
+    }
+  }
   switch (c.what) {
     case kBroadcast:
       return broadcast(o, c.out, c.count, c.type, c.root);

@@ -94,9 +94,8 @@ void awaitRequest(MPI_Request* request, int64_t timeoutMillis, const char* what)
   requests--;
 }
 
-Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options)
+Communicator::Communicator(MPI_Comm comm, bool owned, Options options)
     : comm_(comm),
-      comparisons_(comparisons),
       owned_(owned),
       options_(options),
       looksFirst_(kOverruns && !options.trusted),
@@ -108,9 +107,6 @@ Communicator::Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Opti
                   " so start the job again");
   }
   check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  if (comparisons != MPI_COMM_NULL) {
-    check(MPI_Comm_set_errhandler(comparisons, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  }
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
 }
@@ -123,7 +119,7 @@ void Communicator::close() {
   }
   // One that was aborted is kept: operations that were given up would reach the next group with its identity.
   if (owned_ && !aborted_) {
-    retire(comm_, comparisons_, traffic_);
+    retire(comm_, traffic_);
   }
   if (!owned_ && aborted_) {
     worldIsSpoilt = true;
@@ -169,48 +165,73 @@ int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
 }
 
 int64_t Communicator::collective(Mode mode, const Call& call) {
-  traffic_.collective(signatureOf(call, size_));
+  const uint64_t signature = signatureOf(call, size_);
+  traffic_.collective(signature);
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
-  const bool compared =
-      comparisons_ != MPI_COMM_NULL && (options_.checked || largestMessageOf(call, size_) > kSentEagerly);
   Operation* operation = mode == kBlocking ? operations_.takeWaitedFor() : operations_.take();
   return run(mode, operation, [&](Operation& o) {
-    if (o.blocking && !options_.checked) {
-      waitFor([&] {
-        Deferred::ofProcess().advance();
-        return !Deferred::ofProcess().holdsCollectiveOf(*this);
-      });
-      if (compared) {
-        compareNow(splits);
-      }
-    } else if (compared || Deferred::ofProcess().holdsCollectiveOf(*this)) {
-      defer(o, call, compared, splits);
-      if (!o.blocking) {
-        return;
-      }
-      waitFor([&] {
-        Deferred::ofProcess().advance();
-        return !o.deferred;
-      });
-      if (o.failure != nullptr) {
-        throw Failure(*o.failure);
-      }
+    o.call = call;
+    o.signature = signature;
+    if (isCompared(call)) {
+      beginComparison(o, splits);
     }
-    issueCollective(o, call);
+    if (mode == kBlocking) {
+      waitFor([&] {
+        Deferred::ofProcess().advance();
+        return !Deferred::ofProcess().holdsCollectiveOf(*this) && bringForward(o);
+      });
+    } else if (Deferred::ofProcess().holdsCollectiveOf(*this) || !bringForward(o)) {
+      defer(o);
+    }
   });
 }
 
-void Communicator::compareNow(uint64_t splits) {
-  const uint64_t mine[] = {traffic_.collectives(), splits};
-  uint64_t sums[2];
-  check(MPI_Allreduce(mine, sums, 2, MPI_UINT64_T, MPI_SUM, comparisons_), "MPI_Allreduce");
-  if (!areEqual(mine, sums, size_)) {
-    disagree();
+bool Communicator::isCompared(const Call& call) const {
+  return owned_ && size_ > 1 &&
+         (options_.checked || (looksFirst_ && largestMessageOf(call, size_) > kSentEagerly));
+}
+
+// What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.
+void Communicator::beginComparison(Operation& o, uint64_t splits) {
+  o.isCompared = true;
+  o.sums[0] = o.mine[0] = traffic_.collectives();
+  o.sums[1] = o.mine[1] = splits;
+  o.comparison.begin(
+      Algorithm::doubling(rank_, size_, o.sums, 2, kInt64, kSum), largestTag() - 1, o.comparison.takeMemory());
+}
+
+// Returns whether all of it is in the library's hands or over.
+bool Communicator::bringForward(Operation& o) {
+  if (failed_) {
+    return false;
+  }
+  try {
+    if (!o.comparison.advance(comm_)) {
+      return false;
+    }
+    if (!o.isBegun) {
+      if (o.isCompared && !areEqual(o.mine, o.sums, size_)) {
+        throw Failure(
+            kMismatch,
+            "the ranks have not issued the same operations with the same arguments, in this call or before it");
+      }
+      o.isBegun = true;
+      issueCollective(o, o.call);
+    }
+    if (!o.messages.advance(comm_)) {
+      return false;
+    }
+    if (messagesMemory_.empty()) {
+      messagesMemory_ = o.messages.takeMemory();
+    }
+    return true;
+  } catch (...) {
+    failed_ = true;
+    throw;
   }
 }
 
-void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t splits) {
-  o.call = call;
+void Communicator::defer(Operation& o) {
   const auto keep = [this](std::vector<int64_t>& to, const int64_t*& counts) {
     if (counts != nullptr) {
       to.assign(counts, counts + size_);
@@ -219,13 +240,6 @@ void Communicator::defer(Operation& o, const Call& call, bool compared, uint64_t
   };
   keep(o.inCounts, o.call.inCounts);
   keep(o.outCounts, o.call.outCounts);
-  if (compared) {
-    // What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.
-    o.mine[0] = traffic_.collectives();
-    o.mine[1] = splits;
-    check(
-        MPI_Iallreduce(o.mine, o.sums, 2, MPI_UINT64_T, MPI_SUM, comparisons_, &o.comparison), "MPI_Iallreduce");
-  }
   Deferred::ofProcess().add(*this, o);
 }
 
@@ -253,19 +267,14 @@ int64_t Communicator::receive(Mode mode, void* data, int64_t count, int type, in
 }
 
 bool Communicator::issueIfReady(Operation& operation) {
-  if (aborted_ || disagreed_) {
+  if (aborted_ || failed_) {
     return false;
   }
   try {
     if (operation.expected >= 0) {
       return startMatchedReceive(operation);
     }
-    if (!comparisonIsOver(operation)) {
-      return false;
-    }
-    if (!operation.blocking) {
-      issueCollective(operation, operation.call);
-    }
+    return bringForward(operation);
   } catch (const Failure& failure) {
     operation.failure = std::make_unique<Failure>(failure);
   } catch (const std::exception& failure) {
@@ -273,24 +282,6 @@ bool Communicator::issueIfReady(Operation& operation) {
     operation.failure = std::make_unique<Failure>(kInternal, failure.what());
   }
   return true;
-}
-
-bool Communicator::comparisonIsOver(Operation& o) {
-  if (o.comparison == MPI_REQUEST_NULL) {
-    return true;
-  }
-  int done = 0;
-  check(MPI_Test(&o.comparison, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  if (done && !areEqual(o.mine, o.sums, size_)) {
-    disagree();
-  }
-  return done != 0;
-}
-
-void Communicator::disagree() {
-  disagreed_ = true;
-  throw Failure(
-      kMismatch, "the ranks have not issued the same operations with the same arguments, in this call or before it");
 }
 
 void Communicator::giveBack(Operation* operation) {
@@ -301,6 +292,8 @@ void Communicator::giveBack(Operation* operation) {
   operation->requests.clear();
   operation->expected = -1;
   operation->sum = nullptr;
+  operation->isCompared = false;
+  operation->isBegun = false;
   operation->failure.reset();
   operations_.giveBack(operation);
 }
@@ -312,6 +305,8 @@ void Communicator::giveUp(Operation* operation) {
     takeBack(*operation);
   }
   if (isComplete(*operation)) {
+    operation->comparison.forget();
+    operation->messages.forget();
     giveBack(operation);
   } else {
     abandoned_ = true;
@@ -370,7 +365,7 @@ bool Communicator::test(Operation* operation) {
 
 // MPI sets completed requests to null, and has no status for them afterwards.
 bool Communicator::isComplete(const Operation& operation) {
-  return operation.comparison == MPI_REQUEST_NULL &&
+  return operation.comparison.isIdle() && operation.messages.isIdle() &&
          std::all_of(operation.requests.begin(), operation.requests.end(), [](const MPI_Request& request) {
            return request == MPI_REQUEST_NULL;
          });

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "choice.h"
 #include "operation_pool.h"
 #include "retired.h"
 
@@ -20,6 +21,8 @@ struct Options {
   bool checked;
   // No message is longer than its receiver expects, so the library may write it without a look at its length.
   bool trusted;
+  // Tensors are in memory that the host can not read.
+  bool onDevice;
 };
 
 // Whether the library writes what is too long past the end of a receiver's memory, see deferred.h.
@@ -34,12 +37,16 @@ constexpr bool kOverruns = false;
 // Bytes of a message that no transport of such a library fetches or puts: 4 KB with its header, on shared memory.
 constexpr int64_t kSentEagerly = 3 * 1024;
 
+// Of the messages that make up collectives: one for comparisons, one for each number that calls are hashed to.
+constexpr int kCallHashBits = 12;
+constexpr int kOwnTags = 1 + (1 << kCallHashBits);
+
 inline bool isLong(WideCount count, int type) { return count * elementSizeOf(type) > kSentEagerly; }
 
 class Communicator {
  public:
-  // Owned ones are retired on close; the one for comparisons is MPI_COMM_NULL where ranks do not compare.
-  Communicator(MPI_Comm comm, MPI_Comm comparisons, bool owned, Options options);
+  // Owned ones are retired on close.
+  Communicator(MPI_Comm comm, bool owned, Options options);
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -58,8 +65,8 @@ class Communicator {
   // Returns the sender of a receive, else -1.
   int await(Operation* operation);
 
-  // So that all tags that stand for one of the user's are below the library's own.
-  int largestUserTag() const { return largestTag() / tagsOfOne_ - 1; }
+  // So that all tags that stand for one of the user's are below ours.
+  int largestUserTag() const { return (largestTag() - kOwnTags) / tagsOfOne_ - 1; }
 
   void abort() { aborted_ = true; }
 
@@ -95,13 +102,16 @@ class Communicator {
   template <typename IsOver>
   void waitFor(IsOver&& isOver);
 
-  void defer(Operation& o, const Call& call, bool compared, uint64_t splits);
-  bool comparisonIsOver(Operation& o);
+  bool isCompared(const Call& call) const;
+  void beginComparison(Operation& o, uint64_t splits);
+  bool bringForward(Operation& o);
+  void defer(Operation& o);
   void startSend(Operation& o, void* data, int64_t count, int type, int peer, int tag);
   void startReceive(Operation& o);
   bool startMatchedReceive(Operation& o);
 
   void issueCollective(Operation& o, const Call& call);
+  Algorithm algorithmOf(Operation& o, const Call& call, Way way);
   void barrier(Operation& o);
   void broadcast(Operation& o, void* data, int64_t count, int type, int root);
   void allReduce(Operation& o, const Call& c);
@@ -129,8 +139,6 @@ class Communicator {
   void reduceTo(Operation& o, const Call& c, int root, const void* in, int64_t count);
 
   void requireNotAborted() const;
-  void compareNow(uint64_t splits);
-  [[noreturn]] void disagree();
   int tagOf(int tag, int64_t count, int type) const;
   void giveBack(Operation* operation);
   void giveUp(Operation* operation);
@@ -140,7 +148,6 @@ class Communicator {
   int finish(Operation& operation);
 
   const MPI_Comm comm_;
-  const MPI_Comm comparisons_;
   const bool owned_;
   const Options options_;
   // Whether a message is given to the library when its length is known.
@@ -153,9 +160,11 @@ class Communicator {
   int size_;
   Traffic traffic_;
   std::atomic<bool> aborted_{false};
-  // Ranks were found to disagree: what was issued after it is not started any more.
-  std::atomic<bool> disagreed_{false};
+  // A collective failed: those after it are not started any more, since messages of that one would arrive in them.
+  std::atomic<bool> failed_{false};
   std::atomic<bool> abandoned_{false};
+  // Of collectives that are made of messages. One is under way at a time, and has it until it ends well.
+  std::vector<char> messagesMemory_;
   OperationPool operations_;
 };
 

@@ -99,9 +99,9 @@ void reapForAMoment() {
 }
 
 // Of a group that could not be made. Other members may have made theirs, so it is freed as those of closed groups are.
-void handBack(MPI_Comm comm, MPI_Comm comparisons) noexcept {
+void handBack(MPI_Comm comm) noexcept {
   try {
-    jccl::retire(comm, comparisons, jccl::Traffic());
+    jccl::retire(comm, jccl::Traffic());
   } catch (...) {
     // It is kept. The failure that is under way tells the reason.
   }
@@ -121,15 +121,11 @@ int64_t create(const int* worldRanks, int size, int tag, jccl::Options options) 
   const int created = MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm);
   const int membersFreed = MPI_Group_free(&members);
   jccl::check(created, "MPI_Comm_create_group");
-  MPI_Comm comparisons = MPI_COMM_NULL;
   try {
     jccl::check(membersFreed, "MPI_Group_free");
-    if (size > 1 && (options.checked || (jccl::kOverruns && !options.trusted))) {
-      jccl::check(MPI_Comm_dup(comm, &comparisons), "MPI_Comm_dup");
-    }
-    return reinterpret_cast<int64_t>(new Communicator(comm, comparisons, true, options));
+    return reinterpret_cast<int64_t>(new Communicator(comm, true, options));
   } catch (...) {
-    handBack(comm, comparisons);
+    handBack(comm);
     throw;
   }
 }
@@ -227,13 +223,15 @@ int jccl_mpi_reduces_on_devices(int type, int kind) noexcept { return jccl::redu
 void jccl_mpi_set_largest_call(int64_t bytes) noexcept { jccl::largestCall = bytes; }
 
 int64_t jccl_mpi_create(
-    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted) noexcept {
-  return guarded<int64_t>([&] { return create(world_ranks, size, tag, {blocking != 0, checked != 0, trusted != 0}); });
+    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted, int on_device) noexcept {
+  return guarded<int64_t>([&] {
+    return create(world_ranks, size, tag, {blocking != 0, checked != 0, trusted != 0, on_device != 0});
+  });
 }
 
 int64_t jccl_mpi_shared_world() noexcept {
   return guarded<int64_t>([&] {
-    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, MPI_COMM_NULL, false, {true, false, false}));
+    return reinterpret_cast<int64_t>(new Communicator(MPI_COMM_WORLD, false, {true, false, false, false}));
   });
 }
 

@@ -43,9 +43,10 @@ JCCL_MPI_CALL void jccl_mpi_set_largest_call(int64_t bytes) noexcept;
 
 // Forms a communicator of processes of MPI_COMM_WORLD; only they call it, with the same tag. With blocking not 0,
 // synchronous collectives are MPI's blocking calls; with checked not 0, ranks compare what they are about to do; with
-// trusted not 0, nobody looks whether messages fit. Returns the handle.
+// trusted not 0, nobody looks whether messages fit; with on_device not 0, tensors are where the host can not read them.
+// Returns the handle.
 JCCL_MPI_CALL int64_t jccl_mpi_create(
-    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted) noexcept;
+    const int* world_ranks, int size, int tag, int blocking, int checked, int trusted, int on_device) noexcept;
 
 // MPI_COMM_WORLD itself, for worlds with members that are not Java. Synchronous collectives are the blocking calls, since
 // MPI does not match those with others.

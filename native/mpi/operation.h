@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "exchange.h"
 #include "types.h"
 
 namespace jccl {
@@ -71,13 +72,17 @@ struct Operation {
   // Not yet in the library's hands, see deferred.h. While it is set, the members below belong to Deferred.
   std::atomic<bool> deferred{false};
 
-  // A deferred collective, and the comparison it waits for.
+  // A collective: first what the ranks compare and its sums over all of them, then its call, or the messages of it.
   Call call;
   std::vector<int64_t> inCounts;
   std::vector<int64_t> outCounts;
-  MPI_Request comparison = MPI_REQUEST_NULL;
+  Exchange comparison;
+  uint64_t signature = 0;
+  bool isCompared = false;
   uint64_t mine[2];
   uint64_t sums[2];
+  bool isBegun = false;
+  Exchange messages;
 
   // A deferred receive.
   void* data = nullptr;

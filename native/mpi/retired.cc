@@ -15,8 +15,8 @@ namespace {
 // Member 0 hears from all others and tells them whether to free it.
 class Retired {
  public:
-  Retired(MPI_Comm comm, MPI_Comm comparisons, const Traffic& traffic)
-      : comm_(comm), comparisons_(comparisons), mine_{traffic.collectives(), traffic.balance()} {
+  Retired(MPI_Comm comm, const Traffic& traffic)
+      : comm_(comm), mine_{traffic.collectives(), traffic.balance()} {
     check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
     balance_ = mine_.balance;
@@ -35,9 +35,6 @@ class Retired {
       check(MPI_Testall(static_cast<int>(sends_.size()), sends_.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
     }
     if (sent && clean_) {
-      if (comparisons_ != MPI_COMM_NULL) {
-        check(MPI_Comm_free(&comparisons_), "MPI_Comm_free");
-      }
       check(MPI_Comm_free(&comm_), "MPI_Comm_free");
     }
     return sent != 0;
@@ -84,7 +81,6 @@ class Retired {
   void hearDecision() { decided_ = receive(&clean_, sizeof(clean_), 0); }
 
   MPI_Comm comm_;
-  MPI_Comm comparisons_;
   Report mine_;
   int rank_;
   int size_;
@@ -125,11 +121,11 @@ uint64_t Traffic::splits(int rank, int size, const int64_t* in, const int64_t* o
   return change;
 }
 
-void retire(MPI_Comm comm, MPI_Comm comparisons, const Traffic& traffic) {
+void retire(MPI_Comm comm, const Traffic& traffic) {
   auto& known = waiting();
   {
     std::lock_guard<std::mutex> lock(known.mutex);
-    known.all.push_back(new Retired(comm, comparisons, traffic));
+    known.all.push_back(new Retired(comm, traffic));
   }
   reapRetired();
 }

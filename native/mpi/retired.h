@@ -35,9 +35,8 @@ class Traffic {
   std::atomic<uint64_t> balance_{0};
 };
 
-// Takes a communicator that this member will not use again, with nothing under way, and the one for comparisons that
-// belongs to it, or MPI_COMM_NULL. Does not wait for the others.
-void retire(MPI_Comm comm, MPI_Comm comparisons, const Traffic& traffic);
+// Takes a communicator that this member will not use again, with nothing under way. Does not wait for the others.
+void retire(MPI_Comm comm, const Traffic& traffic);
 
 // Frees what all members have retired; what the library will not free is told on stderr, and kept. Returns whether none is
 // left that waits for others.

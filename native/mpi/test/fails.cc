@@ -1,6 +1,7 @@
-// For tests, loaded before an MPI library: calls of MPI_Comm_dup fail from the one numbered FAIL_COMM_DUP_FROM on, up to
-// the one before FAIL_COMM_DUP_TO, and MPI_Cancel, MPI_Comm_free and MPI_Comm_rank fail where FAIL_CANCEL, FAIL_COMM_FREE
-// and FAIL_COMM_RANK are set. Handles are as wide as a register in every family, or narrower.
+// For tests, loaded before an MPI library: calls of MPI_Comm_set_errhandler fail from the one numbered FAIL_ERRHANDLER_FROM
+// on, up to the one before FAIL_ERRHANDLER_TO, and MPI_Cancel, MPI_Comm_dup, MPI_Comm_free and MPI_Comm_rank fail where
+// FAIL_CANCEL, FAIL_COMM_DUP, FAIL_COMM_FREE and FAIL_COMM_RANK are set. Handles are as wide as a register in every family,
+// or narrower.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int kOther = 16;  // whatever it means
 
-std::atomic<int> dups{0};
+std::atomic<int> handlers{0};
 
 int numberOf(const char* variable) {
   const char* value = std::getenv(variable);
@@ -26,12 +27,16 @@ Function* original(const char* name) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int MPI_Comm_dup(void* comm, void* made) {
-  const int number = dups++;
-  if (number >= numberOf("FAIL_COMM_DUP_FROM") && number < numberOf("FAIL_COMM_DUP_TO")) {
+__attribute__((visibility("default"))) int MPI_Comm_set_errhandler(void* comm, void* handler) {
+  const int number = handlers++;
+  if (number >= numberOf("FAIL_ERRHANDLER_FROM") && number < numberOf("FAIL_ERRHANDLER_TO")) {
     return kOther;
   }
-  return original<int(void*, void*)>("PMPI_Comm_dup")(comm, made);
+  return original<int(void*, void*)>("PMPI_Comm_set_errhandler")(comm, handler);
+}
+
+__attribute__((visibility("default"))) int MPI_Comm_dup(void* comm, void* made) {
+  return numberOf("FAIL_COMM_DUP") != 0 ? kOther : original<int(void*, void*)>("PMPI_Comm_dup")(comm, made);
 }
 
 __attribute__((visibility("default"))) int MPI_Cancel(void* request) {

@@ -3,6 +3,7 @@
 // went wrong.
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,59 @@ class Elements {
  public:
   explicit Elements(int64_t count, int32_t value = 0) : values_(static_cast<size_t>(count), value) {}
 
+  // What a rank has, different at each place.
+  __attribute__((no_sanitize("thread"))) void number(int rank) {
+    int64_t place = 0;
+    int32_t* value = values_.data();
+    for (const int32_t* end = value + values_.size(); value != end; value++) {
+      *value = numbered(rank, place++);
+    }
+  }
+
+  static int32_t numbered(int rank, int64_t place) { return static_cast<int32_t>(place % 9973 + 10000 * (rank + 1)); }
+
+  // The sum of what some ranks numbered, from a place on.
+  __attribute__((no_sanitize("thread"))) void expectSums(int rank, int end, int64_t place, const char* what) {
+    const int32_t* value = values_.data();
+    for (const int32_t* last = value + values_.size(); value != last; value++, place++) {
+      int32_t sum = 0;
+      for (int each = rank; each < end; each++) {
+        sum += numbered(each, place);
+      }
+      if (*value != sum) {
+        die(std::string(what) + ": " + std::to_string(*value) + " instead of " + std::to_string(sum));
+      }
+    }
+  }
+
+  // The bits of floats whose sum depends on the order of the ranks.
+  __attribute__((no_sanitize("thread"))) void fillWithFloats(int rank) {
+    int place = 0;
+    int32_t* value = values_.data();
+    for (const int32_t* end = value + values_.size(); value != end; value++, place++) {
+      const float filled = std::ldexp(1.0f + static_cast<float>(place % 97) / 97, (place * 7 + rank * 13) % 24);
+      *value = __builtin_bit_cast(int32_t, filled);
+    }
+  }
+
+  __attribute__((no_sanitize("thread"))) void copyFrom(const Elements& other) {
+    int32_t* to = values_.data();
+    const int32_t* from = other.values_.data();
+    for (const int32_t* end = from + other.values_.size(); from != end; from++, to++) {
+      *to = *from;
+    }
+  }
+
+  __attribute__((no_sanitize("thread"))) bool equals(const Elements& other) const {
+    const int32_t* a = values_.data();
+    const int32_t* b = other.values_.data();
+    bool same = true;
+    for (const int32_t* end = a + values_.size(); a != end; a++, b++) {
+      same &= *a == *b;
+    }
+    return same;
+  }
+
   int64_t address() { return reinterpret_cast<int64_t>(values_.data()); }
 
   // Not instrumented: another thread of this rank may have moved the data for MPI, in an order that only MPI knows of.
@@ -63,7 +117,7 @@ class Group {
       : rank(jccl_mpi_world_rank()), size(jccl_mpi_world_size()) {
     std::vector<int> ranks(static_cast<size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    handle = good(jccl_mpi_create(ranks.data(), size, tag, blocking, checked, trusted), "create");
+    handle = good(jccl_mpi_create(ranks.data(), size, tag, blocking, checked, trusted, false), "create");
   }
 
   ~Group() { good(jccl_mpi_close(handle), "close"); }
@@ -163,11 +217,53 @@ void averages(Group& g, int64_t count, Mode mode) {
   out.expect(kTwo, "scaled sum");
 }
 
+// Each element must end at its place. Enough for one piece and for several, and for parts of different sizes.
+void places(Group& g, Mode mode) {
+  for (const int64_t count : {1, 2, 1001, 20001, 100003}) {
+    Elements data(count);
+    data.number(g.rank);
+    g.done(
+        jccl_mpi_all_reduce(g.handle, data.address(), data.address(), count, kInt32, jccl::kSum, 1, mode), "all_reduce");
+    data.expectSums(0, g.size, 0, "all_reduce");
+    for (int root = 0; root < g.size; root++) {
+      data.number(g.rank);
+      g.done(
+          jccl_mpi_reduce(g.handle, data.address(), data.address(), count, kInt32, jccl::kSum, 1, root, mode), "reduce");
+      g.rank == root ? data.expectSums(0, g.size, 0, "reduce")
+                     : data.expectSums(g.rank, g.rank + 1, 0, "input of reduce");
+    }
+    Elements whole(count * g.size);
+    whole.number(g.rank);
+    g.done(
+        jccl_mpi_reduce_scatter(g.handle, whole.address(), data.address(), count, kInt32, jccl::kSum, 1, mode),
+        "reduce_scatter");
+    data.expectSums(0, g.size, g.rank * count, "reduce_scatter");
+    whole.expectSums(g.rank, g.rank + 1, 0, "input of reduce_scatter");
+  }
+}
+
+// The sum of floats must have the same bits everywhere.
+void sameBits(Group& g, int64_t count) {
+  Elements mine(count);
+  Elements first(count);
+  mine.fillWithFloats(g.rank);
+  g.done(
+      jccl_mpi_all_reduce(
+          g.handle, mine.address(), mine.address(), count, jccl::kFloat32, jccl::kSum, 1, jccl::kBlocking),
+      "all_reduce");
+  first.copyFrom(mine);
+  g.done(jccl_mpi_broadcast(g.handle, first.address(), count, kInt32, 0, jccl::kBlocking), "broadcast");
+  if (!mine.equals(first)) {
+    die("a sum has other bits than on rank 0");
+  }
+}
+
 void collectives(Group& g) {
   for (const int64_t count : {1, 700, 5000}) {
     for (const Mode mode : {jccl::kBlocking, jccl::kNonblocking}) {
       symmetricCollectives(g, count, mode);
       averages(g, count, mode);
+      sameBits(g, count);
       for (int root = 0; root < g.size; root++) {
         rootedCollectives(g, count, mode, root);
       }
@@ -215,6 +311,9 @@ void messages(Group& g, int rounds) {
 void everything(Group& g) {
   std::thread beside([&] { messages(g, 30); });
   collectives(g);
+  places(g, jccl::kBlocking);
+  places(g, jccl::kNonblocking);
+  sameBits(g, 100003);
   manyAtOnce(g);
   beside.join();
 }

@@ -36,7 +36,8 @@ final class MpiConnector {
                                 tag,
                                 blocking ? 1 : 0,
                                 checked ? 1 : 0,
-                                options.trustedSizes() ? 1 : 0);
+                                options.trustedSizes() ? 1 : 0,
+                                onDevice ? 1 : 0);
         AtomicLong formed = new AtomicLong();
         if (options.sharedWorld() && config.parent().isEmpty()) {
             formed.set(MpiErrors.answered(MpiNative.sharedWorld()));

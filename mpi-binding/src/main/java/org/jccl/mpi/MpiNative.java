@@ -20,6 +20,9 @@ import org.bytedeco.javacpp.annotation.Properties;
                             "common/reduce.cc",
                             "mpi/types.cc",
                             "mpi/operation.cc",
+                            "mpi/algorithm.cc",
+                            "mpi/exchange.cc",
+                            "mpi/choice.cc",
                             "mpi/deferred.cc",
                             "mpi/retired.cc",
                             "mpi/communicator.cc",
@@ -81,7 +84,13 @@ final class MpiNative {
 
     @Name("jccl_mpi_create")
     static native long create(
-            int[] worldRanks, int size, int tag, int blocking, int checked, int trusted);
+            int[] worldRanks,
+            int size,
+            int tag,
+            int blocking,
+            int checked,
+            int trusted,
+            int onDevice);
 
     @Name("jccl_mpi_shared_world")
     static native long sharedWorld();

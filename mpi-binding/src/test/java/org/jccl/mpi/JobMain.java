@@ -49,6 +49,7 @@ final class JobMain {
             case "asynchronous" -> issueWithoutWaiting(MpiOptions.defaults());
             case "trusted" -> issueWithoutWaiting(MpiOptions.defaults().withTrustedSizes());
             case "root" -> disagreeAboutTheRoot();
+            case "reduction" -> disagreeAboutTheReduction();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
             case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
@@ -317,6 +318,19 @@ final class JobMain {
         }
     }
 
+    /** MPI itself gives each rank the result of its own reduction. */
+    private static void disagreeAboutTheReduction() {
+        try (ProcessGroup world = join(MpiOptions.defaults())) {
+            try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
+                group.sync().allReduce(ints(1, 1), world.rank() == 0 ? ReduceOp.SUM : ReduceOp.MAX);
+                print("rank " + world.rank() + ": returned");
+            } catch (JcclException e) {
+                print("rank " + world.rank() + " stuck: " + e.getClass().getSimpleName());
+            }
+            endTogether(world);
+        }
+    }
+
     /**
      * A process with abandoned operations ends the job, and what others have printed may be lost.
      */
@@ -336,7 +350,6 @@ final class JobMain {
         }
     }
 
-    /** The library refuses what is needed for the first groups. */
     /** Rank 1 makes the group when rank 0 has given up, and without a store nothing said so. */
     private static void makeAGroupLate() {
         ProcessGroup world = join(MpiOptions.defaults().withSharedWorld(), Duration.ofSeconds(8));
@@ -372,8 +385,9 @@ final class JobMain {
         world.sync().barrier();
     }
 
+    /** The library refuses what is needed for the first groups. */
     private static void makeGroupsInVain(int times) {
-        try (ProcessGroup world = join(MpiOptions.defaults().withChecks())) {
+        try (ProcessGroup world = join(MpiOptions.defaults())) {
             for (int i = 0; i < times; i++) {
                 try {
                     world.newGroup(List.of(0, 1)).orElseThrow().close();

@@ -159,6 +159,16 @@ class MpiJobTest {
                 .contains("rank 0 stuck: MismatchException", "rank 1 stuck: MismatchException");
     }
 
+    /** An all_reduce is made of messages there. */
+    @ParameterizedTest
+    @EnumSource(names = "OPEN_MPI")
+    void ranksThatDisagreeAboutTheReductionEndInExceptions(Mpirun mpirun) {
+        mpirun.assumeInstalled();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "reduction");
+        assertThat(outcome.output())
+                .contains("rank 0 stuck: MismatchException", "rank 1 stuck: MismatchException");
+    }
+
     /** Open MPI waits for the other rank instead of crashing. */
     @ParameterizedTest
     @EnumSource(names = "MPICH")
@@ -234,11 +244,13 @@ class MpiJobTest {
     void aGroupThatCanNotBeMadeKeepsNoCommunicator(Mpirun mpirun, @TempDir Path directory)
             throws Exception {
         int groups = manyGroups(mpirun);
-        List<String> failures = List.of("FAIL_COMM_DUP_FROM=1", "FAIL_COMM_DUP_TO=" + (groups + 1));
+        // MPI_COMM_WORLD, MPI_COMM_SELF and the world come first.
+        List<String> failures =
+                List.of("FAIL_ERRHANDLER_FROM=3", "FAIL_ERRHANDLER_TO=" + (groups + 3));
         Mpirun.Outcome outcome =
                 runWithFailures(mpirun, directory, failures, "unmade", Integer.toString(groups));
         assertThat(outcome.output())
-                .contains("rank 0: sum 3", "rank 1: sum 3", "MPI_Comm_dup")
+                .contains("rank 0: sum 3", "rank 1: sum 3", "MPI_Comm_set_errhandler")
                 .doesNotContain("made");
         assertThat(outcome.code()).as(outcome.output()).isZero();
     }
@@ -268,7 +280,7 @@ class MpiJobTest {
     @EnumSource
     void aProgressThreadThatCanNotStartSaysWhy(Mpirun mpirun, @TempDir Path directory)
             throws Exception {
-        List<String> failures = List.of("FAIL_COMM_DUP_FROM=0", "FAIL_COMM_DUP_TO=1");
+        List<String> failures = List.of("FAIL_COMM_DUP=1");
         Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "progress");
         assertThat(outcome.output())
                 .contains("NativeException", "MPI_Comm_dup")

@@ -1,0 +1,210 @@
+#include "algorithm.h"
+
+#include <algorithm>
+
+#include "types.h"
+
+namespace jccl {
+
+namespace {
+
+constexpr int64_t kRingPiece = 2 << 20;
+constexpr int64_t kDirectPiece = 128 << 10;
+
+int largestPowerOf2(int size) {
+  int power = 1;
+  while (2 * power <= size) {
+    power *= 2;
+  }
+  return power;
+}
+
+}  // namespace
+
+Algorithm::Algorithm(
+    Shape shape, int rank, int size, const void* in, void* out, int64_t count, int type, int kind)
+    : shape_(shape),
+      rank_(rank),
+      size_(size),
+      in_(static_cast<const char*>(in)),
+      out_(static_cast<char*>(out)),
+      count_(count),
+      elementSize_(static_cast<int64_t>(elementSizeOf(type))),
+      combine_(combineOf(type, kind)) {}
+
+Algorithm Algorithm::doubling(int rank, int size, void* data, int64_t count, int type, int kind) {
+  Algorithm a(Shape::kDoubling, rank, size, data, data, count, type, kind);
+  a.scratchElements_ = count;
+  const int power = largestPowerOf2(size);
+  if (rank >= power) {
+    a.steps_ = 2;
+    return a;
+  }
+  for (int distance = 1; distance < power; distance *= 2) {
+    a.steps_++;
+  }
+  if (rank < size - power) {
+    a.steps_ += 2;
+  }
+  return a;
+}
+
+// Ranks beyond a power of two give their elements to one below it first, and get the result from it.
+Step Algorithm::doublingStep(int64_t number) const {
+  const int power = largestPowerOf2(size_);
+  Step step;
+  const auto send = [&](int to) {
+    step.to = to;
+    step.sent = out_;
+    step.sentElements = count_;
+  };
+  const auto receive = [&](int from) {
+    step.from = from;
+    step.place = out_;
+    step.elements = count_;
+  };
+  if (rank_ >= power) {
+    number == 0 ? send(rank_ - power) : receive(rank_ - power);
+    return step;
+  }
+  const bool hasOther = rank_ < size_ - power;
+  if (hasOther && number == steps_ - 1) {
+    send(rank_ + power);
+    return step;
+  }
+  const bool fromOther = hasOther && number == 0;
+  const int peer = fromOther ? rank_ + power : rank_ ^ (1 << (hasOther ? number - 1 : number));
+  receive(peer);
+  step.mine = out_;
+  step.mineFirst = rank_ < peer;
+  if (!fromOther) {
+    send(peer);
+  }
+  return step;
+}
+
+// In pieces that were fast by measurement, or as small as tests have the library's calls.
+void Algorithm::cut(int64_t longest, int64_t pieceBytes) {
+  const int64_t most = std::min(pieceBytes, largestCall);
+  segments_ = std::max<int64_t>(1, (bytes(longest) + most - 1) / most);
+  segmentElements_ = (longest + segments_ - 1) / segments_;
+  scratchElements_ = segmentElements_;
+}
+
+Algorithm Algorithm::direct(
+    int rank, int size, int root, const void* in, void* out, int64_t count, int type, int kind) {
+  Algorithm a(Shape::kDirect, rank, size, in, out, count, type, kind);
+  a.root_ = root;
+  a.cut(count, kDirectPiece);
+  // Steps end in their order, and none sends what another one combines.
+  a.window_ = kMostWindow;
+  a.steps_ = rank == root ? a.segments_ * (size - 1) : a.segments_;
+  return a;
+}
+
+Step Algorithm::directStep(int64_t number) const {
+  Step step;
+  const int64_t segment = rank_ == root_ ? number / (size_ - 1) : number;
+  const int64_t begin = std::min(segment * segmentElements_, count_);
+  const int64_t length = std::min(segmentElements_, count_ - begin);
+  if (rank_ != root_) {
+    step.to = root_;
+    step.sent = in_ + bytes(begin);
+    step.sentElements = length;
+    return step;
+  }
+  const auto turn = static_cast<int>(number % (size_ - 1));
+  step.from = blockAt(turn + 1);
+  step.place = out_ + bytes(begin);
+  step.elements = length;
+  step.mine = turn == 0 ? in_ + bytes(begin) : step.place;
+  return step;
+}
+
+Algorithm Algorithm::ringOfBlocks(
+    int rank, int size, const void* in, void* out, int64_t count, int type, int kind) {
+  Algorithm a(Shape::kRing, rank, size, in, out, count, type, kind);
+  const int64_t longest = a.lengthOf(0);
+  a.cut(longest, kRingPiece);
+  // What a step sends was combined in the step of the same segment a round before.
+  a.window_ = static_cast<int>(std::min<int64_t>(a.segments_, kMostWindow));
+  a.workElements_ = size > 2 ? longest : 0;
+  a.steps_ = (size - 1) * a.segments_;
+  return a;
+}
+
+Algorithm Algorithm::ring(int rank, int size, void* data, int64_t count, int type, int kind) {
+  Algorithm a = ringOfBlocks(rank, size, data, data, count, type, kind);
+  a.inPlace_ = true;
+  a.workElements_ = 0;
+  a.steps_ *= 2;
+  return a;
+}
+
+// Blocks differ by one element at most, and the first ones are the longest.
+int64_t Algorithm::lengthOf(int block) const { return count_ / size_ + (block < count_ % size_ ? 1 : 0); }
+
+int64_t Algorithm::beginOf(int block) const {
+  return block * (count_ / size_) + std::min<int64_t>(block, count_ % size_);
+}
+
+int64_t Algorithm::beginIn(int block, int64_t segment) const {
+  return std::min(segment * segmentElements_, lengthOf(block));
+}
+
+int64_t Algorithm::lengthIn(int block, int64_t segment) const {
+  return beginIn(block, segment + 1) - beginIn(block, segment);
+}
+
+int Algorithm::blockAt(int distance) const { return ((rank_ + distance) % size_ + size_) % size_; }
+
+// Where a rank keeps what is not complete.
+char* Algorithm::partial(int block, int64_t segment) const {
+  return inPlace_ ? out_ + bytes(beginOf(block) + beginIn(block, segment)) : work_ + bytes(beginIn(block, segment));
+}
+
+Step Algorithm::combiningStep(int round, int64_t segment) const {
+  const int given = blockAt(-round - 1);
+  const int taken = blockAt(-round - 2);
+  Step step;
+  step.to = blockAt(1);
+  step.sent = round == 0 ? in_ + bytes(beginOf(given) + beginIn(given, segment)) : partial(given, segment);
+  step.sentElements = lengthIn(given, segment);
+  step.from = blockAt(-1);
+  step.place = !inPlace_ && taken == rank_ ? out_ + bytes(beginIn(taken, segment)) : partial(taken, segment);
+  step.elements = lengthIn(taken, segment);
+  step.mine = in_ + bytes(beginOf(taken) + beginIn(taken, segment));
+  return step;
+}
+
+Step Algorithm::gatheringStep(int round, int64_t segment) const {
+  const int given = blockAt(-round);
+  const int taken = blockAt(-round - 1);
+  Step step;
+  step.to = blockAt(1);
+  step.sent = out_ + bytes(beginOf(given) + beginIn(given, segment));
+  step.sentElements = lengthIn(given, segment);
+  step.from = blockAt(-1);
+  step.place = out_ + bytes(beginOf(taken) + beginIn(taken, segment));
+  step.elements = lengthIn(taken, segment);
+  return step;
+}
+
+Step Algorithm::ringStep(int64_t number) const {
+  const auto round = static_cast<int>(number / segments_);
+  const int64_t segment = number % segments_;
+  return round < size_ - 1 ? combiningStep(round, segment) : gatheringStep(round - (size_ - 1), segment);
+}
+
+Step Algorithm::step(int64_t number) const {
+  switch (shape_) {
+    case Shape::kDoubling:
+      return doublingStep(number);
+    case Shape::kDirect:
+      return directStep(number);
+    default:
+      return ringStep(number);
+  }
+}
+
+}  // namespace jccl

@@ -100,7 +100,11 @@ final class LentMemory {
 
     private static void freed(long number) {
         synchronized (LENT) {
-            LENT.remove(number).notClosing.run();
+            LentMemory lent = LENT.remove(number);
+            // Null if the tensor was closed while another thread freed the storage: both free it.
+            if (lent != null) {
+                lent.notClosing.run();
+            }
         }
     }
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * that takes host memory only can be passed off as one that is CUDA-aware.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@Timeout(300)
+@Timeout(600)
 class CudaTest {
 
     @TempDir static Path directory;

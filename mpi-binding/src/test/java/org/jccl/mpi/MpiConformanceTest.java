@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The conformance suite with a process for each rank, under both launchers. */
 @Execution(ExecutionMode.CONCURRENT)
-@Timeout(300)
+@Timeout(600)
 class MpiConformanceTest {
 
     static final int RANKS = 4;

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Jobs as users start them, under both launchers: no environment of ours, and what can go wrong.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@Timeout(300)
+@Timeout(600)
 class MpiJobTest {
 
     private static final String DEBIAN_MPICH =

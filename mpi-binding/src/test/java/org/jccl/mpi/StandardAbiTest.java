@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * that library and a listing have the ABI's constants once more, so a wrong one can not pass.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@Timeout(300)
+@Timeout(600)
 class StandardAbiTest {
 
     @TempDir static Path directory;

@@ -22,8 +22,8 @@ int largestPowerOf2(int size) {
 }  // namespace
 
 Algorithm::Algorithm(
-    Shape shape, int rank, int size, const void* in, void* out, int64_t count, int type, int kind)
-    : shape_(shape),
+    Way way, int rank, int size, const void* in, void* out, int64_t count, int type, int kind)
+    : way_(way),
       rank_(rank),
       size_(size),
       in_(static_cast<const char*>(in)),
@@ -33,7 +33,7 @@ Algorithm::Algorithm(
       combine_(combineOf(type, kind)) {}
 
 Algorithm Algorithm::doubling(int rank, int size, void* data, int64_t count, int type, int kind) {
-  Algorithm a(Shape::kDoubling, rank, size, data, data, count, type, kind);
+  Algorithm a(Way::kDoubling, rank, size, data, data, count, type, kind);
   a.scratchElements_ = count;
   const int power = largestPowerOf2(size);
   if (rank >= power) {
@@ -60,7 +60,7 @@ Step Algorithm::doublingStep(int64_t number) const {
   };
   const auto receive = [&](int from) {
     step.from = from;
-    step.place = out_;
+    step.target = out_;
     step.elements = count_;
   };
   if (rank_ >= power) {
@@ -93,7 +93,7 @@ void Algorithm::cut(int64_t longest, int64_t pieceBytes) {
 
 Algorithm Algorithm::direct(
     int rank, int size, int root, const void* in, void* out, int64_t count, int type, int kind) {
-  Algorithm a(Shape::kDirect, rank, size, in, out, count, type, kind);
+  Algorithm a(Way::kDirect, rank, size, in, out, count, type, kind);
   a.root_ = root;
   a.cut(count, kDirectPiece);
   // Steps end in their order, and none sends what another one combines.
@@ -113,17 +113,17 @@ Step Algorithm::directStep(int64_t number) const {
     step.sentElements = length;
     return step;
   }
-  const auto turn = static_cast<int>(number % (size_ - 1));
-  step.from = blockAt(turn + 1);
-  step.place = out_ + bytes(begin);
+  const auto sender = static_cast<int>(number % (size_ - 1));
+  step.from = blockAt(sender + 1);
+  step.target = out_ + bytes(begin);
   step.elements = length;
-  step.mine = turn == 0 ? in_ + bytes(begin) : step.place;
+  step.mine = sender == 0 ? in_ + bytes(begin) : step.target;
   return step;
 }
 
 Algorithm Algorithm::ringOfBlocks(
     int rank, int size, const void* in, void* out, int64_t count, int type, int kind) {
-  Algorithm a(Shape::kRing, rank, size, in, out, count, type, kind);
+  Algorithm a(Way::kRing, rank, size, in, out, count, type, kind);
   const int64_t longest = a.lengthOf(0);
   a.cut(longest, kRingPiece);
   // What a step sends was combined in the step of the same segment a round before.
@@ -171,7 +171,7 @@ Step Algorithm::combiningStep(int round, int64_t segment) const {
   step.sent = round == 0 ? in_ + bytes(beginOf(given) + beginIn(given, segment)) : partial(given, segment);
   step.sentElements = lengthIn(given, segment);
   step.from = blockAt(-1);
-  step.place = !inPlace_ && taken == rank_ ? out_ + bytes(beginIn(taken, segment)) : partial(taken, segment);
+  step.target = !inPlace_ && taken == rank_ ? out_ + bytes(beginIn(taken, segment)) : partial(taken, segment);
   step.elements = lengthIn(taken, segment);
   step.mine = in_ + bytes(beginOf(taken) + beginIn(taken, segment));
   return step;
@@ -185,7 +185,7 @@ Step Algorithm::gatheringStep(int round, int64_t segment) const {
   step.sent = out_ + bytes(beginOf(given) + beginIn(given, segment));
   step.sentElements = lengthIn(given, segment);
   step.from = blockAt(-1);
-  step.place = out_ + bytes(beginOf(taken) + beginIn(taken, segment));
+  step.target = out_ + bytes(beginOf(taken) + beginIn(taken, segment));
   step.elements = lengthIn(taken, segment);
   return step;
 }
@@ -197,10 +197,10 @@ Step Algorithm::ringStep(int64_t number) const {
 }
 
 Step Algorithm::step(int64_t number) const {
-  switch (shape_) {
-    case Shape::kDoubling:
+  switch (way_) {
+    case Way::kDoubling:
       return doublingStep(number);
-    case Shape::kDirect:
+    case Way::kDirect:
       return directStep(number);
     default:
       return ringStep(number);

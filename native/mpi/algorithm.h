@@ -9,6 +9,9 @@
 
 namespace jccl {
 
+// Who makes a collective: the library, or one of the algorithms below.
+enum class Way { kLibrary, kDoubling, kDirect, kRing };
+
 // What a rank does at a time: it sends to one rank, receives from one, or both.
 struct Step {
   // Negative ranks stand for none.
@@ -17,7 +20,7 @@ struct Step {
   int64_t sentElements = 0;
   int from = -1;
   // Where the received elements go; or, if there is `mine`, the result of combining both.
-  char* place = nullptr;
+  char* target = nullptr;
   int64_t elements = 0;
   const char* mine = nullptr;
   // The lower rank's elements come first where ranks combine the same two, so that all get the same bits.
@@ -64,9 +67,7 @@ class Algorithm {
   static constexpr int kMostWindow = 2;
 
  private:
-  enum class Shape { kNone, kDoubling, kDirect, kRing };
-
-  Algorithm(Shape shape, int rank, int size, const void* in, void* out, int64_t count, int type, int kind);
+  Algorithm(Way way, int rank, int size, const void* in, void* out, int64_t count, int type, int kind);
   void cut(int64_t longest, int64_t pieceBytes);
 
   Step doublingStep(int64_t number) const;
@@ -85,7 +86,7 @@ class Algorithm {
 
   int64_t steps_ = 0;
   int window_ = 1;
-  Shape shape_ = Shape::kNone;
+  Way way_ = Way::kLibrary;
   bool inPlace_ = false;
   int rank_ = 0;
   int size_ = 0;

@@ -6,8 +6,6 @@
 
 namespace jccl {
 
-enum class Way { kLibrary, kDoubling, kDirect, kRing };
-
 // The same on all ranks.
 Way wayOf(const Call& call, int size);
 

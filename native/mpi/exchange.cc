@@ -52,7 +52,7 @@ void Exchange::start(int64_t number, MPI_Comm comm) {
   const Step& step = slot.step;
   const auto size = static_cast<int>(algorithm_.elementSize());
   if (step.from >= 0) {
-    void* to = step.mine != nullptr ? scratchOf(number) : step.place;
+    void* to = step.mine != nullptr ? scratchOf(number) : step.target;
     check(
         MPI_Irecv(to, static_cast<int>(step.elements) * size, MPI_BYTE, step.from, tag_, comm, &slot.receive), "MPI_Irecv");
   }
@@ -90,7 +90,7 @@ void Exchange::end(int64_t number) {
   if (step.mine != nullptr && step.elements > 0) {
     const char* theirs = scratchOf(number);
     const auto count = static_cast<size_t>(step.elements);
-    algorithm_.combine()(step.place, step.mineFirst ? step.mine : theirs, step.mineFirst ? theirs : step.mine, count);
+    algorithm_.combine()(step.target, step.mineFirst ? step.mine : theirs, step.mineFirst ? theirs : step.mine, count);
   }
 }
 

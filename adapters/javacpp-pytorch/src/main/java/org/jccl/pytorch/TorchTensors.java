@@ -152,7 +152,7 @@ public final class TorchTensors {
                 .getKey();
     }
 
-    static org.bytedeco.pytorch.Device device(Device device) {
+    private static org.bytedeco.pytorch.Device device(Device device) {
         if (!device.isCpu() && !device.type().equals("cuda")) {
             throw usage("PyTorch has no view of memory on " + device + "; only of CPU and CUDA");
         }

@@ -84,10 +84,20 @@ describe_devices() {
 }
 
 more_steps() {
+    local mine=own rank=()
+    if [[ $shared == yes ]]; then
+        mine=shared
+        rank=("$here/device/shared_device.sh")
+        export JCCL_EXAMPLE_DEVICE=0
+    fi
+    local three
     step device-time 90 "${java[@]}" org.jccl.nccl.DeviceTime
     device_time_in_c
     if ((ranks > 1)); then
-        [[ $shared == yes ]] && export JCCL_EXAMPLE_DEVICE=0
+        step conformance-gloo 180 "${several[@]}" "$CONFORMANCE" "$mine" gloo
+        step replaced-rank 90 "$here/device/replaced_rank.sh" "${java[@]}" org.jccl.cli.Jccl run --replace --max-restarts 3 \
+            --nproc-per-node "$ranks" -- "$here/device/replaced_rank.sh" --rank ${rank[@]+"${rank[@]}"} \
+            "${java[@]}" org.jccl.examples.ReplacedRanks 2000 nccl
         step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
             org.jccl.examples.Overlap --trace "$report/overlap.json"
         step trace 30 "${java[@]}" org.jccl.cli.Jccl trace "$report/recordings" -o "$report/trace.json"

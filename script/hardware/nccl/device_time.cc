@@ -1,9 +1,11 @@
-// Device time of one allReduce in C, to compare with org.jccl.nccl.DeviceTime, which does the same:  device_time
+// Device time of one allReduce in C and the host's time to enqueue it, to compare with org.jccl.nccl.DeviceTime, which does
+// the same:  device_time
 // JCCL_NCCL_DRIVER, JCCL_NCCL_CUDART and JCCL_NCCL_LIBRARY name the libraries where the linker does not find them.
-// Prints "BYTES MICROSECONDS" for each size.
+// Prints "BYTES DEVICE HOST" in microseconds for each size.
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +17,10 @@ namespace {
 
 constexpr size_t smallest = 4, largest = 64 << 20, factor = 16;
 constexpr int warmUps = 10, rounds = 5;
+
+// Of the largest size, before each round: the device is busy until all calls of the round are enqueued. Otherwise the small
+// ones would wait for the host, and not for each other.
+constexpr int callsBefore = 10;
 
 // Enough to hide the ends of a round, and not too many of the long ones.
 int callsOf(size_t bytes) { return bytes > (1 << 20) ? 10 : 100; }
@@ -94,17 +100,21 @@ int main() {
     for (size_t bytes = smallest; bytes <= largest; bytes *= factor) {
         for (int i = 0; i < warmUps; ++i) allReduce(bytes);
         const int calls = callsOf(bytes);
-        float best = 1e30f;
+        float device = 1e30f, host = 1e30f;
         for (int round = 0; round < rounds; ++round) {
+            for (int i = 0; i < callsBefore; ++i) allReduce(largest);
             CALL(cudaEventRecord, begin, stream);
+            const auto start = std::chrono::steady_clock::now();
             for (int i = 0; i < calls; ++i) allReduce(bytes);
+            const std::chrono::duration<float, std::micro> enqueued = std::chrono::steady_clock::now() - start;
+            host = std::min(host, enqueued.count() / calls);
             CALL(cudaEventRecord, end, stream);
             CALL(cudaStreamSynchronize, stream);
             float millis;
             CALL(cudaEventElapsedTime, &millis, begin, end);
-            best = std::min(best, millis);
+            device = std::min(device, millis);
         }
-        printf("%zu %.3f\n", bytes, best * 1e3 / calls);
+        printf("%zu %.3f %.3f\n", bytes, device * 1e3 / calls, host);
         fflush(stdout);
     }
     CALL(ncclCommDestroy, comm);

@@ -28,15 +28,24 @@ final class DigitsReplica implements Replica {
     private final List<Tensor> gradients = new ArrayList<>();
 
     DigitsReplica() {
+        this(Device.CPU);
+    }
+
+    /** The network computes in host memory; what ranks exchange is on the device. */
+    DigitsReplica(Device device) {
         for (Layer layer : network.layers()) {
-            weights.add(Tensor.copyOf(layer.weights));
-            velocities.add(zeros(layer));
-            gradients.add(zeros(layer));
+            weights.add(zeros(layer, device).copyFrom(layer.weights));
+            velocities.add(zeros(layer, device).copyFrom(new float[layer.weights.length]));
+            gradients.add(zeros(layer, device));
         }
     }
 
     static Tensor zeros(Layer layer) {
-        return Tensor.allocate(Device.CPU, DataType.FLOAT32, layer.weights.length);
+        return zeros(layer, Device.CPU);
+    }
+
+    private static Tensor zeros(Layer layer, Device device) {
+        return Tensor.allocate(device, DataType.FLOAT32, layer.weights.length);
     }
 
     Network network() {

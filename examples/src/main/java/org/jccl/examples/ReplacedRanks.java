@@ -1,6 +1,7 @@
 package org.jccl.examples;
 
 import java.time.Duration;
+import org.jccl.Device;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
 import org.jccl.training.Commit;
@@ -24,14 +25,21 @@ public final class ReplacedRanks {
      * Runs one rank. Exits with 75 if the job should be started again, and 64 if that would not
      * help.
      *
-     * @param args the number of steps
+     * @param args the number of steps; then a backend and a device, for instance {@code nccl
+     *     cuda:0}, if it is not to be {@code gloo} in host memory
      */
     public static void main(String[] args) {
-        DigitsReplica replica = new DigitsReplica();
+        String backend = args.length > 1 ? args[1] : "gloo";
+        Device device = args.length > 2 ? Device.parse(args[2]) : Device.CPU;
+        DigitsReplica replica = new DigitsReplica(device);
         Commit commit = new Commit(replica);
         try {
             commit.run(
-                    ProcessGroup.builder().backend("gloo").reconfigurable(1),
+                    ProcessGroup.builder()
+                            .backend(backend)
+                            .device(device)
+                            .timeout(PATIENCE) // after which NCCL's ranks miss a lost one
+                            .reconfigurable(1),
                     Long.parseLong(args[0]),
                     PATIENCE,
                     (group, step) -> {

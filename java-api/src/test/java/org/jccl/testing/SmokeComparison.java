@@ -7,26 +7,34 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Device times of the same call in Java and in C, size by size.
+ * Device and host times of the same call in Java and in C, size by size.
  *
  * @param rows a size each
  */
 record SmokeComparison(List<Row> rows) {
 
-    /** How much slower Java may be. */
+    /** How much longer the device may take. */
     private static final double BAR = 1.03;
 
     /**
      * Microseconds of one call.
      *
-     * @param bytes its size
+     * @param device how long it runs
+     * @param host how long enqueuing it takes
+     */
+    record Times(double device, double host) {}
+
+    /**
+     * One size.
+     *
+     * @param bytes the size
      * @param java by this API
      * @param c by the library's own
      */
-    record Row(long bytes, double java, double c) {
+    record Row(long bytes, Times java, Times c) {
 
         double ratio() {
-            return java / c;
+            return java.device / c.device;
         }
 
         boolean isOverBar() {
@@ -36,7 +44,7 @@ record SmokeComparison(List<Row> rows) {
 
     /** Compares what the two programs printed; sizes that one lacks are left out. */
     static SmokeComparison of(String java, String c) {
-        Map<Long, Double> inC = times(c);
+        Map<Long, Times> inC = times(c);
         List<Row> rows = new ArrayList<>();
         times(java)
                 .forEach(
@@ -48,12 +56,14 @@ record SmokeComparison(List<Row> rows) {
         return new SmokeComparison(rows);
     }
 
-    private static Map<Long, Double> times(String output) {
-        Map<Long, Double> times = new TreeMap<>();
+    private static Map<Long, Times> times(String output) {
+        Map<Long, Times> times = new TreeMap<>();
         for (String line : output.split("\n")) {
-            if (line.matches("\\d+ \\d+\\.\\d+\\s*")) {
+            if (line.matches("\\d+ \\d+\\.\\d+ \\d+\\.\\d+\\s*")) {
                 String[] words = line.strip().split(" ");
-                times.put(Long.parseLong(words[0]), Double.parseDouble(words[1]));
+                times.put(
+                        Long.parseLong(words[0]),
+                        new Times(Double.parseDouble(words[1]), Double.parseDouble(words[2])));
             }
         }
         return times;
@@ -71,19 +81,22 @@ record SmokeComparison(List<Row> rows) {
     String markdown() {
         StringBuilder text =
                 new StringBuilder(
-                        "\n## Device time of an allReduce, Java and C\n\n"
-                                + "| bytes | Java, us | C, us | Java / C | at most 1.03 |\n"
-                                + "|---|---|---|---|---|\n");
+                        "\n## Time of an allReduce, Java and C\n\nIn microseconds.\n\n"
+                                + "| bytes | device, Java | device, C | Java / C | at most 1.03 |"
+                                + " host, Java | host, C |\n"
+                                + "|---|---|---|---|---|---|---|\n");
         for (Row row : rows) {
             text.append(
                     String.format(
                             Locale.ROOT,
-                            "| %d | %.3f | %.3f | %.3f | %s |%n",
+                            "| %d | %.3f | %.3f | %.3f | %s | %.3f | %.3f |%n",
                             row.bytes(),
-                            row.java(),
-                            row.c(),
+                            row.java().device(),
+                            row.c().device(),
                             row.ratio(),
-                            row.isOverBar() ? "no" : "yes"));
+                            row.isOverBar() ? "no" : "yes",
+                            row.java().host(),
+                            row.c().host()));
         }
         return rows.isEmpty() ? "" : text.toString();
     }

@@ -10,8 +10,9 @@ import org.jccl.SyncCollectives;
 import org.jccl.Tensor;
 
 /**
- * Device time of one allReduce on one rank, for the hardware smoke test, which compares it with the
- * same in C (device_time.cc). Prints {@code BYTES MICROSECONDS} for each size.
+ * Device time of one allReduce on one rank and the host's time to enqueue it, for the hardware
+ * smoke test, which compares them with the same in C (device_time.cc). Prints {@code BYTES DEVICE
+ * HOST} in microseconds for each size.
  */
 final class DeviceTime {
 
@@ -21,6 +22,12 @@ final class DeviceTime {
     private static final int COMPILED_AFTER = 20_000;
     private static final int WARM_UPS = 10;
     private static final int ROUNDS = 5;
+
+    /**
+     * Of the largest size, before each round: the device is busy until all calls of the round are
+     * enqueued. Otherwise the small ones would wait for the host, and not for each other.
+     */
+    private static final int CALLS_BEFORE = 10;
 
     /** A sum of one rank in place is no work at all; with a factor it is a kernel. */
     private static final ReduceOp OP = ReduceOp.premulSum(1);
@@ -49,15 +56,19 @@ final class DeviceTime {
                 Tensor tensor = memory.slice(0, bytes / Float.BYTES);
                 repeat(sync, tensor, WARM_UPS);
                 int calls = callsOf(bytes);
-                double best = Double.MAX_VALUE;
+                double device = Double.MAX_VALUE;
+                double host = Double.MAX_VALUE;
                 for (int round = 0; round < ROUNDS; round++) {
+                    repeat(sync, memory, CALLS_BEFORE);
                     begin.record(stream);
+                    long start = System.nanoTime();
                     repeat(sync, tensor, calls);
+                    host = Math.min(host, (System.nanoTime() - start) / 1e3 / calls);
                     end.record(stream);
                     stream.synchronize();
-                    best = Math.min(best, begin.elapsed(end).toNanos() / 1e3 / calls);
+                    device = Math.min(device, begin.elapsed(end).toNanos() / 1e3 / calls);
                 }
-                System.out.printf(Locale.ROOT, "%d %.3f%n", bytes, best);
+                System.out.printf(Locale.ROOT, "%d %.3f %.3f%n", bytes, device, host);
             }
         }
     }

@@ -6,8 +6,12 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Queue;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.ProcessGroup;
@@ -15,6 +19,7 @@ import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.bootstrap.Rendezvous;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.platform.engine.TestExecutionResult;
@@ -51,7 +56,7 @@ public final class SmokeSuite {
     /** The suite, whose ranks are the job's. */
     static final class Suite extends ConformanceTest {
 
-        private ConformanceBackend backend;
+        private LaunchedBackend backend;
 
         @BeforeEach
         void prepare(TestInfo info) {
@@ -62,6 +67,11 @@ public final class SmokeSuite {
                             + info.getDisplayName().replace(' ', '-');
             boolean shares = Collections.disjoint(info.getTags(), APART);
             backend = new LaunchedBackend(device, job, test, shares ? WORLDS : null);
+        }
+
+        @AfterEach
+        void free() {
+            backend.free();
         }
 
         @Override
@@ -75,6 +85,9 @@ public final class SmokeSuite {
 
         private final ConformanceBackend own;
         private final ProcessRanks ranks;
+
+        /** Of this case, which may have several threads. */
+        private final Queue<Tensor> allocated = new ConcurrentLinkedQueue<>();
 
         LaunchedBackend(ConformanceBackend own, Rendezvous job, String test, Worlds worlds) {
             this.own = own;
@@ -127,7 +140,14 @@ public final class SmokeSuite {
                             .filter(device -> device.type().equals(own.deviceType()))
                             .findFirst()
                             .orElseThrow();
-            return Tensor.allocate(mine, type, count);
+            Tensor tensor = Tensor.allocate(mine, type, count);
+            allocated.add(tensor);
+            return tensor;
+        }
+
+        /** Devices have less memory than all cases together take. */
+        void free() {
+            allocated.forEach(Tensor::close);
         }
 
         @Override
@@ -145,8 +165,8 @@ public final class SmokeSuite {
     private static final class Results implements TestExecutionListener {
 
         private final PrintStream out;
+        private final Map<String, Integer> skipped = new TreeMap<>();
         private int passed;
-        private int skipped;
         private int failed;
 
         Results(PrintStream out) {
@@ -164,10 +184,11 @@ public final class SmokeSuite {
                         out.println("passed  " + name);
                     }
                 }
-                case ABORTED -> {
-                    skipped++;
-                    out.println("skipped " + name + ": " + reason);
-                }
+                case ABORTED ->
+                        skipped.merge(
+                                result.getThrowable().map(Throwable::getMessage).orElse(""),
+                                1,
+                                Integer::sum);
                 case FAILED -> {
                     failed++;
                     out.println("FAILED  " + name + ": " + reason);
@@ -206,12 +227,14 @@ public final class SmokeSuite {
         Results results = new Results(System.out);
         LauncherFactory.create().execute(request.build(), results);
         boolean closed = close();
+        results.skipped.forEach(
+                (reason, cases) -> System.out.println(cases + " skipped: " + reason));
         System.out.println(
                 results.passed
                         + " passed, "
                         + results.failed
                         + " failed, "
-                        + results.skipped
+                        + results.skipped.values().stream().mapToInt(Integer::intValue).sum()
                         + " skipped"
                         + (without.length == 0 ? "" : "; left out: " + List.of(without)));
         // A case that hung may have left threads inside the library.

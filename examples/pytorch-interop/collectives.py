@@ -3,9 +3,10 @@
     python collectives.py tcp://HOST:PORT RANK WORLD_SIZE
 
 Without arguments, one line of standard input after the other is such a world; "ok" answers it.
-The Java side is TorchCollectives.java among the tests of gloo-binding.
+The Java side is TorchCollectives.java in verification/conformance.
 """
 
+import itertools
 import sys
 from datetime import timedelta
 
@@ -13,13 +14,28 @@ import torch
 import torch.distributed as dist
 
 TYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16,
-         torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool]
+         torch.int8, torch.uint8, torch.int32, torch.int64]
 LARGE = 1_000_003  # several of gloo's segments, and no multiple of the world size
+
+# PyTorch 2.13 renamed them.
+all_gather_single = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
+reduce_scatter_single = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
+
+device = torch.device("cpu")  # of the tensors; a program that imports this one may set another
 
 
 def data(rank, count, dtype=torch.float32):
     """What a rank contributes: small integers, so that every type holds every result."""
-    return (torch.arange(count) % 5 + rank + 1).to(dtype)
+    return (torch.arange(count, device=device) % 5 + rank + 1).to(dtype)
+
+
+def zeros(count, dtype=torch.float32):
+    return torch.zeros(count, dtype=dtype, device=device)
+
+
+def counts(*larger):
+    """NCCL's ranks in Python send empty messages, which Java's do not expect."""
+    return [0, *larger] if device.type == "cpu" else larger
 
 
 def total(world, count):
@@ -30,35 +46,47 @@ def expect(actual, wanted):
     assert torch.equal(actual, wanted.to(actual.dtype)), f"got {actual}, expected {wanted}"
 
 
+def sum_once(rank, world, count=10):
+    tensor = data(rank, count)
+    dist.all_reduce(tensor)
+    expect(tensor, total(world, count))
+
+
 def all_reduce(rank, world):
-    for dtype in TYPES[:-1]:
-        tensor = data(rank, 10, dtype)
-        dist.all_reduce(tensor)
-        expect(tensor, total(world, 10))
+    for dtype in TYPES:
+        small = [data(r, 10, dtype) % 2 + 1 for r in range(world)]
+        for op, mine, wanted in [
+            (dist.ReduceOp.SUM, data(rank, 10, dtype), total(world, 10)),
+            (dist.ReduceOp.MAX, data(rank, 10, dtype), data(world - 1, 10)),
+            (dist.ReduceOp.MIN, data(rank, 10, dtype), data(0, 10)),
+            (dist.ReduceOp.PRODUCT, small[rank], torch.stack(small).prod(0)),
+        ]:
+            dist.all_reduce(mine, op)
+            expect(mine, wanted)
+        if dtype.is_floating_point:
+            tensor = data(rank, 10, dtype) * world
+            dist.all_reduce(tensor, dist.ReduceOp.AVG)
+            expect(tensor, total(world, 10))
     flags = data(rank, 10) % 3 == 0
     dist.all_reduce(flags, dist.ReduceOp.MAX)
     expect(flags, sum(data(r, 10) % 3 == 0 for r in range(world)) > 0)
-    for op, last in [(dist.ReduceOp.MAX, data(world - 1, 10)), (dist.ReduceOp.MIN, data(0, 10)),
-                     (dist.ReduceOp.AVG, total(world, 10) / world)]:
-        tensor = data(rank, 10)
-        dist.all_reduce(tensor, op)
-        expect(tensor, last)
-    product = data(rank, 10, torch.float64)
-    dist.all_reduce(product, dist.ReduceOp.PRODUCT)
-    expect(product, torch.stack([data(r, 10, torch.float64) for r in range(world)]).prod(0))
+    tensor = data(rank, 10)
+    dist.all_reduce(tensor, dist.ReduceOp.AVG)
+    expect(tensor, total(world, 10) / world)
+    for count in counts(1, LARGE):
+        sum_once(rank, world, count)
+
+
+def bits(rank, world):
     for op in [dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR]:
         tensor = torch.full((10,), 7 if op == dist.ReduceOp.BAND else 1 << rank, dtype=torch.int32)
         dist.all_reduce(tensor, op)
         expect(tensor, torch.full((10,), 7 if op == dist.ReduceOp.BAND else (1 << world) - 1))
-    for count in [0, 1, LARGE]:
-        tensor = data(rank, count)
-        dist.all_reduce(tensor)
-        expect(tensor, total(world, count))
 
 
 def rooted(rank, world):
     for root in range(world):
-        for count in [0, 10, LARGE]:
+        for count in counts(10, LARGE):
             tensor = data(rank, count)
             dist.broadcast(tensor, root)
             expect(tensor, data(root, count))
@@ -67,54 +95,75 @@ def rooted(rank, world):
             dist.reduce(tensor, root, op)
             if rank == root:
                 expect(tensor, wanted)
-        for count in [0, 10]:
-            parts = [torch.zeros(count) for _ in range(world)] if rank == root else None
+        for count in counts(10):
+            parts = [zeros(count) for _ in range(world)] if rank == root else None
             dist.gather(data(rank, count), parts, root)
             for sender, part in enumerate(parts or []):
                 expect(part, data(sender, count))
-            tensor = torch.zeros(count)
+            tensor = zeros(count)
             dist.scatter(tensor, [data(r, count) for r in range(world)] if rank == root else None, root)
             expect(tensor, data(rank, count))
 
 
 def gathers(rank, world):
-    for count in [0, 10]:
-        parts = [torch.zeros(count, dtype=torch.int64) for _ in range(world)]
+    for count in counts(10):
+        parts = [zeros(count, torch.int64) for _ in range(world)]
         dist.all_gather(parts, data(rank, count, torch.int64))
         for sender, part in enumerate(parts):
             expect(part, data(sender, count))
-        whole = torch.zeros(world * count)
-        dist.all_gather_single(whole, data(rank, count))
+        whole = zeros(world * count)
+        all_gather_single(whole, data(rank, count))
         expect(whole, torch.cat([data(r, count) for r in range(world)]))
 
 
 def reduce_scatters(rank, world):
     for op, by in [(dist.ReduceOp.SUM, 1), (dist.ReduceOp.AVG, world)]:
-        tensor = torch.zeros(10)
+        tensor = zeros(10)
         dist.reduce_scatter(tensor, [data(rank, 10) * (part + 1) for part in range(world)], op)
         expect(tensor, total(world, 10) * (rank + 1) / by)
-        dist.reduce_scatter_single(tensor, data(rank, 10 * world), op)
+        reduce_scatter_single(tensor, data(rank, 10 * world), op)
         expect(tensor, total(world, 10 * world)[10 * rank:10 * (rank + 1)] / by)
-    tensor = torch.zeros(rank + 1)
+    tensor = zeros(rank + 1)
     dist.reduce_scatter(tensor, [data(rank, part + 1) for part in range(world)])
     expect(tensor, total(world, rank + 1))
 
 
 def all_to_all(rank, world):
-    tensor = torch.zeros(3 * world)
+    tensor = zeros(3 * world)
     dist.all_to_all_single(tensor, data(rank, 3 * world))
     expect(tensor, torch.cat([data(r, 3 * world)[3 * rank:3 * rank + 3] for r in range(world)]))
-    parts = [torch.zeros(3) for _ in range(world)]
+    parts = [zeros(3) for _ in range(world)]
     dist.all_to_all(parts, [data(rank, 3) * (to + 1) for to in range(world)])
     for sender, part in enumerate(parts):
         expect(part, data(sender, 3) * (rank + 1))
     sends = [rank * to for to in range(world)]  # nothing from or to rank 0
-    tensor = torch.zeros(sum(sends))
+    tensor = zeros(sum(sends))
     dist.all_to_all_single(tensor, data(rank, sum(sends)), sends, sends)
     expect(tensor, torch.cat([data(r, r * sum(range(world)))[r * sum(range(rank)):][:r * rank] for r in range(world)]))
 
 
 def messages(rank, world):
+    for sender, receiver in itertools.permutations(range(world), 2):
+        for count in [7, LARGE]:
+            if rank == sender:
+                dist.send(data(rank, count), receiver)
+                dist.isend(data(rank + 1, count), receiver).wait()
+            elif rank == receiver:
+                tensor = zeros(count)
+                dist.recv(tensor, sender)
+                expect(tensor, data(sender, count))
+                dist.irecv(tensor, sender).wait()
+                expect(tensor, data(sender + 1, count))
+    before, after = (rank - 1) % world, (rank + 1) % world
+    for count in [7, LARGE]:
+        tensor = zeros(count)
+        batch = [dist.P2POp(dist.isend, data(rank, count), after), dist.P2POp(dist.irecv, tensor, before)]
+        for work in dist.batch_isend_irecv(batch):
+            work.wait()
+        expect(tensor, data(before, count))
+
+
+def tagged_messages(rank, world):
     for sender in range(world):
         for receiver in range(world):
             if rank == sender != receiver:
@@ -123,7 +172,7 @@ def messages(rank, world):
                     work.wait()
             elif rank == receiver != sender:
                 for tag in [0, 8, 7]:  # not in the order in which they were sent
-                    tensor = torch.zeros(tag)
+                    tensor = zeros(tag)
                     dist.recv(tensor, sender, tag=tag)
                     expect(tensor, data(tag, tag))
     if rank != 0:
@@ -131,7 +180,7 @@ def messages(rank, world):
     else:
         senders = set()
         for _ in range(world - 1):
-            tensor = torch.zeros(5)
+            tensor = zeros(5)
             sender = dist.recv(tensor, tag=3)
             expect(tensor, data(sender, 5))
             senders.add(sender)
@@ -146,15 +195,16 @@ def groups(rank, world):
             dist.all_reduce(tensor, group=group)
             expect(tensor, sum(data(r, 10) for r in ranks))
             dist.barrier(group)
+            dist.destroy_process_group(group)
 
 
 def asynchronous(rank, world):
-    tensors = [data(rank, count) for count in range(40)]
+    tensors = [data(rank, count) for count in counts(*range(1, 40))]
     works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
     for work in works:
         work.wait()
-    for count, tensor in enumerate(tensors):
-        expect(tensor, total(world, count))
+    for tensor in tensors:
+        expect(tensor, total(world, len(tensor)))
 
 
 def objects(rank, world):
@@ -175,12 +225,21 @@ def objects(rank, world):
         assert one == [mine[rank]], one
 
 
+# With the tensors of any device; those of the host know more.
+ANYWHERE = [all_reduce, rooted, gathers, reduce_scatters, all_to_all, messages, groups, asynchronous]
+ON_HOST = [bits, tagged_messages, objects]
+
+
+def run_parts(parts, rank, world):
+    for part in parts:
+        part(rank, world)
+        dist.barrier()
+
+
 def run(init_method, rank, world):
     dist.init_process_group("gloo", init_method=init_method, rank=rank, world_size=world,
                             timeout=timedelta(seconds=60))
-    for part in [all_reduce, rooted, gathers, reduce_scatters, all_to_all, messages, groups, asynchronous, objects]:
-        part(rank, world)
-        dist.barrier()
+    run_parts(ANYWHERE + ON_HOST, rank, world)
     dist.destroy_process_group()
 
 

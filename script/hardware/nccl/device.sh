@@ -106,5 +106,7 @@ more_steps() {
         step torch-host-cost 60 "$python" "$here/device/torch_host_cost.py"
         step torch-joint 90 "$here/device/shared_device.sh" "$python" "$here/device/torch_joint.py" "${java[@]}" \
             org.jccl.nccl.JointRank
+        step torch-world 200 "$here/device/shared_device.sh" "$python" "$here/device/torch_world.py" "${java[@]}" \
+            -cp "$here/classes/binding:$here/classes/java-api:$here/lib/*:$here/gloo/*" org.jccl.nccl.TorchWorldRank
     fi
 }

@@ -13,7 +13,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jccl.Device;
 import org.jccl.ProcessGroup;
+import org.jccl.conformance.TorchCollectives;
 import org.jccl.testing.Torch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -116,7 +118,7 @@ class TorchMatrixTest {
 
     private static void collectives(String store, int rank, int world) {
         try (ProcessGroup group = TorchWorld.join(store, rank, world, TIMEOUT)) {
-            TorchCollectives.run(group);
+            TorchCollectives.run(group, Device.CPU);
         }
     }
 }

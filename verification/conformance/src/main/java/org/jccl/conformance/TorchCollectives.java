@@ -1,9 +1,7 @@
-package org.jccl.gloo;
+package org.jccl.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,11 +19,10 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.Work;
-import org.jccl.conformance.Elements;
 import org.jccl.torch.TorchObjects;
 
 /** What {@code examples/pytorch-interop/collectives.py} does, as the Java ranks call it. */
-final class TorchCollectives {
+public final class TorchCollectives {
 
     private static final DataType FLOAT = DataType.FLOAT32;
     private static final List<DataType> NUMBERS =
@@ -43,30 +40,72 @@ final class TorchCollectives {
     private final ProcessGroup group;
     private final int rank;
     private final int world;
+    private final Device device;
+    private final List<Tensor> tensors = new ArrayList<>();
 
-    private TorchCollectives(ProcessGroup group) {
+    private TorchCollectives(ProcessGroup group, Device device) {
         this.group = group;
         this.rank = group.rank();
         this.world = group.size();
+        this.device = device;
     }
 
-    static void run(ProcessGroup group) {
-        TorchCollectives rank = new TorchCollectives(group);
-        List<Runnable> parts =
-                List.of(
-                        rank::allReduce,
-                        rank::rooted,
-                        rank::gathers,
-                        rank::reduceScatters,
-                        rank::allToAll,
-                        rank::messages,
-                        rank::groups,
-                        rank::asynchronous,
-                        rank::objects);
+    /**
+     * Calls every operation that ranks of PyTorch and of Java share, and checks the results.
+     *
+     * @param group the world, in which the ranks of PyTorch run {@code ANYWHERE}, and {@code
+     *     ON_HOST} after it if the device is the host
+     * @param device where the tensors are
+     */
+    public static void run(ProcessGroup group, Device device) {
+        TorchCollectives rank = new TorchCollectives(group, device);
+        rank.run(
+                rank::allReduce,
+                rank::rooted,
+                rank::gathers,
+                rank::reduceScatters,
+                rank::allToAll,
+                rank::messages,
+                rank::groups,
+                rank::asynchronous);
+        if (device.isCpu()) {
+            runOnHost(group);
+        }
+    }
+
+    /**
+     * Does what only tensors of the host can take part in.
+     *
+     * @param group the world, in which the ranks of PyTorch run {@code ON_HOST}
+     */
+    public static void runOnHost(ProcessGroup group) {
+        TorchCollectives rank = new TorchCollectives(group, Device.CPU);
+        rank.run(rank::bits, rank::taggedMessages, rank::objects);
+    }
+
+    /**
+     * Takes part in {@code sum_once} and checks the sum.
+     *
+     * @param group the world
+     * @param device where the tensor is
+     */
+    public static void sumOnce(ProcessGroup group, Device device) {
+        TorchCollectives rank = new TorchCollectives(group, device);
+        rank.reduced(FLOAT, ReduceOp.SUM, data(rank.rank, 10), rank.total(10));
+        rank.close();
+    }
+
+    private void run(Runnable... parts) {
         for (Runnable part : parts) {
             part.run();
             group.barrier().await();
+            close();
         }
+    }
+
+    private void close() {
+        tensors.forEach(Tensor::close);
+        tensors.clear();
     }
 
     private static double[] data(int rank, int count) {
@@ -83,30 +122,43 @@ final class TorchCollectives {
                 .toArray();
     }
 
-    private static Tensor tensor(DataType type, double[] values) {
+    private Tensor tensor(DataType type, double[] values) {
         byte[] bytes =
                 type == DataType.INT64
                         ? Elements.encode(type, longs(values))
                         : Elements.encode(type, values);
-        ByteBuffer memory = ByteBuffer.allocateDirect(bytes.length).order(ByteOrder.nativeOrder());
-        return Tensor.of(memory.put(0, bytes), type);
+        Tensor tensor = Tensor.allocate(device, type, values.length);
+        tensors.add(tensor);
+        if (bytes.length > 0) {
+            Elements.bytes(tensor).copyFrom(bytes);
+        }
+        return tensor;
     }
 
     private static long[] longs(double[] values) {
         return DoubleStream.of(values).mapToLong(value -> (long) value).toArray();
     }
 
-    private static Tensor tensor(double[] values) {
+    private Tensor tensor(double[] values) {
         return tensor(FLOAT, values);
     }
 
-    private static Tensor zeros(int count) {
+    private Tensor zeros(int count) {
         return tensor(new double[count]);
     }
 
+    /** Ranks of PyTorch send empty messages by devices, which those of Java do not expect. */
+    private int[] counts(int... larger) {
+        return device.isCpu()
+                ? IntStream.concat(IntStream.of(0), IntStream.of(larger)).toArray()
+                : larger;
+    }
+
     private static double[] values(Tensor tensor) {
-        byte[] bytes = new byte[Math.toIntExact(tensor.count() * tensor.dataType().size())];
-        Tensor.of(tensor.address(), bytes.length, DataType.UINT8, Device.CPU, tensor).copyTo(bytes);
+        byte[] bytes = new byte[Math.toIntExact(tensor.byteSize())];
+        if (bytes.length > 0) {
+            Elements.bytes(tensor).copyTo(bytes);
+        }
         return Elements.decode(tensor.dataType(), bytes);
     }
 
@@ -122,29 +174,40 @@ final class TorchCollectives {
 
     private void allReduce() {
         for (DataType type : NUMBERS) {
-            Tensor tensor = tensor(type, data(rank, 10));
-            group.sync().allReduce(tensor, ReduceOp.SUM);
-            expect(tensor, total(10));
+            reduced(type, ReduceOp.SUM, data(rank, 10), total(10));
+            reduced(type, ReduceOp.MAX, data(rank, 10), data(world - 1, 10));
+            reduced(type, ReduceOp.MIN, data(rank, 10), data(0, 10));
+            double[] product = small(0);
+            for (int r = 1; r < world; r++) {
+                double[] theirs = small(r);
+                Arrays.setAll(product, i -> product[i] * theirs[i]);
+            }
+            reduced(type, ReduceOp.PRODUCT, small(rank), product);
+            if (type.isFloatingPoint()) {
+                reduced(type, ReduceOp.AVG, times(world, data(rank, 10)), total(10));
+            }
         }
-        double[] flags = DoubleStream.of(data(rank, 10)).map(v -> v % 3 == 0 ? 1 : 0).toArray();
-        Tensor bool = tensor(DataType.BOOL, flags);
-        group.sync().allReduce(bool, ReduceOp.MAX);
-        double[] wanted = new double[10];
-        for (int r = 0; r < world; r++) {
-            double[] theirs = data(r, 10);
-            Arrays.setAll(wanted, i -> theirs[i] % 3 == 0 ? 1 : wanted[i]);
+        double[] wanted = flags(0);
+        for (int r = 1; r < world; r++) {
+            double[] theirs = flags(r);
+            Arrays.setAll(wanted, i -> Math.max(wanted[i], theirs[i]));
         }
-        expect(bool, wanted);
-        reduced(FLOAT, ReduceOp.MAX, data(rank, 10), data(world - 1, 10));
-        reduced(FLOAT, ReduceOp.MIN, data(rank, 10), data(0, 10));
+        reduced(DataType.BOOL, ReduceOp.MAX, flags(rank), wanted);
         reduced(FLOAT, ReduceOp.AVG, data(rank, 10), average(10));
-        double[] product = new double[10];
-        Arrays.fill(product, 1);
-        for (int r = 0; r < world; r++) {
-            double[] theirs = data(r, 10);
-            Arrays.setAll(product, i -> product[i] * theirs[i]);
+        for (int count : counts(1, LARGE)) {
+            reduced(FLOAT, ReduceOp.SUM, data(rank, count), total(count));
         }
-        reduced(DataType.FLOAT64, ReduceOp.PRODUCT, data(rank, 10), product);
+    }
+
+    private static double[] small(int rank) {
+        return DoubleStream.of(data(rank, 10)).map(value -> value % 2 + 1).toArray();
+    }
+
+    private static double[] flags(int rank) {
+        return DoubleStream.of(data(rank, 10)).map(value -> value % 3 == 0 ? 1 : 0).toArray();
+    }
+
+    private void bits() {
         double[] bit = new double[10];
         Arrays.fill(bit, 1 << rank);
         double[] all = new double[10];
@@ -154,9 +217,6 @@ final class TorchCollectives {
         reduced(DataType.INT32, ReduceOp.BAND, seven, seven);
         reduced(DataType.INT32, ReduceOp.BOR, bit, all);
         reduced(DataType.INT32, ReduceOp.BXOR, bit, all);
-        for (int count : new int[] {0, 1, LARGE}) {
-            reduced(FLOAT, ReduceOp.SUM, data(rank, count), total(count));
-        }
     }
 
     private double[] average(int count) {
@@ -175,7 +235,7 @@ final class TorchCollectives {
 
     private void rooted() {
         for (int root = 0; root < world; root++) {
-            for (int count : new int[] {0, 10, LARGE}) {
+            for (int count : counts(10, LARGE)) {
                 Tensor tensor = tensor(data(rank, count));
                 group.sync().broadcast(tensor, root);
                 expect(tensor, data(root, count));
@@ -187,7 +247,7 @@ final class TorchCollectives {
                     expect(tensor, round(FLOAT, op == ReduceOp.SUM ? total(10) : average(10)));
                 }
             }
-            for (int count : new int[] {0, 10}) {
+            for (int count : counts(10)) {
                 List<Tensor> parts = rank == root ? each(r -> new double[count]) : null;
                 group.sync().gather(parts, tensor(data(rank, count)), root);
                 for (int sender = 0; rank == root && sender < world; sender++) {
@@ -201,7 +261,7 @@ final class TorchCollectives {
     }
 
     private void gathers() {
-        for (int count : new int[] {0, 10}) {
+        for (int count : counts(10)) {
             List<Tensor> parts =
                     IntStream.range(0, world)
                             .mapToObj(r -> tensor(DataType.INT64, new double[count]))
@@ -260,6 +320,35 @@ final class TorchCollectives {
     }
 
     private void messages() {
+        for (int sender = 0; sender < world; sender++) {
+            for (int receiver = 0; receiver < world; receiver++) {
+                for (int count : new int[] {7, LARGE}) {
+                    if (rank == sender && sender != receiver) {
+                        group.sync().send(tensor(data(rank, count)), receiver, 0);
+                        group.send(tensor(data(rank + 1, count)), receiver, 0).synchronize();
+                    } else if (rank == receiver && sender != receiver) {
+                        Tensor tensor = zeros(count);
+                        group.sync().recv(tensor, sender, 0);
+                        expect(tensor, data(sender, count));
+                        group.recv(tensor, sender, 0).synchronize();
+                        expect(tensor, data(sender + 1, count));
+                    }
+                }
+            }
+        }
+        int before = (rank + world - 1) % world;
+        for (int count : new int[] {7, LARGE}) {
+            Tensor tensor = zeros(count);
+            group.batch()
+                    .send(tensor(data(rank, count)), (rank + 1) % world, 0)
+                    .recv(tensor, before, 0)
+                    .issue()
+                    .forEach(Work::synchronize);
+            expect(tensor, data(before, count));
+        }
+    }
+
+    private void taggedMessages() {
         for (int sender = 0; sender < world; sender++) {
             for (int receiver = 0; receiver < world; receiver++) {
                 if (rank == sender && sender != receiver) {
@@ -324,10 +413,12 @@ final class TorchCollectives {
 
     private void asynchronous() {
         List<Tensor> tensors =
-                IntStream.range(0, 40).mapToObj(count -> tensor(data(rank, count))).toList();
+                Arrays.stream(counts(IntStream.range(1, 40).toArray()))
+                        .mapToObj(count -> tensor(data(rank, count)))
+                        .toList();
         List<Work> works =
                 tensors.stream().map(tensor -> group.allReduce(tensor, ReduceOp.SUM)).toList();
-        works.forEach(Work::await);
+        works.forEach(Work::synchronize);
         tensors.forEach(tensor -> expect(tensor, total((int) tensor.count())));
     }
 

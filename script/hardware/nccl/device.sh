@@ -107,6 +107,6 @@ more_steps() {
         step torch-joint 90 "$here/device/shared_device.sh" "$python" "$here/device/torch_joint.py" "${java[@]}" \
             org.jccl.nccl.JointRank
         step torch-world 200 "$here/device/shared_device.sh" "$python" "$here/device/torch_world.py" "${java[@]}" \
-            -cp "$here/classes/binding:$here/classes/java-api:$here/lib/*:$here/gloo/*" org.jccl.nccl.TorchWorldRank
+            org.jccl.nccl.TorchWorldRank
     fi
 }

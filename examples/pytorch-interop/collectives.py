@@ -33,11 +33,6 @@ def zeros(count, dtype=torch.float32):
     return torch.zeros(count, dtype=dtype, device=device)
 
 
-def counts(*larger):
-    """NCCL's ranks in Python send empty messages, which Java's do not expect."""
-    return [0, *larger] if device.type == "cpu" else larger
-
-
 def total(world, count):
     return sum(data(rank, count) for rank in range(world))
 
@@ -73,7 +68,7 @@ def all_reduce(rank, world):
     tensor = data(rank, 10)
     dist.all_reduce(tensor, dist.ReduceOp.AVG)
     expect(tensor, total(world, 10) / world)
-    for count in counts(1, LARGE):
+    for count in [1, LARGE]:
         sum_once(rank, world, count)
 
 
@@ -86,34 +81,40 @@ def bits(rank, world):
 
 def rooted(rank, world):
     for root in range(world):
-        for count in counts(10, LARGE):
-            tensor = data(rank, count)
-            dist.broadcast(tensor, root)
-            expect(tensor, data(root, count))
+        for count in [10, LARGE]:
+            broadcast(rank, root, count)
         for op, wanted in [(dist.ReduceOp.SUM, total(world, 10)), (dist.ReduceOp.AVG, total(world, 10) / world)]:
             tensor = data(rank, 10)
             dist.reduce(tensor, root, op)
             if rank == root:
                 expect(tensor, wanted)
-        for count in counts(10):
-            parts = [zeros(count) for _ in range(world)] if rank == root else None
-            dist.gather(data(rank, count), parts, root)
-            for sender, part in enumerate(parts or []):
-                expect(part, data(sender, count))
-            tensor = zeros(count)
-            dist.scatter(tensor, [data(r, count) for r in range(world)] if rank == root else None, root)
-            expect(tensor, data(rank, count))
+        gather_and_scatter(rank, world, root, 10)
 
 
-def gathers(rank, world):
-    for count in counts(10):
-        parts = [zeros(count, torch.int64) for _ in range(world)]
-        dist.all_gather(parts, data(rank, count, torch.int64))
-        for sender, part in enumerate(parts):
-            expect(part, data(sender, count))
-        whole = zeros(world * count)
-        all_gather_single(whole, data(rank, count))
-        expect(whole, torch.cat([data(r, count) for r in range(world)]))
+def broadcast(rank, root, count):
+    tensor = data(rank, count)
+    dist.broadcast(tensor, root)
+    expect(tensor, data(root, count))
+
+
+def gather_and_scatter(rank, world, root, count):
+    parts = [zeros(count) for _ in range(world)] if rank == root else None
+    dist.gather(data(rank, count), parts, root)
+    for sender, part in enumerate(parts or []):
+        expect(part, data(sender, count))
+    tensor = zeros(count)
+    dist.scatter(tensor, [data(r, count) for r in range(world)] if rank == root else None, root)
+    expect(tensor, data(rank, count))
+
+
+def gathers(rank, world, count=10):
+    parts = [zeros(count, torch.int64) for _ in range(world)]
+    dist.all_gather(parts, data(rank, count, torch.int64))
+    for sender, part in enumerate(parts):
+        expect(part, data(sender, count))
+    whole = zeros(world * count)
+    all_gather_single(whole, data(rank, count))
+    expect(whole, torch.cat([data(r, count) for r in range(world)]))
 
 
 def reduce_scatters(rank, world):
@@ -136,10 +137,6 @@ def all_to_all(rank, world):
     dist.all_to_all(parts, [data(rank, 3) * (to + 1) for to in range(world)])
     for sender, part in enumerate(parts):
         expect(part, data(sender, 3) * (rank + 1))
-    sends = [rank * to for to in range(world)]  # nothing from or to rank 0
-    tensor = zeros(sum(sends))
-    dist.all_to_all_single(tensor, data(rank, sum(sends)), sends, sends)
-    expect(tensor, torch.cat([data(r, r * sum(range(world)))[r * sum(range(rank)):][:r * rank] for r in range(world)]))
 
 
 def messages(rank, world):
@@ -161,6 +158,24 @@ def messages(rank, world):
         for work in dist.batch_isend_irecv(batch):
             work.wait()
         expect(tensor, data(before, count))
+
+
+def empty(rank, world):
+    """Nothing, or nothing for some ranks: by NCCL, PyTorch's ranks exchange empty messages."""
+    sum_once(rank, world, 0)
+    for root in range(world):
+        broadcast(rank, root, 0)
+        gather_and_scatter(rank, world, root, 0)
+    gathers(rank, world, 0)
+    sends = [rank * to for to in range(world)]  # nothing from or to rank 0
+    tensor = zeros(sum(sends))
+    dist.all_to_all_single(tensor, data(rank, sum(sends)), sends, sends)
+    expect(tensor, torch.cat([data(r, r * sum(range(world)))[r * sum(range(rank)):][:r * rank] for r in range(world)]))
+    for sender, receiver in itertools.permutations(range(world), 2):
+        if rank == sender:
+            dist.send(zeros(0), receiver)
+        elif rank == receiver:
+            dist.recv(zeros(0), sender)
 
 
 def tagged_messages(rank, world):
@@ -199,7 +214,7 @@ def groups(rank, world):
 
 
 def asynchronous(rank, world):
-    tensors = [data(rank, count) for count in counts(*range(1, 40))]
+    tensors = [data(rank, count) for count in range(1, 40)]
     works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
     for work in works:
         work.wait()
@@ -226,7 +241,7 @@ def objects(rank, world):
 
 
 # With the tensors of any device; those of the host know more.
-ANYWHERE = [all_reduce, rooted, gathers, reduce_scatters, all_to_all, messages, groups, asynchronous]
+ANYWHERE = [all_reduce, rooted, gathers, reduce_scatters, all_to_all, messages, groups, asynchronous, empty]
 ON_HOST = [bits, tagged_messages, objects]
 
 

@@ -128,12 +128,16 @@ void reduce(DataType type, ReduceOp op, void* out, const std::vector<const void*
         using Stored = typename Codec::Stored;
         using Value = typename Codec::Value;
         auto* target = static_cast<Stored*>(out);
+        const auto ranks = static_cast<Value>(inputs.size());
+        // NCCL multiplies floats by a rounded reciprocal before it adds them: an average of zeros alone is exact.
+        const bool scales = op == ReduceOp::Avg && std::is_floating_point_v<Value>;
+        const Value factor = scales ? Codec::load(Codec::store(1 / ranks)) : 1;
         for (size_t i = 0; i < count; ++i) {
-            Value value = Codec::load(static_cast<const Stored*>(inputs[0])[i]);
+            auto value = static_cast<Value>(Codec::load(static_cast<const Stored*>(inputs[0])[i]) * factor);
             for (size_t r = 1; r < inputs.size(); ++r) {
-                value = combine(op, value, Codec::load(static_cast<const Stored*>(inputs[r])[i]));
+                value = combine(op, value, static_cast<Value>(Codec::load(static_cast<const Stored*>(inputs[r])[i]) * factor));
             }
-            if (op == ReduceOp::Avg) value = static_cast<Value>(value / static_cast<Value>(inputs.size()));
+            if (op == ReduceOp::Avg && !scales) value = static_cast<Value>(value / ranks);
             target[i] = Codec::store(value);
         }
     });

@@ -178,34 +178,30 @@ final class NcclCalls implements AutoCloseable {
         handle.settle(code == NcclNative.SUCCESS ? NcclNative.IN_PROGRESS : code, "ncclCommSplit");
     }
 
-    /** Both sides know the count, so neither issues an empty message. */
+    /** Also of nothing, as PyTorch does: its ranks wait for empty messages too. */
     void send(long address, long count, DataType type, int peer, long on) {
-        if (count > 0) {
-            check(
-                    NcclNative.send(
-                            address,
-                            NcclTypes.count(type, count),
-                            NcclTypes.type(type),
-                            peer,
-                            communicator,
-                            on),
-                    "ncclSend");
-        }
+        check(
+                NcclNative.send(
+                        address,
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        peer,
+                        communicator,
+                        on),
+                "ncclSend");
     }
 
-    /** Both sides know the count, so neither issues an empty message. */
+    /** Also of nothing, see {@link #send}. */
     void receive(long address, long count, DataType type, int peer, long on) {
-        if (count > 0) {
-            check(
-                    NcclNative.recv(
-                            address,
-                            NcclTypes.count(type, count),
-                            NcclTypes.type(type),
-                            peer,
-                            communicator,
-                            on),
-                    "ncclRecv");
-        }
+        check(
+                NcclNative.recv(
+                        address,
+                        NcclTypes.count(type, count),
+                        NcclTypes.type(type),
+                        peer,
+                        communicator,
+                        on),
+                "ncclRecv");
     }
 
     void groupStart() {

@@ -152,7 +152,8 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void gather(long input, long output, long count, DataType type, int root, long stream) {
         try (NcclCalls calls = handle.enter(stream)) {
-            if (nativeGather) {
+            // NCCL drops a gather of nothing, for which PyTorch's ranks send messages.
+            if (nativeGather && count > 0) {
                 calls.gather(input, output, count, type, root, stream);
                 return;
             }
@@ -174,7 +175,7 @@ final class NcclCommunicator implements StreamCommunicator {
     @Override
     public void scatter(long input, long output, long count, DataType type, int root, long stream) {
         try (NcclCalls calls = handle.enter(stream)) {
-            if (nativeScatter) {
+            if (nativeScatter && count > 0) {
                 calls.scatter(input, output, count, type, root, stream);
                 return;
             }

@@ -62,12 +62,13 @@ public final class TorchCollectives {
         rank.run(
                 rank::allReduce,
                 rank::rooted,
-                rank::gathers,
+                () -> rank.gathers(10),
                 rank::reduceScatters,
                 rank::allToAll,
                 rank::messages,
                 rank::groups,
-                rank::asynchronous);
+                rank::asynchronous,
+                rank::empty);
         if (device.isCpu()) {
             runOnHost(group);
         }
@@ -147,13 +148,6 @@ public final class TorchCollectives {
         return tensor(new double[count]);
     }
 
-    /** Ranks of PyTorch send empty messages by devices, which those of Java do not expect. */
-    private int[] counts(int... larger) {
-        return device.isCpu()
-                ? IntStream.concat(IntStream.of(0), IntStream.of(larger)).toArray()
-                : larger;
-    }
-
     private static double[] values(Tensor tensor) {
         byte[] bytes = new byte[Math.toIntExact(tensor.byteSize())];
         if (bytes.length > 0) {
@@ -194,7 +188,7 @@ public final class TorchCollectives {
         }
         reduced(DataType.BOOL, ReduceOp.MAX, flags(rank), wanted);
         reduced(FLOAT, ReduceOp.AVG, data(rank, 10), average(10));
-        for (int count : counts(1, LARGE)) {
+        for (int count : new int[] {1, LARGE}) {
             reduced(FLOAT, ReduceOp.SUM, data(rank, count), total(count));
         }
     }
@@ -235,11 +229,8 @@ public final class TorchCollectives {
 
     private void rooted() {
         for (int root = 0; root < world; root++) {
-            for (int count : counts(10, LARGE)) {
-                Tensor tensor = tensor(data(rank, count));
-                group.sync().broadcast(tensor, root);
-                expect(tensor, data(root, count));
-            }
+            broadcast(root, 10);
+            broadcast(root, LARGE);
             for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG)) {
                 Tensor tensor = tensor(data(rank, 10));
                 group.sync().reduce(tensor, root, op);
@@ -247,33 +238,39 @@ public final class TorchCollectives {
                     expect(tensor, round(FLOAT, op == ReduceOp.SUM ? total(10) : average(10)));
                 }
             }
-            for (int count : counts(10)) {
-                List<Tensor> parts = rank == root ? each(r -> new double[count]) : null;
-                group.sync().gather(parts, tensor(data(rank, count)), root);
-                for (int sender = 0; rank == root && sender < world; sender++) {
-                    expect(parts.get(sender), data(sender, count));
-                }
-                Tensor tensor = zeros(count);
-                group.sync().scatter(tensor, rank == root ? each(r -> data(r, count)) : null, root);
-                expect(tensor, data(rank, count));
-            }
+            gatherAndScatter(root, 10);
         }
     }
 
-    private void gathers() {
-        for (int count : counts(10)) {
-            List<Tensor> parts =
-                    IntStream.range(0, world)
-                            .mapToObj(r -> tensor(DataType.INT64, new double[count]))
-                            .toList();
-            group.sync().allGather(parts, tensor(DataType.INT64, data(rank, count)));
-            for (int sender = 0; sender < world; sender++) {
-                expect(parts.get(sender), data(sender, count));
-            }
-            Tensor whole = zeros(world * count);
-            group.sync().allGatherSingle(whole, tensor(data(rank, count)));
-            expect(whole, joined(r -> data(r, count)));
+    private void broadcast(int root, int count) {
+        Tensor tensor = tensor(data(rank, count));
+        group.sync().broadcast(tensor, root);
+        expect(tensor, data(root, count));
+    }
+
+    private void gatherAndScatter(int root, int count) {
+        List<Tensor> parts = rank == root ? each(r -> new double[count]) : null;
+        group.sync().gather(parts, tensor(data(rank, count)), root);
+        for (int sender = 0; rank == root && sender < world; sender++) {
+            expect(parts.get(sender), data(sender, count));
         }
+        Tensor tensor = zeros(count);
+        group.sync().scatter(tensor, rank == root ? each(r -> data(r, count)) : null, root);
+        expect(tensor, data(rank, count));
+    }
+
+    private void gathers(int count) {
+        List<Tensor> parts =
+                IntStream.range(0, world)
+                        .mapToObj(r -> tensor(DataType.INT64, new double[count]))
+                        .toList();
+        group.sync().allGather(parts, tensor(DataType.INT64, data(rank, count)));
+        for (int sender = 0; sender < world; sender++) {
+            expect(parts.get(sender), data(sender, count));
+        }
+        Tensor whole = zeros(world * count);
+        group.sync().allGatherSingle(whole, tensor(data(rank, count)));
+        expect(whole, joined(r -> data(r, count)));
     }
 
     private double[] joined(IntFunction<double[]> part) {
@@ -304,19 +301,6 @@ public final class TorchCollectives {
         for (int sender = 0; sender < world; sender++) {
             expect(parts.get(sender), times(rank + 1, data(sender, 3)));
         }
-        long[] sends = IntStream.range(0, world).mapToLong(to -> (long) rank * to).toArray();
-        int sum = (int) Arrays.stream(sends).sum();
-        Tensor uneven = zeros(sum);
-        group.sync().allToAllSingle(uneven, tensor(data(rank, sum)), sends, sends);
-        IntUnaryOperator before = r -> r * rank * (rank - 1) / 2;
-        expect(
-                uneven,
-                joined(
-                        r ->
-                                Arrays.copyOfRange(
-                                        data(r, r * world * (world - 1) / 2),
-                                        before.applyAsInt(r),
-                                        before.applyAsInt(r) + r * rank)));
     }
 
     private void messages() {
@@ -345,6 +329,38 @@ public final class TorchCollectives {
                     .issue()
                     .forEach(Work::synchronize);
             expect(tensor, data(before, count));
+        }
+    }
+
+    /** Nothing, or nothing for some ranks. */
+    private void empty() {
+        reduced(FLOAT, ReduceOp.SUM, data(rank, 0), total(0));
+        for (int root = 0; root < world; root++) {
+            broadcast(root, 0);
+            gatherAndScatter(root, 0);
+        }
+        gathers(0);
+        long[] sends = IntStream.range(0, world).mapToLong(to -> (long) rank * to).toArray();
+        int sum = (int) Arrays.stream(sends).sum();
+        Tensor uneven = zeros(sum);
+        group.sync().allToAllSingle(uneven, tensor(data(rank, sum)), sends, sends);
+        IntUnaryOperator before = r -> r * rank * (rank - 1) / 2;
+        expect(
+                uneven,
+                joined(
+                        r ->
+                                Arrays.copyOfRange(
+                                        data(r, r * world * (world - 1) / 2),
+                                        before.applyAsInt(r),
+                                        before.applyAsInt(r) + r * rank)));
+        for (int sender = 0; sender < world; sender++) {
+            for (int receiver = 0; receiver < world; receiver++) {
+                if (rank == sender && sender != receiver) {
+                    group.sync().send(zeros(0), receiver, 0);
+                } else if (rank == receiver && sender != receiver) {
+                    group.sync().recv(zeros(0), sender, 0);
+                }
+            }
         }
     }
 
@@ -413,9 +429,7 @@ public final class TorchCollectives {
 
     private void asynchronous() {
         List<Tensor> tensors =
-                Arrays.stream(counts(IntStream.range(1, 40).toArray()))
-                        .mapToObj(count -> tensor(data(rank, count)))
-                        .toList();
+                IntStream.range(1, 40).mapToObj(count -> tensor(data(rank, count))).toList();
         List<Work> works =
                 tensors.stream().map(tensor -> group.allReduce(tensor, ReduceOp.SUM)).toList();
         works.forEach(Work::synchronize);

@@ -27,6 +27,9 @@ interface Acceptor {
     /** Whether the time has come to try again to connect. */
     boolean isDue();
 
+    /** Whether the server was lost with all that it had promised and accepted. */
+    boolean isGone();
+
     /** Connects. */
     void connect();
 }

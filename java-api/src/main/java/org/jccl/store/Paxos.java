@@ -84,7 +84,7 @@ final class Paxos {
      * Changes a key.
      *
      * @param change returns the next content; may be called several times
-     * @return the content after the change, and whether all servers have it
+     * @return the content after the change, and whether all servers that are left have it
      * @throws StoreException if too few servers answer until the deadline
      */
     Changed change(String key, UnaryOperator<Content> change, Deadline deadline) {
@@ -95,7 +95,8 @@ final class Paxos {
      * A change that was made.
      *
      * @param after the content after it
-     * @param everywhere whether all servers have accepted it, and not only more than half
+     * @param everywhere whether all servers that are not gone have accepted it, and not only more
+     *     than half
      */
     record Changed(Content after, boolean everywhere) {}
 
@@ -234,9 +235,12 @@ final class Paxos {
                                     : Optional.empty();
                         },
                         trouble);
-        return accepted.size() < majority
-                ? Optional.empty()
-                : Optional.of(new Changed(after, accepted.size() == acceptors.size()));
+        if (accepted.size() < majority) {
+            return Optional.empty();
+        }
+        boolean everywhere =
+                acceptors.stream().allMatch(each -> each.isGone() || accepted.containsKey(each));
+        return Optional.of(new Changed(after, everywhere));
     }
 
     /**

@@ -30,6 +30,7 @@ final class Replica implements Acceptor, AutoCloseable {
     static final class Health {
         private final AtomicLong due = new AtomicLong(System.nanoTime());
         private final AtomicInteger failures = new AtomicInteger();
+        private volatile boolean gone;
 
         void answered() {
             failures.set(0);
@@ -87,6 +88,11 @@ final class Replica implements Acceptor, AutoCloseable {
     }
 
     @Override
+    public boolean isGone() {
+        return health.gone;
+    }
+
+    @Override
     public void connect() {
         try {
             TcpStore connected = connected();
@@ -114,6 +120,7 @@ final class Replica implements Acceptor, AutoCloseable {
             return connected;
         }
         connected.close();
+        health.gone = true;
         throw new StoreException(
                 "the server at %s was started again, and lacks what the earlier one had"
                         .formatted(address),
@@ -143,7 +150,9 @@ final class Replica implements Acceptor, AutoCloseable {
 
     /** Deletes the register of a deleted key. If that fails, it says that the key is deleted. */
     void tryDelete(String key) {
-        CleanUp.run(toString(), () -> call(store -> store.deleteKey(PREFIX + key)));
+        if (!isGone()) {
+            CleanUp.run(toString(), () -> call(store -> store.deleteKey(PREFIX + key)));
+        }
     }
 
     private interface Call<T> {

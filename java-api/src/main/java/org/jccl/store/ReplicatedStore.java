@@ -207,7 +207,7 @@ public final class ReplicatedStore implements Store {
 
     /**
      * Deletes a key. If a server does not answer, the others keep the name of the key, in which
-     * they note that it was deleted.
+     * they note that it was deleted. A server that was started again is not waited for.
      *
      * @param key the key
      * @return whether it was there

@@ -213,6 +213,11 @@ class PaxosModelTest {
             }
 
             @Override
+            public boolean isGone() {
+                return false;
+            }
+
+            @Override
             public void connect() {
                 throw new StoreException("the server is lost", null);
             }

@@ -161,6 +161,22 @@ final class ReplicatedStoreTest extends StoreContract {
         }
     }
 
+    /** Otherwise a job that loses a server would collect the keys of all later generations. */
+    @Test
+    void deletedKeysLeaveNothingBehindWhereAServerWasStartedAgain() {
+        running.get(0).close();
+        start("another id", servers.get(0).port());
+        try (Store late = connect(LONG)) {
+            late.set("k", bytes("v"));
+            assertThat(late.deleteKey("k")).isTrue();
+        }
+        for (StoreServer each : servers) {
+            try (TcpStore raw = TcpStore.connect(each.host(), each.port(), LONG)) {
+                assertThat(raw.listKeys()).containsExactly(StoreServer.ID_KEY);
+            }
+        }
+    }
+
     @Test
     void oneOfManyClientsWins() throws Exception {
         List<Future<Boolean>> all = new ArrayList<>();

@@ -144,11 +144,11 @@ final class LaunchAttempt {
                                         .resolve(name));
     }
 
-    /** Whether the job can be completed without a rank that has failed. */
-    private boolean othersContinue() {
+    /** Whether the job can be completed without the ranks that have failed. */
+    private boolean othersContinue(int failed) {
         return switch (settings.lostRanks()) {
             case STOP_OTHERS -> false;
-            case KEEP_OTHERS -> true;
+            case KEEP_OTHERS -> failed < ranks.size();
             case REPLACE -> others.hasRankEnded();
         };
     }
@@ -189,7 +189,7 @@ final class LaunchAttempt {
                         continue;
                     }
                     failed.add(process);
-                    if (!othersContinue() || shuttingDown || failed.size() == ranks.size()) {
+                    if (!othersContinue(failed.size()) || shuttingDown) {
                         return Optional.of(ranksFailed(failed));
                     }
                     process.drainOutput();

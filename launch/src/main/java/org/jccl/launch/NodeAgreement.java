@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.stream.IntStream;
 import org.jccl.BootstrapException;
 import org.jccl.FailureContext;
@@ -61,7 +62,8 @@ final class NodeAgreement implements OtherNodes {
      */
     void enter(TimeLimit limit) {
         int node = settings.nodeRank();
-        if (store.add("claims/" + node, 1) > 1) {
+        byte[] own = StoredText.bytes(UUID.randomUUID().toString());
+        if (!Arrays.equals(store.compareSet("claims/" + node, new byte[0], own), own)) {
             if (!replacesRanks()) {
                 throw mismatch(
                         "two launchers of run '%s' say they are node %d", settings.runId(), node);
@@ -120,7 +122,7 @@ final class NodeAgreement implements OtherNodes {
             return Optional.empty();
         }
         if (replacesRanks()) {
-            store.add(ALIVE, 1);
+            store.set(ALIVE, StoredText.bytes(settings.nodeRank() + " " + System.nanoTime()));
         }
         return failure().map(LaunchException::onAnotherNode);
     }
@@ -179,9 +181,9 @@ final class NodeAgreement implements OtherNodes {
         }
     }
 
-    /** How often launchers that have ranks have reported that they are alive. */
-    private long reports() {
-        return store.add(ALIVE, 0);
+    /** What a launcher that has ranks has last reported; each report is another text. */
+    private Optional<String> lastReport() {
+        return StoredText.find(store, ALIVE);
     }
 
     private void report(LaunchException failure, TimeLimit limit) {
@@ -205,13 +207,13 @@ final class NodeAgreement implements OtherNodes {
         store.set(key("leave", settings.nodeRank()), StoredText.bytes(failed ? "failed" : "done"));
         TimeLimit end = failed ? TimeLimit.in(limit.atMost(STOP_LIMIT)) : limit;
         while (true) {
-            long before = replacesRanks() ? reports() : 0;
+            Optional<String> before = lastReport();
             try {
                 store.await(keys("leave"), end.atMost(STOP_LIMIT));
                 return true;
             } catch (StoreTimeoutException e) {
                 // Lost launchers do not fail a job that replaces ranks, and may not come back.
-                if (end.isOver() || replacesRanks() && reports() == before) {
+                if (end.isOver() || replacesRanks() && lastReport().equals(before)) {
                     LOGGER.log(Level.WARNING, "not every node has stopped: {0}", e.getMessage());
                     return false;
                 }

@@ -65,7 +65,7 @@ final class StoreServers implements AutoCloseable {
                                     ElasticNodes.port(endpoint),
                                     Map.of(StoreServer.ID_KEY, id),
                                     settings.tls(),
-                                    LOOK));
+                                    limit.atMost(JOIN_LIMIT)));
         }
         try {
             return new StoreServers(settings, own, limit);

@@ -478,6 +478,19 @@ class ProcessLauncherTest {
         assertThat(lines).containsExactly("[1] once");
     }
 
+    /** The ranks that are left may all be on another node. */
+    @Test
+    void aJobThatHasEndedWellNeedsNoRanksOfANode() throws Exception {
+        int port = freePort();
+        List<String> command =
+                List.of("bash", "-c", "[ $RANK -lt 2 ] && exit 0; sleep 2; echo once; exit 7");
+        CompletableFuture<Void> other =
+                launch(node(1, port).command(command).replaceLostRanks().maxRestarts(2));
+        node(0, port).command(command).replaceLostRanks().maxRestarts(2).build().run();
+        other.get(60, TimeUnit.SECONDS);
+        assertThat(lines).containsExactlyInAnyOrder("[2] once", "[3] once");
+    }
+
     @Test
     void replacingNeedsANumber() {
         assertThatThrownBy(() -> shell(1, "true").replaceLostRanks().build())

@@ -36,7 +36,11 @@ final class CommitJob implements Replica {
     /** How long this process lives on average, in milliseconds; 0 if it is not to be killed. */
     private static double mean;
 
-    private static volatile int inGeneration;
+    /** The last generation that this process has entered. */
+    private static volatile int inGeneration = -1;
+
+    /** What this process does. */
+    private static volatile String doing = "joining";
 
     private final int slot;
     private final Tensor weights = Tensor.allocate(Device.CPU, DataType.FLOAT32, COUNT);
@@ -57,20 +61,28 @@ final class CommitJob implements Replica {
      * Runs a rank.
      *
      * @param arguments number of steps, smallest number of ranks, mean lifetime of a process in
-     *     milliseconds, how long a step takes, and the first rank that is killed
+     *     milliseconds, how long a step takes, and the rank that is not killed
      */
     public static void main(String[] arguments) throws Exception {
         boolean mayBeKilled =
-                Integer.parseInt(System.getenv("RANK")) >= Integer.parseInt(arguments[4]);
+                Integer.parseInt(System.getenv("RANK")) != Integer.parseInt(arguments[4]);
         mean = mayBeKilled ? Double.parseDouble(arguments[2]) : 0;
         // Some are killed while they join, the others once they have made a step.
         if (ThreadLocalRandom.current().nextInt(4) == 0) {
             endSoon();
         }
-        run(
-                Long.parseLong(arguments[0]),
-                Integer.parseInt(arguments[1]),
-                Long.parseLong(arguments[3]));
+        try {
+            run(
+                    Long.parseLong(arguments[0]),
+                    Integer.parseInt(arguments[1]),
+                    Long.parseLong(arguments[3]));
+        } catch (GroupAbortedException e) {
+            // The replacement of a rank that was lost at the last step.
+            if (!e.getMessage().contains("have ended the job")) {
+                throw e;
+            }
+            System.exit(e.exitCode());
+        }
     }
 
     /** Kills this process at a random moment, if it may be killed. */
@@ -93,8 +105,11 @@ final class CommitJob implements Replica {
                                 throw new IllegalStateException(e);
                             }
                             System.out.println(
-                                    "killed %d %d"
-                                            .formatted(inGeneration, System.currentTimeMillis()));
+                                    "killed %d %d %s"
+                                            .formatted(
+                                                    inGeneration,
+                                                    System.currentTimeMillis(),
+                                                    doing));
                             // As by SIGKILL: no hook, no close.
                             Runtime.getRuntime().halt(137);
                         });
@@ -113,14 +128,18 @@ final class CommitJob implements Replica {
         Commit commit = new Commit(job);
         while (true) {
             try {
+                doing = "entering";
                 commit.enter(group);
                 inGeneration = group.generation();
                 System.out.println(
-                        "entered %d %d %s"
-                                .formatted(group.generation(), commit.steps(), resources()));
+                        "entered %d %d %s %d"
+                                .formatted(
+                                        group.generation(), commit.steps(), resources(), job.slot));
                 while (commit.steps() < last && !commit.newcomersWait()) {
+                    doing = "computing";
                     job.average(group, commit.steps());
                     Thread.sleep(stepMillis);
+                    doing = "voting";
                     commit.vote(true);
                     endSoon();
                 }
@@ -130,6 +149,7 @@ final class CommitJob implements Replica {
             } catch (PeerLostException | OperationTimeoutException | GroupAbortedException e) {
                 System.out.println("lost " + e.getClass().getSimpleName());
             }
+            doing = "reconfiguring";
             ProcessGroup next = group.reconfigure(Duration.ofSeconds(10));
             group.close();
             group = next;

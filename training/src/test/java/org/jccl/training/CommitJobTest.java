@@ -2,22 +2,17 @@ package org.jccl.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.net.ServerSocket;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import org.jccl.launch.ProcessLauncher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -29,32 +24,38 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(7200)
 final class CommitJobTest {
 
-    private static final long STEPS =
+    /** No rank, so that any may be killed. */
+    private static final int NOBODY = -1;
+
+    static final long STEPS =
             Long.parseLong(System.getenv().getOrDefault("JCCL_TEST_COMMIT_STEPS", "400"));
 
     /** What a rank says of a step. */
     private record Made(int generation, List<Integer> members, long sum) {
 
         static Made parse(String[] words) {
-            List<Integer> members = new ArrayList<>();
-            for (String member : words[3].substring(1, words[3].length() - 1).split(",")) {
-                members.add(Integer.valueOf(member));
-            }
-            return new Made(Integer.parseInt(words[2]), members, Long.parseLong(words[4]));
+            return new Made(Integer.parseInt(words[2]), ranks(words[3]), Long.parseLong(words[4]));
         }
+    }
+
+    /** Reads a list such as {@code [0,2]}. */
+    static List<Integer> ranks(String list) {
+        return Arrays.stream(list.substring(1, list.length() - 1).split(","))
+                .map(Integer::valueOf)
+                .toList();
     }
 
     @ParameterizedTest
     @CsvSource({"3, 1, 3000", "4, 2, 4000"})
     void everyStepIsMadeOnAllRanksOrOnNone(int ranks, int minimum, int lifetime) {
-        check(run(ranks, minimum, lifetime, 5, 1));
+        check(run(ranks, minimum, lifetime, 5, 0));
     }
 
     /** Any rank may be killed, also all of them at once. */
     @Test
     @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
     void manyProcessesAreReplaced() {
-        List<String> lines = run(4, 2, 8000, 50, 0);
+        List<String> lines = run(4, 2, 8000, 50, NOBODY);
         new CommitFigures(lines).print();
         check(lines);
     }
@@ -63,128 +64,14 @@ final class CommitJobTest {
     @Test
     @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
     void nothingGrows() {
-        List<String> lines = run(4, 2, 8000, 50, 1);
-        new CommitFigures(lines).print();
+        List<String> lines = run(4, 2, 8000, 50, 0);
+        CommitFigures figures = new CommitFigures(lines);
+        figures.print();
+        figures.requireNoGrowth(0);
         check(lines);
     }
 
-    /** Its ranks are lost with it. */
-    @Test
-    void aLostLauncherComesBackWithItsRanks(@TempDir Path folder) throws Exception {
-        List<Integer> port = freePorts(1);
-        List<String> lines = Collections.synchronizedList(new ArrayList<>());
-        CompletableFuture<Void> first =
-                CompletableFuture.runAsync(
-                        () ->
-                                CommitLauncher.run(
-                                        0,
-                                        Long.toString(STEPS),
-                                        port,
-                                        (rank, error, line) -> lines.add(line)),
-                        task -> new Thread(task).start());
-        List<Process> second = new ArrayList<>();
-        try {
-            for (int i = 0; i < 3; i++) {
-                second.add(launcher(1, port, folder.resolve("launcher" + i)));
-                int before = lines.size();
-                while (i < 2 && stepsOf("[0,1,2,3]", lines, before) < 20) {
-                    assertThat(first).isNotDone();
-                    Thread.sleep(20);
-                }
-                if (i < 2) {
-                    second.get(i).destroyForcibly().waitFor();
-                }
-            }
-            first.get();
-            assertThat(second.get(2).waitFor()).isZero();
-        } finally {
-            second.forEach(Process::destroyForcibly);
-        }
-        lines.add("killed by the test");
-        for (int i = 0; i < 3; i++) {
-            lines.addAll(Files.readAllLines(folder.resolve("launcher" + i)));
-        }
-        check(lines);
-    }
-
-    /**
-     * The first launcher is lost, and with it a server of the store. The job goes on without it,
-     * and it comes back with its rank, but without its server.
-     */
-    @Test
-    @Timeout(600)
-    void theJobOutlivesTheFirstLauncher(@TempDir Path folder) throws Exception {
-        List<Integer> ports = freePorts(3);
-        List<Process> launchers = new ArrayList<>();
-        List<Path> outputs = new ArrayList<>();
-        try {
-            for (int i = 0; i < 4; i++) {
-                outputs.add(folder.resolve("launcher" + i));
-                if (i == 3) {
-                    awaitSteps("[0,1,2]", launchers.get(1), outputs.get(1));
-                    launchers.get(0).destroyForcibly().waitFor();
-                    awaitSteps("[1,2]", launchers.get(1), outputs.get(1));
-                }
-                launchers.add(launcher(i % 3, ports, outputs.get(i)));
-            }
-            for (int i = 1; i < 4; i++) {
-                assertThat(launchers.get(i).waitFor()).isZero();
-            }
-        } finally {
-            launchers.forEach(Process::destroyForcibly);
-        }
-        List<String> lines = new ArrayList<>(List.of("killed by the test"));
-        for (Path output : outputs) {
-            lines.addAll(Files.readAllLines(output));
-        }
-        check(lines);
-        assertThat(Files.readAllLines(outputs.get(3))).contains("done " + STEPS);
-    }
-
-    private static void awaitSteps(String members, Process launcher, Path output) throws Exception {
-        while (stepsOf(members, Files.readAllLines(output), 0) < 20) {
-            assertThat(launcher.isAlive()).isTrue();
-            Thread.sleep(50);
-        }
-    }
-
-    private static List<Integer> freePorts(int count) throws IOException {
-        List<ServerSocket> sockets = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            sockets.add(new ServerSocket(0));
-        }
-        List<Integer> ports = sockets.stream().map(ServerSocket::getLocalPort).toList();
-        for (ServerSocket socket : sockets) {
-            socket.close();
-        }
-        return ports;
-    }
-
-    private static Process launcher(int node, List<Integer> ports, Path output) throws IOException {
-        List<String> command =
-                new ArrayList<>(
-                        List.of(
-                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                                "-cp",
-                                System.getProperty("java.class.path"),
-                                CommitLauncher.class.getName(),
-                                Integer.toString(node),
-                                Long.toString(STEPS)));
-        ports.forEach(port -> command.add(Integer.toString(port)));
-        return new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .redirectOutput(output.toFile())
-                .start();
-    }
-
-    private static long stepsOf(String members, List<String> lines, int from) {
-        return List.of(lines.toArray(String[]::new)).stream()
-                .skip(from)
-                .filter(line -> line.startsWith("step") && line.contains(members))
-                .count();
-    }
-
-    static List<String> run(int ranks, int minimum, int lifetime, int stepMillis, int firstKilled) {
+    static List<String> run(int ranks, int minimum, int lifetime, int stepMillis, int spared) {
         List<String> lines = Collections.synchronizedList(new ArrayList<>());
         ProcessLauncher.builder(ranks)
                 .mainClass(
@@ -193,7 +80,7 @@ final class CommitJobTest {
                         Integer.toString(minimum),
                         Integer.toString(lifetime),
                         Integer.toString(stepMillis),
-                        Integer.toString(firstKilled))
+                        Integer.toString(spared))
                 .replaceLostRanks()
                 .maxRestarts(1_000_000)
                 .timeout(Duration.ofMinutes(90))

@@ -6,7 +6,7 @@ import org.jccl.launch.OutputHandler;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.launch.ProcessLauncherBuilder;
 
-/** A launcher of one of several nodes with ranks of a {@link CommitJob} that nothing kills. */
+/** A launcher of one of several nodes with ranks of a {@link CommitJob}. */
 final class CommitLauncher {
 
     private CommitLauncher() {}
@@ -14,28 +14,29 @@ final class CommitLauncher {
     /**
      * Runs the launcher of a node, whose ranks print what they say.
      *
-     * @param arguments the node, the number of steps, and the ports of the store
+     * @param arguments the node, the number of nodes, the arguments of the ranks with commas
+     *     between them, and the ports of the store
      */
     public static void main(String[] arguments) {
         run(
                 Integer.parseInt(arguments[0]),
-                arguments[1],
-                Arrays.stream(arguments).skip(2).map(Integer::valueOf).toList(),
+                Integer.parseInt(arguments[1]),
+                arguments[2],
+                Arrays.stream(arguments).skip(3).map(Integer::valueOf).toList(),
                 (rank, error, line) -> System.out.println(line));
     }
 
-    /** With one port, there are two nodes of two ranks; with several, as many nodes of one rank. */
-    static void run(int node, String steps, List<Integer> ports, OutputHandler output) {
+    /** With one port, each node has two ranks; with several, the store has as many servers. */
+    static void run(
+            int node, int nodes, String arguments, List<Integer> ports, OutputHandler output) {
         boolean replicated = ports.size() > 1;
         ProcessLauncherBuilder launcher =
                 ProcessLauncher.builder(replicated ? 1 : 2)
-                        .mainClass(
-                                CommitJob.class,
-                                List.of(steps, "2", "0", "20", "9").toArray(String[]::new))
-                        .nodes(replicated ? ports.size() : 2, node)
+                        .mainClass(CommitJob.class, arguments.split(","))
+                        .nodes(nodes, node)
                         .runId("nodes")
                         .replaceLostRanks()
-                        .maxRestarts(100)
+                        .maxRestarts(1_000_000)
                         .output(output);
         if (replicated) {
             launcher.replicatedStore(

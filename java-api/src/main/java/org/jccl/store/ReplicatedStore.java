@@ -207,7 +207,7 @@ public final class ReplicatedStore implements Store {
 
     /**
      * Deletes a key. If a server does not answer, the others keep the name of the key, in which
-     * they note that it was deleted. A server that was started again is not waited for.
+     * they note that it was deleted, unless another server was started in its place.
      *
      * @param key the key
      * @return whether it was there

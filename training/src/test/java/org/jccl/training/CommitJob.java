@@ -1,5 +1,6 @@
 package org.jccl.training;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,8 +61,9 @@ final class CommitJob implements Replica {
     /**
      * Runs a rank.
      *
-     * @param arguments number of steps, smallest number of ranks, mean lifetime of a process in
-     *     milliseconds, how long a step takes, and the rank that is not killed
+     * @param arguments number of steps, or a file that will have it, smallest number of ranks, mean
+     *     lifetime of a process in milliseconds, how long a step takes, and the rank that is not
+     *     killed
      */
     public static void main(String[] arguments) throws Exception {
         boolean mayBeKilled =
@@ -72,10 +74,7 @@ final class CommitJob implements Replica {
             endSoon();
         }
         try {
-            run(
-                    Long.parseLong(arguments[0]),
-                    Integer.parseInt(arguments[1]),
-                    Long.parseLong(arguments[3]));
+            run(arguments[0], Integer.parseInt(arguments[1]), Long.parseLong(arguments[3]));
         } catch (GroupAbortedException e) {
             // The replacement of a rank that was lost at the last step.
             if (!e.getMessage().contains("have ended the job")) {
@@ -117,7 +116,7 @@ final class CommitJob implements Replica {
         killer.start();
     }
 
-    private static void run(long last, int minimum, long stepMillis) throws Exception {
+    private static void run(String last, int minimum, long stepMillis) throws Exception {
         ProcessGroup group =
                 ProcessGroup.builder()
                         .backend("gloo")
@@ -135,7 +134,7 @@ final class CommitJob implements Replica {
                         "entered %d %d %s %d"
                                 .formatted(
                                         group.generation(), commit.steps(), resources(), job.slot));
-                while (commit.steps() < last && !commit.newcomersWait()) {
+                while (commit.steps() < number(last) && !commit.newcomersWait()) {
                     doing = "computing";
                     job.average(group, commit.steps());
                     Thread.sleep(stepMillis);
@@ -143,7 +142,7 @@ final class CommitJob implements Replica {
                     commit.vote(true);
                     endSoon();
                 }
-                if (commit.steps() >= last) {
+                if (commit.steps() >= number(last)) {
                     break;
                 }
             } catch (PeerLostException | OperationTimeoutException | GroupAbortedException e) {
@@ -157,6 +156,15 @@ final class CommitJob implements Replica {
         System.out.println("done " + commit.steps());
         group.close();
         System.exit(0);
+    }
+
+    /** A file is written some steps before the job ends, so that all ranks read it in time. */
+    private static long number(String last) throws IOException {
+        if (!last.startsWith("/")) {
+            return Long.parseLong(last);
+        }
+        Path file = Path.of(last);
+        return Files.exists(file) ? Long.parseLong(Files.readString(file)) : Long.MAX_VALUE;
     }
 
     private static Store jobStore() {

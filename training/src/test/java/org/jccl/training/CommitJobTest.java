@@ -97,9 +97,13 @@ final class CommitJobTest {
     }
 
     static void check(List<String> lines) {
+        check(lines, STEPS);
+    }
+
+    static void check(List<String> lines, long steps) {
         assertThat(lines).noneMatch(line -> line.startsWith("Exception"));
-        assertThat(lines).contains("done " + STEPS);
-        assertThat(checkSteps(lines)).isEqualTo(STEPS);
+        assertThat(lines).contains("done " + steps);
+        assertThat(checkSteps(lines)).isEqualTo(steps);
         assertThat(lines.stream().filter(line -> line.startsWith("killed"))).isNotEmpty();
     }
 

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs of several launchers, which are lost with their ranks and started again. */
 @Timeout(7200)
@@ -31,8 +32,13 @@ final class CommitLaunchersTest {
     /** At least two ranks, which nothing kills, and steps of 20 ms. */
     private static final String QUIET = STEPS + ",2,0,20,0";
 
-    /** How long a launcher lives on average. */
-    private static final double LIFETIME_MILLIS = 10_000;
+    /** How long a launcher, and a rank, lives on average. */
+    private static final double LAUNCHER_MILLIS = 8_000;
+
+    private static final int RANK_MILLIS = 4_000;
+
+    /** How many steps are made after the last launcher was killed. */
+    private static final int LAST_STEPS = 100;
 
     /** What all launchers have said. */
     private final List<String> lines = Collections.synchronizedList(new ArrayList<>());
@@ -55,7 +61,7 @@ final class CommitLaunchersTest {
             second.destroyForcibly().waitFor();
             second = start(1, 2, QUIET, port);
         }
-        awaitEnd(List.of(first, second));
+        awaitEnd(List.of(first, second), STEPS);
     }
 
     /**
@@ -75,35 +81,44 @@ final class CommitLaunchersTest {
         awaitSteps("[1,2]", launchers.get(1));
         launchers.set(0, start(0, 3, QUIET, ports));
         awaitSteps("[0,1,2]", launchers.get(1));
-        awaitEnd(launchers);
+        awaitEnd(launchers, STEPS);
     }
 
     /**
      * Four launchers with a rank each. Ranks are killed, and so are two of the launchers, also
-     * while they join. Nothing may grow in a rank, a launcher and a server that are spared.
+     * while they join. Nothing may grow in a rank, a launcher and a server that are spared. The job
+     * ends after {@code JCCL_TEST_COMMIT_KILLS} kills.
      */
     @Test
-    @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_STEPS", matches = ".+")
-    void launchersAreLostAtRandom() throws Exception {
+    @EnabledIfEnvironmentVariable(named = "JCCL_TEST_COMMIT_KILLS", matches = ".+")
+    void launchersAreLostAtRandom(@TempDir Path folder) throws Exception {
+        long kills = Long.parseLong(System.getenv("JCCL_TEST_COMMIT_KILLS"));
+        Path end = folder.resolve("last-step");
         List<Integer> ports = freePorts(3);
         int victim = ThreadLocalRandom.current().nextInt(3);
         int spared = (victim + 1) % 3;
-        String ranks = "%s,2,5000,50,%s".formatted(STEPS, spared);
+        String ranks = "%s,2,%s,50,%s".formatted(end, RANK_MILLIS, spared);
         Process constant = start(spared, 4, ranks, ports);
         Map<Integer, Process> last = new ConcurrentHashMap<>();
         last.put((victim + 2) % 3, start((victim + 2) % 3, 4, ranks, ports));
         List<Thread> killers = new ArrayList<>();
         for (int node : List.of(victim, 3)) {
-            Thread killer = new Thread(() -> keepKilling(node, ranks, ports, last));
+            Thread killer = new Thread(() -> keepKilling(node, ranks, ports, last, end));
             killer.start();
             killers.add(killer);
         }
         List<long[]> samples = new ArrayList<>();
         while (!constant.waitFor(5, TimeUnit.SECONDS)) {
-            if (lastStep() > 0 && !isNearlyOver()) {
+            if (lastStep() > 0 && Files.notExists(end)) {
                 samples.add(sample(constant, ports.get(spared)));
+                long killed = killed();
                 if (samples.size() % 12 == 0) {
-                    System.out.println("step " + lastStep() + " of " + STEPS);
+                    System.out.printf("%s killed, step %s%n", killed, lastStep());
+                }
+                if (killed >= kills) {
+                    Path written =
+                            Files.writeString(folder.resolve("new"), lastStep() + LAST_STEPS + "");
+                    Files.move(written, end);
                 }
             }
         }
@@ -115,13 +130,13 @@ final class CommitLaunchersTest {
         figures.print();
         System.out.println("spared launcher: threads, descriptors, KB, keys of its server:");
         CommitFigures.printTen(samples);
-        awaitEnd(last.values());
+        awaitEnd(last.values(), Long.parseLong(Files.readString(end)));
         figures.requireNoGrowth(spared);
         CommitFigures.requireNoGrowth(samples, 3, 5, 30_000, 50);
     }
 
     private void keepKilling(
-            int node, String ranks, List<Integer> ports, Map<Integer, Process> last) {
+            int node, String ranks, List<Integer> ports, Map<Integer, Process> last, Path end) {
         try {
             while (true) {
                 Process launcher = start(node, 4, ranks, ports);
@@ -129,22 +144,24 @@ final class CommitLaunchersTest {
                 // Some are killed while they start.
                 boolean soon = ThreadLocalRandom.current().nextInt(4) == 0;
                 double time = -Math.log(ThreadLocalRandom.current().nextDouble());
-                double millis = (soon ? 1_500 : LIFETIME_MILLIS) * time;
-                if (launcher.waitFor((long) millis, TimeUnit.MILLISECONDS) || isNearlyOver()) {
+                double millis = (soon ? 1_500 : LAUNCHER_MILLIS) * time;
+                // A launcher that comes after the end of the job finds no store.
+                if (launcher.waitFor((long) millis, TimeUnit.MILLISECONDS) || Files.exists(end)) {
                     return;
                 }
                 lines.add("lost %d %d".formatted(node, System.currentTimeMillis()));
                 launcher.destroyForcibly().waitFor();
-                Thread.sleep(ThreadLocalRandom.current().nextInt(2_000));
+                Thread.sleep(ThreadLocalRandom.current().nextInt(1_000));
             }
         } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    /** A launcher that comes after the end of the job finds no store. */
-    private boolean isNearlyOver() {
-        return lastStep() > STEPS - 300;
+    private long killed() {
+        return List.of(lines.toArray(String[]::new)).stream()
+                .filter(line -> line.matches("(killed|lost) .* .*"))
+                .count();
     }
 
     private long lastStep() {
@@ -192,7 +209,7 @@ final class CommitLaunchersTest {
                 .count();
     }
 
-    private void awaitEnd(Iterable<Process> launchers) throws InterruptedException {
+    private void awaitEnd(Iterable<Process> launchers, long steps) throws InterruptedException {
         for (Process launcher : launchers) {
             assertThat(launcher.waitFor()).isZero();
         }
@@ -200,7 +217,7 @@ final class CommitLaunchersTest {
             reader.join();
         }
         lines.add("killed by the test");
-        CommitJobTest.check(lines);
+        CommitJobTest.check(lines, steps);
     }
 
     private static List<Integer> freePorts(int count) throws IOException {

@@ -104,8 +104,6 @@ more_steps() {
     fi
     if [[ -n $python ]]; then
         step torch-host-cost 60 "$python" "$here/device/torch_host_cost.py"
-        step torch-joint 90 "$here/device/shared_device.sh" "$python" "$here/device/torch_joint.py" "${java[@]}" \
-            org.jccl.nccl.JointRank
         step torch-world 200 "$here/device/shared_device.sh" "$python" "$here/device/torch_world.py" "${java[@]}" \
             org.jccl.nccl.TorchWorldRank
     fi

@@ -95,9 +95,9 @@ more_steps() {
     device_time_in_c
     if ((ranks > 1)); then
         step conformance-gloo 180 "${several[@]}" "$CONFORMANCE" "$mine" gloo
-        step replaced-rank 90 "$here/device/replaced_rank.sh" "${java[@]}" org.jccl.cli.Jccl run --replace --max-restarts 3 \
+        step replaced-rank 120 "$here/device/replaced_rank.sh" "${java[@]}" org.jccl.cli.Jccl run --replace --max-restarts 3 \
             --nproc-per-node "$ranks" -- "$here/device/replaced_rank.sh" --rank ${rank[@]+"${rank[@]}"} \
-            "${java[@]}" org.jccl.examples.ReplacedRanks 2000 nccl
+            "${java[@]}" org.jccl.examples.ReplacedRanks 1200 nccl
         step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
             org.jccl.examples.Overlap --trace "$report/overlap.json"
         step trace 30 "${java[@]}" org.jccl.cli.Jccl trace "$report/recordings" -o "$report/trace.json"

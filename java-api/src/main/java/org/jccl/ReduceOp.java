@@ -18,7 +18,10 @@ public record ReduceOp(Kind kind, double factor) {
     public enum Kind {
         /** Sum. */
         SUM,
-        /** Sum divided by the world size; floating point types only. */
+        /**
+         * Sum divided by the world size; floating point types only. The library may multiply each
+         * input by a rounded reciprocal before it adds instead.
+         */
         AVG,
         /** Product. */
         PRODUCT,

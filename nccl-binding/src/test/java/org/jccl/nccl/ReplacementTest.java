@@ -1,12 +1,18 @@
 package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jccl.DataType;
+import org.jccl.PeerLostException;
 import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
 import org.jccl.Store;
+import org.jccl.Tensor;
+import org.jccl.Work;
 import org.jccl.conformance.DeviceBackend;
 import org.jccl.store.HashStore;
 import org.junit.jupiter.api.Test;
@@ -41,12 +47,52 @@ final class ReplacementTest extends org.jccl.conformance.ReplacementTest {
         }
     }
 
+    /** Ranks that NCCL connects without sockets wait for a dead process as long as they may. */
+    @Test
+    void whoWaitsForARankThatIsReplacedIsTold() throws Exception {
+        DeviceBackend backend = backend();
+        try (Store store = HashStore.create(TIMEOUT)) {
+            CompletableFuture<ProcessGroup> dead =
+                    CompletableFuture.supplyAsync(
+                            () -> {
+                                ProcessGroup group = build(backend, store, 1);
+                                group.sync().barrier();
+                                return group;
+                            });
+            ProcessGroup first = build(backend, store, 0);
+            first.sync().barrier();
+            try (Tensor tensor = Tensor.allocate(first.devices().get(0), DataType.FLOAT32, 1)) {
+                Work stuck = first.allReduce(tensor, ReduceOp.SUM);
+                CompletableFuture<Integer> second = join(backend, store, 1);
+                long start = System.nanoTime();
+                assertThatThrownBy(stuck::synchronize)
+                        .isInstanceOf(PeerLostException.class)
+                        .hasMessageContaining("rank 1 was lost: another process has come")
+                        .satisfies(
+                                lost -> assertThat(((PeerLostException) lost).peer()).hasValue(1));
+                assertThat(Duration.ofNanos(System.nanoTime() - start))
+                        .isLessThan(TIMEOUT.dividedBy(2));
+                try (ProcessGroup next = first.reconfigure(TIMEOUT)) {
+                    next.barrier().synchronize();
+                    assertThat(second.get(90, TimeUnit.SECONDS)).isEqualTo(next.generation());
+                }
+            }
+            first.close();
+            ProcessGroup old = dead.get();
+            old.abort();
+            old.close();
+        }
+    }
+
+    private static ProcessGroup build(DeviceBackend backend, Store store, int rank) {
+        return backend.builder(store, rank, 2, TIMEOUT).reconfigurable(1).build();
+    }
+
     /** Returns the generation that the rank joined. */
     private static CompletableFuture<Integer> join(DeviceBackend backend, Store store, int rank) {
         return CompletableFuture.supplyAsync(
                 () -> {
-                    try (ProcessGroup group =
-                            backend.builder(store, rank, 2, TIMEOUT).reconfigurable(1).build()) {
+                    try (ProcessGroup group = build(backend, store, rank)) {
                         group.barrier().synchronize();
                         return group.generation();
                     }

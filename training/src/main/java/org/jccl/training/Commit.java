@@ -237,8 +237,9 @@ public final class Commit {
 
     /**
      * Votes about the next step, and makes it by {@link Replica#apply} if all ranks vote for it.
-     * All ranks of the group call it, when their averaged gradients are complete. One all_reduce of
-     * two numbers; rank 0 also sends a request to the store.
+     * All ranks of the group call it, when their averaged gradients are complete or, on a device,
+     * come before it on the current stream, for which it waits. One all_reduce of two numbers; rank
+     * 0 also sends a request to the store.
      *
      * @param ready whether this rank wants the step; false for instance if its gradients are not
      *     finite
@@ -253,12 +254,15 @@ public final class Commit {
                     FailureContext.NONE, "Commit: enter the generation before the first vote");
         }
         boolean waits = group.rank() == 0 && group.hasNewcomers();
-        long[] votes;
+        long[] votes = new long[2];
         try (Tensor flags = StateTransfer.longs(group, ready ? 1 : 0, waits ? 0 : 1)) {
+            // On a device the averages may still be computed: who reads behind them gets their
+            // failure.
+            flags.copyTo(votes);
             // From here on, the others may make the step without this rank's knowledge.
             inDoubt = ready;
             group.sync().allReduce(flags, ReduceOp.MIN);
-            votes = flags.copyTo(new long[2]);
+            flags.copyTo(votes);
         }
         inDoubt = false;
         newcomersWait = votes[1] == 0;

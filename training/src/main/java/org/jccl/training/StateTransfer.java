@@ -42,7 +42,14 @@ record StateTransfer(ProcessGroup group, Replica replica) {
         try (Tensor received = longs(group, head)) {
             group.sync().recv(received, from);
             received.copyTo(head);
+            receive(from, head);
+            // On a device the tensors may be on their way: who reads behind them gets their
+            // failure.
+            received.copyTo(head);
         }
+    }
+
+    private void receive(int from, long[] head) {
         if (head[0] != kind() || head[1] < 0 || head[1] > MOST_BYTES) {
             throw new UsageException(
                     context(),

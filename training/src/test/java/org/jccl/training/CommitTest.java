@@ -9,8 +9,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.jccl.Device;
+import org.jccl.GroupAbortedException;
 import org.jccl.JcclException;
 import org.jccl.ProcessGroup;
+import org.jccl.ReduceOp;
 import org.jccl.Store;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -29,7 +32,11 @@ final class CommitTest {
         private String other;
 
         Counter(String other, float... weights) {
-            this.weights = TestRanks.floats(weights);
+            this(other, TestRanks.floats(weights));
+        }
+
+        Counter(String other, Tensor weights) {
+            this.weights = weights;
             this.other = other;
         }
 
@@ -116,6 +123,50 @@ final class CommitTest {
             assertThat(step).isEqualTo((call + 1) / 2);
             return rank == 0 || call % 2 == 0;
         };
+    }
+
+    /** On a device a collective is only enqueued when its call returns. */
+    @Test
+    void aStepWhoseAveragesFailOnADeviceIsNotMade() {
+        Store store = HashStore.create(Duration.ofSeconds(60));
+        CompletableFuture<ProcessGroup> lost =
+                CompletableFuture.supplyAsync(
+                        () -> {
+                            ProcessGroup group = onDevice(store, 1);
+                            Tensor weights = TestRanks.tensor(new Device("cuda", 1), 0);
+                            new Commit(new Counter("", weights)).enter(group);
+                            return group;
+                        },
+                        task -> new Thread(task).start());
+        Device device = new Device("cuda", 0);
+        try (ProcessGroup group = onDevice(store, 0);
+                Tensor weights = TestRanks.tensor(device, 5);
+                Tensor gradients = TestRanks.tensor(device, 1)) {
+            Commit commit = new Commit(new Counter("", weights));
+            commit.enter(group);
+            ProcessGroup other = lost.join();
+            group.sync().allReduce(gradients, ReduceOp.AVG);
+            new Thread(group::abort).start();
+            assertThatThrownBy(() -> commit.vote(true)).isInstanceOf(GroupAbortedException.class);
+            try (ProcessGroup alone = group.reconfigure(Duration.ofSeconds(1))) {
+                commit.enter(alone);
+                assertThat(commit.steps()).isZero();
+                assertThat(TestRanks.values(weights)).containsExactly(5);
+            }
+            other.abort();
+            other.close();
+        }
+    }
+
+    private static ProcessGroup onDevice(Store store, int rank) {
+        return ProcessGroup.builder()
+                .backend("nccl")
+                .store(store)
+                .rank(rank)
+                .worldSize(2)
+                .device(new Device("cuda", rank))
+                .reconfigurable(1)
+                .build();
     }
 
     @Test

@@ -8,17 +8,21 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.PeerLeftException;
+import org.jccl.PeerLostException;
 import org.jccl.Store;
 import org.jccl.spi.BoundedCall;
 
 /**
  * Ranks that closed a group in order: after their last operation, without a failure in any group of
  * their world. Each writes so, with the number of its collectives, before its connections end. The
- * others find it when an operation is stuck or a connection is lost.
+ * others find it when an operation is stuck or a connection is lost. Also ranks that other
+ * processes have replaced.
  */
 public final class Departures {
 
@@ -34,6 +38,7 @@ public final class Departures {
     private final int rank;
     private final int size;
     private final AtomicBoolean worldFailed;
+    private final Supplier<IntStream> replaced;
 
     /**
      * Creates it; nothing is written yet.
@@ -43,17 +48,24 @@ public final class Departures {
      * @param size of the group
      * @param worldFailed whether a group of this world has failed in this process; shared by all of
      *     them, since a program may close one group because another one failed
+     * @param replaced asks which ranks were replaced by other processes
      */
-    public Departures(Optional<Store> store, int rank, int size, AtomicBoolean worldFailed) {
+    public Departures(
+            Optional<Store> store,
+            int rank,
+            int size,
+            AtomicBoolean worldFailed,
+            Supplier<IntStream> replaced) {
         this.store = store;
         this.rank = rank;
         this.size = size;
         this.worldFailed = worldFailed;
+        this.replaced = replaced;
     }
 
     /** Of a group that tells nobody. */
     public static Departures none(int rank, int size) {
-        return new Departures(Optional.empty(), rank, size, new AtomicBoolean());
+        return new Departures(Optional.empty(), rank, size, new AtomicBoolean(), IntStream::empty);
     }
 
     /** Notes that the group has failed, so that closing it, or its relatives, is no departure. */
@@ -118,6 +130,23 @@ public final class Departures {
             }
         }
         return Optional.empty();
+    }
+
+    /**
+     * Finds a rank whose process was lost, which its library may not notice.
+     *
+     * @throws org.jccl.StoreException when the store can not be reached
+     */
+    Optional<PeerLostException> lost() {
+        OptionalInt peer = replaced.get().filter(each -> each != rank).findFirst();
+        return peer.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        new PeerLostException(
+                                FailureContext.NONE,
+                                "rank %s was lost: another process has come in its place and waits for the next generation; reconfigure"
+                                        .formatted(peer.getAsInt()),
+                                peer.getAsInt()));
     }
 
     /** Returns the ranks that have left in order. */

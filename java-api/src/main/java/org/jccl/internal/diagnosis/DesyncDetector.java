@@ -274,7 +274,9 @@ public final class DesyncDetector {
             boolean collective = stuckOperations.stream().anyMatch(StuckOperation::collective);
             return failure.isPresent() || !collective
                     ? failure
-                    : departure(OptionalInt.empty(), false).or(() -> lostPeer(stuckOperations));
+                    : departure(OptionalInt.empty(), false)
+                            .or(() -> lostPeer(stuckOperations))
+                            .or(departures::lost);
         } catch (JcclException e) {
             if (stuckOperations.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.

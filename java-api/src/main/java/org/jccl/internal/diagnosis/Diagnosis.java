@@ -1,11 +1,13 @@
 package org.jccl.internal.diagnosis;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jccl.Store;
 import org.jccl.StoreException;
@@ -29,6 +31,7 @@ public final class Diagnosis implements Executor, AutoCloseable {
 
     private final String name;
     private final Optional<Store> shared;
+    private final Supplier<List<Integer>> replaced;
     private final AtomicBoolean worldFailed = new AtomicBoolean();
     private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
 
@@ -37,15 +40,29 @@ public final class Diagnosis implements Executor, AutoCloseable {
     private Store client;
     private boolean closed;
 
-    /** Creates it without thread and connection. */
-    public Diagnosis(String name, Optional<Store> shared) {
+    /**
+     * Creates it without thread and connection.
+     *
+     * @param replaced which ranks of the world were replaced by other processes
+     */
+    public Diagnosis(String name, Optional<Store> shared, Supplier<List<Integer>> replaced) {
         this.name = name;
         this.shared = shared;
+        this.replaced = replaced;
     }
 
-    /** Those of a group of the world. */
-    public Departures departures(UnaryOperator<Store> part, int rank, int size) {
-        return new Departures(shared.map(part), rank, size, worldFailed);
+    /**
+     * Those of a group of the world.
+     *
+     * @param worldRanks the ranks of the group
+     */
+    public Departures departures(UnaryOperator<Store> part, int rank, List<Integer> worldRanks) {
+        return new Departures(
+                shared.map(part),
+                rank,
+                worldRanks.size(),
+                worldFailed,
+                () -> replaced.get().stream().mapToInt(worldRanks::indexOf).filter(i -> i >= 0));
     }
 
     /**

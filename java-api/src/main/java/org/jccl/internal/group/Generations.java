@@ -110,6 +110,7 @@ final class Generations implements Agreement.Forming<Group> {
                 Optional.of(part),
                 time,
                 end,
+                agreement.replacedMembers(),
                 Optional.of(new Generation(attempt, this)));
     }
 

@@ -129,7 +129,7 @@ final class GroupEngines {
                                 .departures(
                                         root -> desyncStore(backend, root),
                                         context.rank(),
-                                        size()));
+                                        worldRanks));
         Optional<CallCheck> check = callCheck(own);
         Communicator communicator = communicator(backend, own, origin, deadline, detector);
         Engine engine = engineOrClose(backend, communicator, detector);

@@ -3,6 +3,7 @@ package org.jccl.internal.group;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.OnFailure;
@@ -109,7 +110,7 @@ public final class WorldBuilder {
      */
     public Group connect() {
         List<Integer> all = IntStream.range(0, size).boxed().toList();
-        return connect("world", all, store, joinTimeout, onClose, Optional.empty());
+        return connect("world", all, store, joinTimeout, onClose, List::of, Optional.empty());
     }
 
     /**
@@ -131,6 +132,7 @@ public final class WorldBuilder {
      * @param shared the store of its ranks
      * @param time how long that may take
      * @param end called once when it is closed, or cannot be made
+     * @param replaced which of its ranks were replaced by other processes
      * @param generation which generation it is, if others may follow
      */
     Group connect(
@@ -139,13 +141,14 @@ public final class WorldBuilder {
             Optional<Store> shared,
             Duration time,
             Runnable end,
+            Supplier<List<Integer>> replaced,
             Optional<Generation> generation) {
         long deadline = System.nanoTime() + time.toNanos();
         FailureContext context = Group.context(name, slots.indexOf(rank), slots);
         // First, since it may reject a folder, and the others start threads.
         Observation observation = new Observation("rank-" + rank, listeners, timeout);
         Watchdog watchdog = new Watchdog("rank-" + rank);
-        Diagnosis diagnosis = new Diagnosis("rank-" + rank, shared);
+        Diagnosis diagnosis = new Diagnosis("rank-" + rank, shared, replaced);
         Runnable all =
                 () ->
                         Group.runAll(

@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jccl.FailureContext;
 import org.jccl.GroupAbortedException;
@@ -100,6 +101,17 @@ public final class Agreement<G> {
     /** Returns whether ranks wait for the generation after this one. */
     public boolean hasNewcomers() {
         return keys.hasCandidate(candidate.generation() + 1);
+    }
+
+    /**
+     * Returns a question for any thread: which members of the group that is being formed were
+     * replaced since, because another candidate has announced itself in their slot.
+     */
+    public Supplier<List<Integer>> replacedMembers() {
+        Members members = candidate.members();
+        int next = candidate.attempt() + 1;
+        return () ->
+                keys.hasCandidate(next) ? members.replacedBy(keys.present(next, size)) : List.of();
     }
 
     /**

@@ -190,7 +190,7 @@ final class Candidate {
         return !last.isEmpty() && Members.parse(last).areReplacedBy(ids);
     }
 
-    private static String idOf(String text) {
+    static String idOf(String text) {
         return text.endsWith(STAYS) ? text.substring(0, text.length() - 1) : text;
     }
 

@@ -48,6 +48,14 @@ record Members(SortedMap<Integer, String> ids) {
         return member != null && !member.equals(id);
     }
 
+    /** Returns the slots in which another candidate has announced itself. */
+    List<Integer> replacedBy(Map<Integer, String> announced) {
+        return slots().stream()
+                .filter(announced::containsKey)
+                .filter(slot -> hasOther(slot, Candidate.idOf(announced.get(slot))))
+                .toList();
+    }
+
     /** Whether each member has been replaced: another candidate is in its slot. */
     boolean areReplacedBy(Map<Integer, String> present) {
         return ids.entrySet().stream()

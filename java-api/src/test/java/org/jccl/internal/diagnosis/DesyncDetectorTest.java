@@ -164,7 +164,8 @@ class DesyncDetectorTest {
                             rank,
                             3,
                             false,
-                            new Departures(Optional.of(shared), rank, 3, worldFailed));
+                            new Departures(
+                                    Optional.of(shared), rank, 3, worldFailed, IntStream::empty));
             detector.askWith(collectives::get, peer -> false);
             return new Member(detector, collectives);
         }
@@ -282,7 +283,8 @@ class DesyncDetectorTest {
     @Test
     void aStoreThatIsGoneKeepsNobodyFromLeaving() {
         storeIsGone = true;
-        Departures departures = new Departures(Optional.of(store()), 0, 2, new AtomicBoolean());
+        Departures departures =
+                new Departures(Optional.of(store()), 0, 2, new AtomicBoolean(), IntStream::empty);
         departures.leave(1);
         assertThat(logged).isEmpty();
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -43,7 +44,10 @@ class FrozenStoreTest {
     private final CountDownLatch asked = new CountDownLatch(1);
     private volatile boolean frozen;
     private final Diagnosis diagnosis =
-            new Diagnosis("frozen", Optional.of(store(HashStore.create(Duration.ofMinutes(10)))));
+            new Diagnosis(
+                    "frozen",
+                    Optional.of(store(HashStore.create(Duration.ofMinutes(10)))),
+                    List::of);
     private final HostEngine engine =
             new HostEngine(
                     library.communicator(),

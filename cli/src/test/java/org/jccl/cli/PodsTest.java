@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -131,17 +131,11 @@ class PodsTest {
         return builder.start();
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
-    }
-
     @ParameterizedTest
     @MethodSource("operators")
     void podsMakeOneWorld(Pod pod, String name) throws Exception {
         Manifest manifest = Manifest.read(name);
-        String port = Integer.toString(freePort());
+        String port = Integer.toString(FreePort.next());
         List<Process> pods = new ArrayList<>();
         for (String number : List.of("0", "1")) {
             Map<String, String> variables = new HashMap<>(manifest.variables(number));
@@ -166,7 +160,7 @@ class PodsTest {
     @Test
     void theNameOfTheFirstPodMayBecomeKnownLater(@TempDir Path folder) throws Exception {
         Path hosts = folder.resolve("hosts");
-        String port = Integer.toString(freePort());
+        String port = Integer.toString(FreePort.next());
         List<Process> pods = new ArrayList<>();
         for (String number : List.of("0", "1")) {
             Map<String, String> variables = new HashMap<>(TRAIN_JOB.variables(number, port));

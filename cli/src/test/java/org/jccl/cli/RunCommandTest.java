@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jccl.bootstrap.Rendezvous;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -122,10 +123,7 @@ class RunCommandTest {
 
     @Test
     void twoNodesMeet() throws Exception {
-        String port;
-        try (ServerSocket socket = new ServerSocket(0)) {
-            port = Integer.toString(socket.getLocalPort());
-        }
+        String port = Integer.toString(FreePort.next());
         CompletableFuture<Result> other =
                 CompletableFuture.supplyAsync(
                         () -> run(node("1", port)), task -> new Thread(task).start());
@@ -149,10 +147,7 @@ class RunCommandTest {
 
     @Test
     void anElasticJobsNodesFindTheirPlaces() throws Exception {
-        String endpoint;
-        try (ServerSocket socket = new ServerSocket(0)) {
-            endpoint = "127.0.0.1:" + socket.getLocalPort();
-        }
+        String endpoint = "127.0.0.1:" + FreePort.next();
         String[] command =
                 javaMain(
                         "-n2",

@@ -2,7 +2,6 @@ package org.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,6 +10,7 @@ import java.util.stream.Collectors;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -71,9 +71,7 @@ class TorchrunTest {
 
     /** What torchrun does without options; its own default port may be taken. */
     private static String freePort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return "--master-port=" + socket.getLocalPort();
-        }
+        return "--master-port=" + FreePort.next();
     }
 
     @Test

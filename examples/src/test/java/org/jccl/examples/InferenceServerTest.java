@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
-import java.net.ServerSocket;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -20,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,10 +46,7 @@ class InferenceServerTest {
     }
 
     private void start(int size, Duration timeout) throws IOException {
-        String storePort;
-        try (ServerSocket free = new ServerSocket(0)) {
-            storePort = Integer.toString(free.getLocalPort());
-        }
+        String storePort = Integer.toString(FreePort.next());
         for (int rank = 0; rank < size; rank++) {
             ProcessBuilder builder =
                     new ProcessBuilder(

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -21,6 +20,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
+import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -104,10 +104,7 @@ class RebuildTest {
 
     @Test
     void whereRankZeroServesTheStore() throws IOException {
-        int port;
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        int port = FreePort.next();
         run("close", "tcp://127.0.0.1:" + port, 20);
     }
 

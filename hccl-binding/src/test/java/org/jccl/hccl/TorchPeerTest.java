@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -20,6 +19,7 @@ import org.jccl.spi.CommunicatorConfig;
 import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 
@@ -46,12 +46,6 @@ final class TorchPeerTest {
                         System.getProperty("org.jccl.hccl.library"));
         builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
         return builder.redirectErrorStream(true).start();
-    }
-
-    private static int freePort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 
     /** As the builder gives it to the backend where ranks of PyTorch's are about. */
@@ -112,7 +106,7 @@ final class TorchPeerTest {
     @Test
     void javasRankFindsWhatOneOfTorchNpuLeaves() throws Exception {
         assertThat(new HcclProvider().availability().isAvailable()).isTrue();
-        beside(0, freePort());
+        beside(0, FreePort.next());
     }
 
     private static void beside(int peerRank, int port) throws Exception {

@@ -3,10 +3,8 @@ package org.jccl.bootstrap;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +30,7 @@ import org.jccl.store.ReplicatedStore;
 import org.jccl.store.StoreServer;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,12 +41,6 @@ class RendezvousTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final OptionalInt NONE = OptionalInt.empty();
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
-    }
 
     private static Rendezvous join(String method, OptionalInt rank, OptionalInt worldSize) {
         return Rendezvous.join(method, rank, worldSize, TIMEOUT, Map.of());
@@ -94,7 +87,7 @@ class RendezvousTest {
 
     @Test
     void tcpWithRanksInTheUrl() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         meet(
                 3,
                 rank ->
@@ -110,7 +103,7 @@ class RendezvousTest {
 
     @Test
     void theServingRankWaitsForTheOthers() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         String url = "tcp://127.0.0.1:" + port;
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try {
@@ -132,7 +125,7 @@ class RendezvousTest {
 
     @Test
     void tcpWithRanksAsArguments() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         meet(2, rank -> join("tcp://localhost:" + port, OptionalInt.of(rank), OptionalInt.of(2)));
     }
 
@@ -145,7 +138,7 @@ class RendezvousTest {
 
     @Test
     void environmentWhereRankZeroServes() throws Exception {
-        String port = Integer.toString(freePort());
+        String port = Integer.toString(FreePort.next());
         meet(2, rank -> Rendezvous.join("env://", NONE, NONE, TIMEOUT, plain(rank, port)));
     }
 
@@ -217,7 +210,7 @@ class RendezvousTest {
     @Test
     @Timeout(60)
     void aRankOfAnotherRunIsToldBothRunsAndDoesNotCount() throws Exception {
-        String port = Integer.toString(freePort());
+        String port = Integer.toString(FreePort.next());
         ExecutorService threads = Executors.newFixedThreadPool(1);
         try {
             Future<Rendezvous> zero = threads.submit(() -> joinRun("A", 0, port));
@@ -239,7 +232,7 @@ class RendezvousTest {
     @Test
     @Timeout(60)
     void theNextRunAtAnAddressWaitsUntilTheRunBeforeHasClosedItsStore() throws Exception {
-        InetSocketAddress address = new InetSocketAddress("127.0.0.1", freePort());
+        InetSocketAddress address = new InetSocketAddress("127.0.0.1", FreePort.next());
         String port = Integer.toString(address.getPort());
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try {
@@ -289,7 +282,11 @@ class RendezvousTest {
     @Test
     void argumentsFillWhatTheEnvironmentLeavesOut() throws Exception {
         Map<String, String> variables =
-                Map.of("MASTER_ADDR", "127.0.0.1", "MASTER_PORT", Integer.toString(freePort()));
+                Map.of(
+                        "MASTER_ADDR",
+                        "127.0.0.1",
+                        "MASTER_PORT",
+                        Integer.toString(FreePort.next()));
         try (Rendezvous meeting =
                 Rendezvous.join(
                         "env://?world_size=1", OptionalInt.of(0), NONE, TIMEOUT, variables)) {
@@ -411,7 +408,7 @@ class RendezvousTest {
 
     @Test
     void rankZeroSaysHowManyCameInTime() throws Exception {
-        String method = "tcp://127.0.0.1:" + freePort() + "?rank=0&world_size=2";
+        String method = "tcp://127.0.0.1:" + FreePort.next() + "?rank=0&world_size=2";
         assertThatThrownBy(
                         () -> Rendezvous.join(method, NONE, NONE, Duration.ofMillis(300), Map.of()))
                 .isInstanceOf(StoreException.class)
@@ -420,7 +417,7 @@ class RendezvousTest {
 
     @Test
     void nobodyServing() throws Exception {
-        String method = "tcp://127.0.0.1:" + freePort() + "?rank=1&world_size=2";
+        String method = "tcp://127.0.0.1:" + FreePort.next() + "?rank=1&world_size=2";
         assertThatThrownBy(
                         () -> Rendezvous.join(method, NONE, NONE, Duration.ofMillis(300), Map.of()))
                 .isInstanceOf(JcclException.class)
@@ -447,7 +444,7 @@ class RendezvousTest {
         assertThatThrownBy(
                         () ->
                                 Rendezvous.join(
-                                        "tcp://127.0.0.1:" + freePort(),
+                                        "tcp://127.0.0.1:" + FreePort.next(),
                                         OptionalInt.of(0),
                                         OptionalInt.of(3),
                                         Duration.ofMillis(200),

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A Python that has torch, and numpy, which torch's object collectives call: the one named by the
@@ -13,6 +15,9 @@ import java.util.List;
 public final class TorchPython {
 
     private static final String NAME = "JCCL_PEER_PYTHON";
+
+    /** What each Python has answered, since loading torch takes seconds. */
+    private static final Map<String, String> ANSWERS = new ConcurrentHashMap<>();
 
     private TorchPython() {}
 
@@ -24,7 +29,7 @@ public final class TorchPython {
     public static String require() {
         String named = System.getProperty(NAME, System.getenv(NAME));
         String python = named == null ? "python3" : named;
-        String answer = askVersion(python);
+        String answer = ANSWERS.computeIfAbsent(python, TorchPython::askVersion);
         if (answer.startsWith("torch ")) {
             return python;
         }

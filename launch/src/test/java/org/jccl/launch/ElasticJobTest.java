@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,6 +27,7 @@ import org.jccl.launch.ElasticRecords.Outcome;
 import org.jccl.launch.ElasticRecords.State;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,12 +46,6 @@ class ElasticJobTest {
     private static final Duration WAIT = Duration.ofSeconds(60);
 
     private final List<String> lines = new CopyOnWriteArrayList<>();
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
-    }
 
     private static ElasticNodes nodes(int min, int max, String... endpoints) {
         return ElasticNodes.of(min, max, endpoints)
@@ -125,7 +119,7 @@ class ElasticJobTest {
 
     @Test
     void launchersNeedNoRanksOfTheirOwn() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        ElasticNodes two = nodes(2, 2, endpoint(FreePort.next()));
         CompletableFuture<Void> first = start(launcher(two).mainClass(Meet.class));
         CompletableFuture<Void> second = start(launcher(two).mainClass(Meet.class));
         first.join();
@@ -135,7 +129,7 @@ class ElasticJobTest {
 
     @Test
     void aNodeThatComesIsTakenIn() throws Exception {
-        ElasticNodes upToTwo = nodes(1, 2, endpoint(freePort()));
+        ElasticNodes upToTwo = nodes(1, 2, endpoint(FreePort.next()));
         String script =
                 "echo $RANK of $WORLD_SIZE attempt $JCCL_ATTEMPT restart"
                         + " $TORCHELASTIC_RESTART_COUNT; [ $WORLD_SIZE = 4 ] || sleep 100";
@@ -150,7 +144,7 @@ class ElasticJobTest {
 
     @Test
     void aRankThatFailsHasAllStartedAgain() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        ElasticNodes two = nodes(2, 2, endpoint(FreePort.next()));
         String script =
                 "echo try $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS;"
                         + " [ $TORCHELASTIC_RESTART_COUNT = 0 ] && [ $RANK = 3 ] && exit 6;"
@@ -165,7 +159,7 @@ class ElasticJobTest {
 
     @Test
     void restartsAreNotEndless() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        ElasticNodes two = nodes(2, 2, endpoint(FreePort.next()));
         String script = "[ $RANK = 3 ] && exit 6; sleep 100";
         CompletableFuture<Void> first = start(launcher(two, script).maxRestarts(1));
         CompletableFuture<Void> second = start(launcher(two, script).maxRestarts(1));
@@ -182,7 +176,7 @@ class ElasticJobTest {
 
     @Test
     void whatEndsTheJobIsToldAndNotAnEarlierFailure() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        ElasticNodes two = nodes(2, 2, endpoint(FreePort.next()));
         String script =
                 "[ $TORCHELASTIC_RESTART_COUNT = 0 ] && [ $RANK = 0 ] && exit 6;"
                         + " [ $TORCHELASTIC_RESTART_COUNT = 1 ] && [ $RANK = 3 ] && exit 64;"
@@ -198,7 +192,7 @@ class ElasticJobTest {
 
     @Test
     void aRankThatWouldFailAgainEndsTheJob() throws Exception {
-        ElasticNodes one = nodes(1, 1, endpoint(freePort()));
+        ElasticNodes one = nodes(1, 1, endpoint(FreePort.next()));
         String script = "echo started; [ $RANK = 1 ] && exit 64; sleep 100";
         LaunchException failure = failureOf(start(launcher(one, script).maxRestarts(5)));
         assertThat(failure.exitCode()).isEqualTo(64);
@@ -210,7 +204,7 @@ class ElasticJobTest {
     @CsvSource({"64, 6, true", "6, 64, true", "64, 64, false", "64, 75, false"})
     void aNodeThatWouldFailAgainIsHeardUnlessTheProgramOfAnotherFailed(
             int first, int second, boolean again) throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        ElasticNodes two = nodes(2, 2, endpoint(FreePort.next()));
         Outcome other = new Outcome(second, second == 64, "the other failed");
         assertThat(startsAgain(two, first, 1, (node, round) -> node.ended(round, other)))
                 .isEqualTo(again);
@@ -219,7 +213,7 @@ class ElasticJobTest {
     /** Its ranks may have closed their groups in order, which is no wrong use of the job. */
     @Test
     void aNodeThatWouldFailAgainIsNotHeardIfAnotherLeft() throws Exception {
-        ElasticNodes upToTwo = nodes(1, 2, endpoint(freePort()));
+        ElasticNodes upToTwo = nodes(1, 2, endpoint(FreePort.next()));
         assertThat(startsAgain(upToTwo, 64, 0, (other, round) -> other.leave())).isTrue();
     }
 
@@ -253,7 +247,7 @@ class ElasticJobTest {
     /** The coordinator may end a round before a launcher that is in it has looked. */
     @Test
     void aLauncherThatMissedItsRoundIsInTheNextOne() throws Exception {
-        ElasticNodes two = nodes(2, 2, endpoint(freePort()));
+        ElasticNodes two = nodes(2, 2, endpoint(FreePort.next()));
         TimeLimit limit = TimeLimit.in(Duration.ofSeconds(30));
         try (ElasticStore store = ElasticStore.open(two, Optional.empty(), limit);
                 ElasticCoordinator coordinator =
@@ -274,7 +268,7 @@ class ElasticJobTest {
     @Test
     void tooFewNodesAreNotWaitedForEndlessly() throws Exception {
         ElasticNodes two =
-                nodes(2, 2, endpoint(freePort()))
+                nodes(2, 2, endpoint(FreePort.next()))
                         .withWaiting(Duration.ofSeconds(1), Duration.ofSeconds(1));
         assertThat(failureOf(start(launcher(two, "true"))))
                 .hasMessageContaining("1 of at least 2 nodes came within 1 s");
@@ -282,7 +276,7 @@ class ElasticJobTest {
 
     @Test
     void launchersThatDisagreeAreRefused() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         ElasticNodes two = nodes(2, 2, endpoint(port));
         CompletableFuture<Void> first = start(launcher(two, "true"));
         awaitStore(port);
@@ -298,7 +292,7 @@ class ElasticJobTest {
 
     @Test
     void anotherRunsStoreIsNotTakenForThisOnes() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         ElasticNodes two = nodes(2, 2, endpoint(port));
         CompletableFuture<Void> first = start(launcher(two, "true"));
         awaitStore(port);
@@ -315,7 +309,7 @@ class ElasticJobTest {
     void theStoreOfAJobThatHasEndedIsNotJoined() throws Exception {
         CompletableFuture<Void> job;
         try (TcpStoreServer last =
-                        TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", freePort()));
+                        TcpStoreServer.bind(new InetSocketAddress("127.0.0.1", FreePort.next()));
                 TcpStore client = TcpStore.connect("127.0.0.1", last.port(), WAIT)) {
             Store records = ElasticRecords.of(client, "elastic");
             State ended = new State(0, 0, List.of(), Outcome.WELL);
@@ -386,8 +380,8 @@ class ElasticJobTest {
     @ValueSource(booleans = {true, false})
     void aLostLauncherIsNotWaitedFor(boolean servesTheStore, @TempDir Path folder)
             throws Exception {
-        int port = freePort();
-        String endpoints = endpoint(port) + "," + endpoint(freePort());
+        int port = FreePort.next();
+        String endpoints = endpoint(port) + "," + endpoint(FreePort.next());
         Path together = folder.resolve("together");
         // Alone, the ranks end once they have been together; ranks of a lost launcher are lost too.
         String script =
@@ -427,7 +421,7 @@ class ElasticJobTest {
                         + " && sleep 100; while [ ! -e "
                         + together
                         + " ]; do sleep 0.1; done";
-        String endpoint = endpoint(freePort());
+        String endpoint = endpoint(FreePort.next());
         CompletableFuture<Void> stays = start(launcher(nodes(1, 2, endpoint), script));
         awaitLine("[1] 1 of 2 restart 0");
         lines.clear();

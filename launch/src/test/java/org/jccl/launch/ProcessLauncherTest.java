@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.tuple;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +21,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jccl.UsageException;
 import org.jccl.bootstrap.Rendezvous;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.LaunchedRank;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -481,7 +481,7 @@ class ProcessLauncherTest {
     /** The ranks that are left may all be on another node. */
     @Test
     void aJobThatHasEndedWellNeedsNoRanksOfANode() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         List<String> command =
                 List.of("bash", "-c", "[ $RANK -lt 2 ] && exit 0; sleep 2; echo once; exit 7");
         CompletableFuture<Void> other =
@@ -508,7 +508,7 @@ class ProcessLauncherTest {
 
     @Test
     void twoNodes() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         CompletableFuture<Void> other = launch(node(1, port).mainClass(Meet.class, "sum is"));
         node(0, port).mainClass(Meet.class, "sum is").build().run();
         other.get(60, TimeUnit.SECONDS);
@@ -518,7 +518,7 @@ class ProcessLauncherTest {
 
     @Test
     void aFailureOnOneNodeStopsTheOther() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         List<String> command = List.of("bash", "-c", "[ $RANK = 3 ] && exit 6; sleep 100");
         CompletableFuture<Void> other = launch(node(1, port).command(command));
         LaunchException first = failureOf(node(0, port).command(command).build());
@@ -534,7 +534,7 @@ class ProcessLauncherTest {
 
     @Test
     void nodesRestartTogether() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         List<String> command =
                 List.of(
                         "bash",
@@ -549,7 +549,7 @@ class ProcessLauncherTest {
 
     @Test
     void nodesThatDisagreeAreRefused() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         CompletableFuture<Void> other =
                 launch(node(1, port).maxRestarts(1).command(List.of("true")));
         assertThatThrownBy(() -> node(0, port).command(List.of("true")).build().run())
@@ -565,12 +565,6 @@ class ProcessLauncherTest {
     private static CompletableFuture<Void> launch(ProcessLauncherBuilder node) {
         ProcessLauncher launcher = node.build();
         return CompletableFuture.runAsync(launcher::run, task -> new Thread(task).start());
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 
     @Test

@@ -3,7 +3,6 @@ package org.jccl.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,6 +13,7 @@ import org.jccl.UsageException;
 import org.jccl.internal.rendezvous.TimeLimit;
 import org.jccl.store.ReplicatedStore;
 import org.jccl.store.StoreServer;
+import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,13 +30,8 @@ class StoreServersTest {
 
     @BeforeEach
     void findPorts() throws Exception {
-        List<ServerSocket> sockets = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            sockets.add(new ServerSocket(0));
-            endpoints.add("127.0.0.1:" + sockets.get(i).getLocalPort());
-        }
-        for (ServerSocket socket : sockets) {
-            socket.close();
+            endpoints.add("127.0.0.1:" + FreePort.next());
         }
     }
 

@@ -1,7 +1,6 @@
 package org.jccl.mpi;
 
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -10,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Assumptions;
 
 /** A Slurm cluster of this host, without accounts, control groups or real authentication. */
@@ -80,13 +80,7 @@ final class ScratchSlurm implements AutoCloseable {
                 NodeName=%1$s NodeAddr=127.0.0.1 CPUs=4
                 PartitionName=all Nodes=%1$s Default=YES
                 """
-                .formatted(host, user, folder, freePort(), freePort());
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
+                .formatted(host, user, folder, FreePort.next(), FreePort.next());
     }
 
     private Process start(Path folder, Path program, String... options) throws IOException {

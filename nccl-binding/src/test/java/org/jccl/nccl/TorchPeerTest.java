@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import java.io.BufferedReader;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,7 +30,9 @@ import org.jccl.store.PrefixStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
 import org.jccl.testing.ChildJvm;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -55,24 +56,74 @@ final class TorchPeerTest {
         void run(ProcessGroup world, Tensor x);
     }
 
-    private static Process peer(String mode, int rank, int world, int port) throws Exception {
-        List<String> command = new ArrayList<>();
-        String script =
-                Path.of(TorchPeerTest.class.getResource("torch_peer.py").toURI()).toString();
-        command.addAll(List.of(TorchPython.require(), "-W", "ignore", script, mode));
-        command.addAll(List.of("" + rank, "" + world, "" + port));
-        for (NcclLibrary library :
-                List.of(NcclLibrary.DRIVER, NcclLibrary.RUNTIME_13, NcclLibrary.NCCL)) {
-            command.add(System.getProperty(library.property));
+    /** A process that is the peer in one world after the other: loading torch takes seconds. */
+    private static final class Peer implements AutoCloseable {
+
+        private static Peer idle;
+
+        private final Process process;
+        private final BufferedReader output;
+        private boolean ended;
+
+        private Peer() throws Exception {
+            List<String> command = new ArrayList<>();
+            String script =
+                    Path.of(TorchPeerTest.class.getResource("torch_peer.py").toURI()).toString();
+            command.addAll(List.of(TorchPython.require(), "-W", "ignore", script));
+            for (NcclLibrary library :
+                    List.of(NcclLibrary.DRIVER, NcclLibrary.RUNTIME_13, NcclLibrary.NCCL)) {
+                command.add(System.getProperty(library.property));
+            }
+            ProcessBuilder builder = new ProcessBuilder(command);
+            builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
+            process = builder.redirectErrorStream(true).start();
+            output = process.inputReader();
         }
-        ProcessBuilder builder = new ProcessBuilder(command);
-        builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
-        return builder.redirectErrorStream(true).start();
+
+        /** Begins to be a rank of a world. */
+        static Peer of(String mode, int rank, int world, int port) throws Exception {
+            Peer peer = idle == null ? new Peer() : idle;
+            idle = null;
+            peer.ended = false;
+            peer.process
+                    .outputWriter()
+                    .append("%s %d %d %d%n".formatted(mode, rank, world, port))
+                    .flush();
+            return peer;
+        }
+
+        /** Waits for its end in this world. */
+        void expectOk() throws Exception {
+            List<String> lines = new ArrayList<>();
+            for (String line = ""; line != null && !line.equals("ok"); line = output.readLine()) {
+                lines.add(line);
+            }
+            assertThat(process.isAlive()).as(String.join("\n", lines)).isTrue();
+            ended = true;
+        }
+
+        /** Waits for its end, and returns what it printed. */
+        String expectFailure() throws Exception {
+            String lines = output.lines().collect(Collectors.joining("\n"));
+            assertThat(process.waitFor()).isNotZero();
+            return lines;
+        }
+
+        @Override
+        public void close() {
+            if (ended) {
+                idle = this;
+            } else {
+                process.destroyForcibly();
+            }
+        }
     }
 
-    private static int freePort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+    @AfterAll
+    static void endPeer() {
+        if (Peer.idle != null) {
+            Peer.idle.process.destroyForcibly();
+            Peer.idle = null;
         }
     }
 
@@ -99,10 +150,9 @@ final class TorchPeerTest {
     private static void beside(String backend, String mode, int peerRank, int world, Body body)
             throws Exception {
         Interop interop = INTEROPS.get(mode);
-        int port = freePort();
-        Process peer = peer(mode, peerRank, world, port);
+        int port = FreePort.next();
         ExecutorService threads = Executors.newFixedThreadPool(world);
-        try (BufferedReader output = peer.inputReader()) {
+        try (Peer peer = Peer.of(mode, peerRank, world, port)) {
             List<Future<?>> ranks = new ArrayList<>();
             for (int i = 0; i < world; i++) {
                 if (i != peerRank) {
@@ -115,10 +165,8 @@ final class TorchPeerTest {
             for (Future<?> rank : ranks) {
                 rank.get();
             }
-            assertThat(output.lines().collect(Collectors.joining("\n"))).endsWith("ok");
-            assertThat(peer.waitFor()).isZero();
+            peer.expectOk();
         } finally {
-            peer.destroyForcibly();
             threads.shutdownNow();
         }
     }
@@ -221,13 +269,12 @@ final class TorchPeerTest {
 
     @Test
     void pytorchsNameOfTheNewerBackendSaysThatItIsUsedByChoice() throws Exception {
-        int port = freePort();
-        Process peer = peer("newer-lazy", 0, 2, port);
-        try (ProcessGroup world = join("cuda:nccl2", Interop.TORCH, 1, 2, port);
+        int port = FreePort.next();
+        try (Peer peer = Peer.of("newer-lazy", 0, 2, port);
+                ProcessGroup world = join("cuda:nccl2", Interop.TORCH, 1, 2, port);
                 Tensor x = Tensor.allocate(World.gpu(1), DataType.FLOAT32, 1)) {
+            assertThat(peer).isNotNull();
             assertThat(sum(world, x, 2)).isEqualTo(3);
-        } finally {
-            peer.destroyForcibly();
         }
     }
 
@@ -278,9 +325,8 @@ final class TorchPeerTest {
     })
     void largeGroupsAreFormedWithSeveralIds(String mode, Interop interop, int peerRank, int size)
             throws Exception {
-        int port = freePort();
-        Process peer = peer(mode, peerRank, size, port);
-        try (BufferedReader output = peer.inputReader()) {
+        int port = FreePort.next();
+        try (Peer peer = Peer.of(mode, peerRank, size, port)) {
             Map<String, String> environment =
                     Map.of(
                             "TORCH_NCCL_RANKS_PER_ROOT",
@@ -288,9 +334,7 @@ final class TorchPeerTest {
                             ManyIdsRanks.ARGUMENTS,
                             "%s %d %d %d".formatted(interop, peerRank, size, port));
             assertThat(ChildJvm.outputOf(ManyIdsRanks.class, environment)).endsWith("ok\n");
-            assertThat(output.lines().collect(Collectors.joining("\n"))).endsWith("ok");
-        } finally {
-            peer.destroyForcibly();
+            peer.expectOk();
         }
     }
 
@@ -321,9 +365,9 @@ final class TorchPeerTest {
     @ParameterizedTest
     @CsvSource({"newer, lazy", "lazy, newer", "newer-lazy, eager"})
     void aRankZeroOfTheOtherBackendIsNamedInSeconds(String python, String java) throws Exception {
-        int port = freePort();
-        Process peer = peer(python, 0, 2, port);
-        try {
+        int port = FreePort.next();
+        try (Peer peer = Peer.of(python, 0, 2, port)) {
+            assertThat(peer).isNotNull();
             long start = System.nanoTime();
             assertThatThrownBy(() -> join(INTEROPS.get(java), 1, 2, port))
                     .isInstanceOf(BootstrapException.class)
@@ -333,14 +377,12 @@ final class TorchPeerTest {
                     .hasMessageContaining("Interop.torch(version)");
             assertThat(Duration.ofNanos(System.nanoTime() - start))
                     .isLessThan(TIMEOUT.dividedBy(2));
-        } finally {
-            peer.destroyForcibly();
         }
     }
 
     @Test
     void aRankThatRejectsTheIdEndsTheRanksThatWaitForIt() throws Exception {
-        int port = freePort();
+        int port = FreePort.next();
         ExecutorService threads = Executors.newFixedThreadPool(3);
         List<Future<Throwable>> failures = new ArrayList<>();
         long start = System.nanoTime();
@@ -368,12 +410,8 @@ final class TorchPeerTest {
                     new Thread(() -> catchThrowable(() -> joinOver(store, Interop.TORCH_2_15)));
             rankZero.setDaemon(true);
             rankZero.start();
-            Process peer = peer("lazy", 1, 2, server.port());
-            try (BufferedReader output = peer.inputReader()) {
-                assertThat(output.lines().collect(Collectors.joining("\n"))).contains("the id has");
-                assertThat(peer.waitFor()).isNotZero();
-            } finally {
-                peer.destroyForcibly();
+            try (Peer peer = Peer.of("lazy", 1, 2, server.port())) {
+                assertThat(peer.expectFailure()).contains("the id has");
             }
         }
     }

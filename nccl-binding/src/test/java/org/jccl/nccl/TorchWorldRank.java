@@ -10,12 +10,6 @@ import org.jccl.conformance.TorchCollectives;
 /** The rank of Java in the worlds of the hardware test's {@code torch_world.py}. */
 final class TorchWorldRank {
 
-    /** As the script's: before the time of a mode is over. */
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
-
-    /** Of the mode in which the rank of PyTorch ends. */
-    private static final Duration SHORT_TIMEOUT = Duration.ofSeconds(10);
-
     private static final String DEATH = "death";
 
     private TorchWorldRank() {}
@@ -60,7 +54,7 @@ final class TorchWorldRank {
                 .rank(rank)
                 .worldSize(2)
                 .device(device)
-                .timeout(mode.equals(DEATH) ? SHORT_TIMEOUT : TIMEOUT)
+                .timeout(timeout(device))
                 .interop(
                         mode.equals("eager") && !device.isCpu()
                                 ? Interop.TORCH_EAGER
@@ -76,11 +70,16 @@ final class TorchWorldRank {
         } catch (JcclException e) {
             double seconds = secondsSince(start);
             System.out.printf("failed after %.1f s: %s%n", seconds, e);
-            if (seconds < SHORT_TIMEOUT.toSeconds() + 5) {
+            if (seconds < timeout(device).toSeconds() + 5) {
                 return;
             }
         }
         throw new AssertionError("the loss of the peer was not noticed in time");
+    }
+
+    /** On the host this runs among other tests, where starting Python may take long. */
+    private static Duration timeout(Device device) {
+        return Duration.ofSeconds(device.isCpu() ? 90 : 30);
     }
 
     private static double secondsSince(long start) {

@@ -2,7 +2,6 @@ package org.jccl.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -10,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,10 +49,7 @@ final class TorchWorldTest {
     @ParameterizedTest
     @ValueSource(strings = {"lazy", "eager", "both"})
     void twoRanksOfJavaDoTheSameOnDevices(String mode) throws Exception {
-        int port;
-        try (ServerSocket socket = new ServerSocket(0)) {
-            port = socket.getLocalPort();
-        }
+        int port = FreePort.next();
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try {
             List<Future<?>> ranks = new ArrayList<>();

@@ -1,10 +1,12 @@
-"""Rank 0 or 1 of a world as PyTorch's ProcessGroupNCCL has it, without ProcessGroupNCCL, which needs a GPU.
+"""Rank 0 or 1 of worlds as PyTorch's ProcessGroupNCCL has them, without ProcessGroupNCCL, which needs a GPU.
 
 It meets Java's ranks at PyTorch's own TCPStore, under the literal keys that PyTorch uses, and calls libnccl as
 ProcessGroupNCCL does. The modes lazy and eager are PyTorch 2.13's. The modes newer and newer-lazy are what was read about
 PyTorch 2.15, and 2.14 with TORCH_DIST_USE_NCCL2=1: no such PyTorch was at hand.
 
-    torch_peer.py MODE RANK WORLD_SIZE PORT DRIVER CUDART NCCL
+    torch_peer.py DRIVER CUDART NCCL
+
+Each line of standard input is a world: MODE RANK WORLD_SIZE PORT. "ok" answers it.
 """
 
 import ctypes
@@ -16,8 +18,6 @@ import time
 import torch
 import torch.distributed as dist
 
-mode, rank, world, port = sys.argv[1], *map(int, sys.argv[2:5])
-
 
 def load(path):
     """Functions are found when they are called: NVIDIA's NCCL names some that the mock of CUDA lacks."""
@@ -28,7 +28,7 @@ def load(path):
     return ctypes.CDLL(path, handle=handle)
 
 
-_, cuda, nccl = map(load, sys.argv[5:8])
+_, cuda, nccl = map(load, sys.argv[1:4])
 
 FLOAT, SUM, TO_DEVICE, TO_HOST = 7, 0, 1, 2
 ID_BYTES = 128
@@ -282,15 +282,21 @@ def newer_lazy(java):
         communicator.destroy()
 
 
-store = dist.TCPStore("127.0.0.1", port, world, rank == 0, datetime.timedelta(seconds=60))
-check(cuda.cudaSetDevice(rank))
-memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
-check(cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4)))
-check(cuda.cudaStreamCreate(ctypes.byref(stream)))
-{"lazy": lazy, "both": both, "eager": eager, "newer": newer, "newer-lazy": newer_lazy,
- "many": lambda java: many(java, "default_pg/0//cuda//UniqueNCCLID:"),
- "newer-many": lambda java: many(java, "default_pg/0//cuda//0/nccl_storekey_0_")}[mode](1 - rank)
-store.set("peer is done", "")
-while rank == 0 and store.add("java ranks done", 0) < world - 1:
-    time.sleep(0.05)
-print("ok", flush=True)
+MODES = {"lazy": lazy, "both": both, "eager": eager, "newer": newer, "newer-lazy": newer_lazy,
+         "many": lambda java: many(java, "default_pg/0//cuda//UniqueNCCLID:"),
+         "newer-many": lambda java: many(java, "default_pg/0//cuda//0/nccl_storekey_0_")}
+
+for line in sys.stdin:
+    mode, *numbers = line.split()
+    rank, world, port = map(int, numbers)
+    store = dist.TCPStore("127.0.0.1", port, world, rank == 0, datetime.timedelta(seconds=60))
+    check(cuda.cudaSetDevice(rank))
+    memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
+    check(cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4)))
+    check(cuda.cudaStreamCreate(ctypes.byref(stream)))
+    MODES[mode](1 - rank)
+    store.set("peer is done", "")
+    while rank == 0 and store.add("java ranks done", 0) < world - 1:
+        time.sleep(0.05)
+    store = None  # closes the server, if this was rank 0
+    print("ok", flush=True)

@@ -129,7 +129,7 @@ void reduce(DataType type, ReduceOp op, void* out, const std::vector<const void*
         using Value = typename Codec::Value;
         auto* target = static_cast<Stored*>(out);
         const auto ranks = static_cast<Value>(inputs.size());
-        // NCCL multiplies floats by a rounded reciprocal before it adds them: an average of zeros alone is exact.
+        // Floats are multiplied by a rounded reciprocal before they are added, so an average that should be 0 may not be.
         const bool scales = op == ReduceOp::Avg && std::is_floating_point_v<Value>;
         const Value factor = scales ? Codec::load(Codec::store(1 / ranks)) : 1;
         for (size_t i = 0; i < count; ++i) {

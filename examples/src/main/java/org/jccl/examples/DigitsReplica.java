@@ -35,7 +35,7 @@ final class DigitsReplica implements Replica {
     DigitsReplica(Device device) {
         for (Layer layer : network.layers()) {
             weights.add(zeros(layer, device).copyFrom(layer.weights));
-            velocities.add(zeros(layer, device).copyFrom(new float[layer.weights.length]));
+            velocities.add(zeros(layer, device));
             gradients.add(zeros(layer, device));
         }
     }
@@ -45,7 +45,8 @@ final class DigitsReplica implements Replica {
     }
 
     private static Tensor zeros(Layer layer, Device device) {
-        return Tensor.allocate(device, DataType.FLOAT32, layer.weights.length);
+        int count = layer.weights.length;
+        return Tensor.allocate(device, DataType.FLOAT32, count).copyFrom(new float[count]);
     }
 
     Network network() {

@@ -35,11 +35,7 @@ public final class ReplacedRanks {
         Commit commit = new Commit(replica);
         try {
             commit.run(
-                    ProcessGroup.builder()
-                            .backend(backend)
-                            .device(device)
-                            .timeout(PATIENCE) // after which NCCL's ranks miss a lost one
-                            .reconfigurable(1),
+                    ProcessGroup.builder().backend(backend).device(device).reconfigurable(1),
                     Long.parseLong(args[0]),
                     PATIENCE,
                     (group, step) -> {

@@ -271,12 +271,11 @@ public final class DesyncDetector {
                 }
             }
             Optional<JcclException> failure = reports.first(store.get());
-            boolean collective = stuckOperations.stream().anyMatch(StuckOperation::collective);
-            return failure.isPresent() || !collective
-                    ? failure
-                    : departure(OptionalInt.empty(), false)
-                            .or(() -> lostPeer(stuckOperations))
-                            .or(departures::lost);
+            if (failure.isEmpty()
+                    && stuckOperations.stream().anyMatch(StuckOperation::collective)) {
+                failure = departure(OptionalInt.empty(), false).or(() -> lostPeer(stuckOperations));
+            }
+            return failure.or(departures::lost);
         } catch (JcclException e) {
             if (stuckOperations.isEmpty()) {
                 // Nothing is stuck: the job may be over, and its store with it.

@@ -181,13 +181,15 @@ final class Candidate {
         if (open.last() == OpenAttempt.NONE) {
             return true;
         }
-        if (present.values().stream().anyMatch(text -> text.endsWith(STAYS))) {
+        if (present.values().stream().anyMatch(each -> each.endsWith(STAYS))) {
             return true;
         }
-        Map<Integer, String> ids = new TreeMap<>();
-        present.forEach((each, text) -> ids.put(each, idOf(text)));
-        String last = keys.read(MembershipKeys.members(open.last()));
-        return !last.isEmpty() && Members.parse(last).areReplacedBy(ids);
+        String text = keys.read(MembershipKeys.members(open.last()));
+        if (text.isEmpty()) {
+            return false;
+        }
+        Members last = Members.parse(text);
+        return last.replacedBy(present).equals(last.slots());
     }
 
     static String idOf(String text) {

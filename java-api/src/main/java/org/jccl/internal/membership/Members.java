@@ -55,14 +55,4 @@ record Members(SortedMap<Integer, String> ids) {
                 .filter(slot -> hasOther(slot, Candidate.idOf(announced.get(slot))))
                 .toList();
     }
-
-    /** Whether each member has been replaced: another candidate is in its slot. */
-    boolean areReplacedBy(Map<Integer, String> present) {
-        return ids.entrySet().stream()
-                .allMatch(
-                        member -> {
-                            String now = present.get(member.getKey());
-                            return now != null && !now.equals(member.getValue());
-                        });
-    }
 }

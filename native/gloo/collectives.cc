@@ -5,7 +5,6 @@
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
-#include <gloo/reduce.h>
 
 #include "collectives.h"
 
@@ -38,6 +37,9 @@ constexpr size_t kSegmentBytes = 1024 * 1024;
 
 // Two lanes of two segments.
 constexpr size_t kRingBytes = 4 * kSegmentBytes;
+
+// One segment of a chain, which fits into the cache of a processor.
+constexpr size_t kChainBytes = 256 * 1024;
 
 }  // namespace
 
@@ -159,17 +161,14 @@ void Collectives::reduce(
   const size_t bytes = count * elementSizeOf(type);
   const Combine combine = combiner(type, kind);
   const bool direct = bytes <= kGatherBytes / std::max(1, size_ - 1);
-  char* workspace = nullptr;
-  if (size_ > 1) {
-    // One at the root for what each rank sends; gloo's ring needs a place for partial results on every rank.
-    workspace = static_cast<char*>(scratch(direct && rank_ == root ? bytes * size_ : bytes));
-  }
-  if (size_ > 1 && rank_ != root) {
-    out = workspace;
-  }
-  if (kind == kPremulSum) {
-    multiplyOf(type)(out, in, count, factor);
-    in = out;
+  // What the algorithm needs, and the scaled input of a rank that has no output.
+  const size_t needed = direct ? (rank_ == root ? bytes * size_ : 0) : kChainBytes;
+  const bool scales = kind == kPremulSum;
+  auto* workspace = static_cast<char*>(size_ > 1 ? scratch(needed + (scales && rank_ != root ? bytes : 0)) : nullptr);
+  if (scales) {
+    void* scaled = rank_ == root ? out : workspace + needed;
+    multiplyOf(type)(scaled, in, count, factor);
+    in = scaled;
   }
   if (size_ == 1) {
     return copy(out, in, bytes);
@@ -181,13 +180,7 @@ void Collectives::reduce(
   if (direct) {
     reduceDirect(op, in, out, bytes, count, combine, root, workspace);
   } else {
-    ::gloo::ReduceOptions options(context_);
-    setMemory(
-        options, in == out ? nullptr : op.mesh.transfer(in, bytes), op.mesh.transfer(out, bytes), elementSizeOf(type));
-    options.setReduceFunction(combine);
-    options.setRoot(root);
-    options.setTag(op.tag);
-    ::gloo::reduce(options);
+    reduceChain(op, in, out, bytes, elementSizeOf(type), combine, root, workspace);
   }
   if (kind == kAvg && rank_ == root) {
     divideOf(type)(out, out, count, size_);
@@ -205,6 +198,33 @@ void Collectives::reduceDirect(
   forOthers([&](int i) { op.exchange.receive(i, parts + i * bytes, bytes); });
   op.run();
   combineInOrder(in, out, parts, bytes, count, combine);
+}
+
+// Segments travel from the rank after the root through all ranks to the root. Each adds its own numbers to a segment
+// while the next one arrives, so the root receives every byte once.
+void Collectives::reduceChain(
+    const Operation& op, const void* in, void* out, size_t bytes, size_t elementSize, Combine combine, int root,
+    char* segments) {
+  const int next = (rank_ + 1) % size_;
+  const int previous = (rank_ + size_ - 1) % size_;
+  const bool first = previous == root;
+  for (size_t offset = 0; offset < bytes; offset += kChainBytes) {
+    const size_t segment = std::min(kChainBytes, bytes - offset);
+    const void* own = at(in, offset);
+    if (first) {
+      op.exchange.send(next, own, segment);
+      op.run();
+      continue;
+    }
+    op.exchange.receive(previous, segments, segment);
+    op.run();
+    void* sum = rank_ == root ? at(out, offset) : segments;
+    combine(sum, segments, own, segment / elementSize);
+    if (rank_ != root) {
+      op.exchange.send(next, sum, segment);
+      op.run();
+    }
+  }
 }
 
 // What the ranks sent lies one after another but for this rank's own.

@@ -118,7 +118,9 @@ final class RequestCompletion {
     /** A library may complete a barrier before a collective that was started earlier, or failed. */
     void awaitCollectivesBefore(Operation operation) {
         if (operation.kind == OperationKind.BARRIER) {
-            collectivesBefore(operation).forEach(engine::await);
+            for (HostWork before : collectivesBefore(operation)) {
+                engine.await(before);
+            }
             if (failure.isSet()) {
                 throw failure.forLaterCall(engine.contextOf(operation));
             }
@@ -126,7 +128,11 @@ final class RequestCompletion {
     }
 
     private List<HostWork> collectivesBefore(Operation barrier) {
-        return running.startedBefore(barrier).stream()
+        List<Operation> before = running.startedBefore(barrier);
+        if (before.isEmpty()) {
+            return List.of();
+        }
+        return before.stream()
                 .filter(HostWork.class::isInstance)
                 .map(HostWork.class::cast)
                 .toList();

@@ -273,6 +273,9 @@ public final class RunningOperations {
      * the barrier earlier.
      */
     public synchronized List<Operation> startedBefore(Operation barrier) {
+        if (running.size() == 1) {
+            return List.of(); // only the barrier, as most often
+        }
         return running.stream()
                 .filter(each -> each.kind.isCollective() && each.sequence < barrier.sequence)
                 .toList();

@@ -26,6 +26,10 @@ namespace {
 // Up to this much received by a rank, everything is exchanged.
 constexpr size_t kExchangeBytes = 192 * 1024;
 
+// The same with more than two ranks on several hosts, where the link is slower than the additions: of four ranks on two
+// hosts, every byte crosses it four times in an exchange, and twice in a direct reduce-scatter and all-gather.
+constexpr size_t kExchangeBytesOfHosts = 32 * 1024;
+
 // Up to this size parts go straight to their ranks in an all-reduce and a reduce-scatter. A ring needs no memory in
 // proportion to the message, and crosses a link between hosts of several ranks less often.
 constexpr size_t kDirectBytes = 2 * 1024 * 1024;
@@ -115,7 +119,8 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
   if (count == 0) {
     return meet(op);
   }
-  if (bytes <= kExchangeBytes / (size_ - 1)) {
+  const size_t exchanged = size_ == 2 || isOnOneHost() ? kExchangeBytes : kExchangeBytesOfHosts;
+  if (bytes <= exchanged / (size_ - 1)) {
     exchangeAndReduce(op, in, out, bytes, count, combine);
   } else if (bytes <= kDirectBytes) {
     reduceAndGather(op, in, out, count, elementSizeOf(type), combine);

@@ -44,6 +44,18 @@ Contact contactOf(int peer, const std::vector<char>& address) {
   return contact;
 }
 
+bool isSameHost(const sockaddr_storage& a, const sockaddr_storage& b) {
+  if (a.ss_family != b.ss_family) {
+    return false;
+  }
+  if (a.ss_family == AF_INET6) {
+    const auto& one = reinterpret_cast<const sockaddr_in6&>(a).sin6_addr;
+    return std::memcmp(&one, &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr, sizeof(one)) == 0;
+  }
+  const auto& one = reinterpret_cast<const sockaddr_in&>(a).sin_addr;
+  return std::memcmp(&one, &reinterpret_cast<const sockaddr_in&>(b).sin_addr, sizeof(one)) == 0;
+}
+
 }  // namespace
 
 bool Communicator::awaitCaller(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
@@ -55,6 +67,7 @@ bool Communicator::awaitCaller(int peer, const std::vector<char>& address, int64
 
 void Communicator::connect(int peer, const std::vector<char>& address, int64_t timeoutMillis) {
   const Contact contact = contactOf(peer, address);
+  isOnOneHost_ = isOnOneHost_ && isSameHost(listener_->address(), contact.where.address);
   const auto deadline = Clock::now() + Milliseconds(timeoutMillis);
   // The numbers of second connections come after those of all ranks.
   const auto connection = [&](int64_t offset) {

@@ -82,6 +82,8 @@ class Communicator {
   // What a message of this shape has as its slot.
   virtual uint64_t messageSlot(size_t count, int type, int tag) const = 0;
   void* scratch(size_t bytes);
+  // Whether all ranks listen at one address. All ranks answer alike.
+  bool isOnOneHost() const { return isOnOneHost_; }
 
   const int rank_;
   const int size_;
@@ -108,6 +110,7 @@ class Communicator {
   std::unique_ptr<Listener> listener_;
   int64_t firstNumber_ = 0;  // with which rank 0 introduces itself there
   int connected_ = 0;
+  bool isOnOneHost_ = true;
   std::vector<char> scratch_;
 
   std::atomic<bool> aborted_{false};

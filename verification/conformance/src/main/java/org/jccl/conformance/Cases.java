@@ -14,8 +14,14 @@ import org.jccl.DataType;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** A family of cases. */
+/**
+ * A family of cases. Ranks wait for each other most of the time, so cases run beside each other if
+ * JUnit is configured to.
+ */
+@Execution(ExecutionMode.CONCURRENT)
 abstract class Cases {
 
     /** Counts that are no multiples of anything, the empty tensor included. */

@@ -19,14 +19,14 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Groups that are closed, by one rank before the others too. */
-@Execution(ExecutionMode.CONCURRENT)
 abstract class ClosingCases extends Cases {
 
     private static final Duration GRACE_PERIOD = Ranks.onThisHost(10);
+
+    /** Deadline of an operation; a rank that left is named long before it. */
+    private static final Duration LEFT_IS_NOTICED_BEFORE = Ranks.onThisHost(8);
 
     @Test
     void aClosedGroupRefusesEverything() {
@@ -237,21 +237,27 @@ abstract class ClosingCases extends Cases {
     @Test
     @Needs(Capability.STUCK_MISMATCHES)
     void aRankOfWhichAnotherGroupFailedIsNotTakenForOneThatLeft() {
-        onRanks(
-                3,
-                rank -> {
-                    rank.connect();
-                    ProcessGroup sub = rank.group().newGroup(List.of(0, 1, 2)).orElseThrow();
-                    if (rank.rank() == 1) {
-                        sub.abort();
-                        sub.close();
-                        rank.group().close();
-                        return;
-                    }
-                    assertThat(failureOfASum(rank)).isNotInstanceOf(PeerLeftException.class);
-                    sub.abort();
-                    sub.close();
-                });
+        backend()
+                .ranks()
+                .run(
+                        3,
+                        LEFT_IS_NOTICED_BEFORE,
+                        rank -> {
+                            rank.connect();
+                            ProcessGroup sub =
+                                    rank.group().newGroup(List.of(0, 1, 2)).orElseThrow();
+                            if (rank.rank() == 1) {
+                                sub.abort();
+                                sub.close();
+                                rank.group().close();
+                                return;
+                            }
+                            assertThat(failureOfASum(rank))
+                                    .isInstanceOf(JcclException.class)
+                                    .isNotInstanceOf(PeerLeftException.class);
+                            sub.abort();
+                            sub.close();
+                        });
     }
 
     private static Throwable failureOfASum(Rank rank) {

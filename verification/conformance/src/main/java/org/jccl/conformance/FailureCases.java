@@ -15,11 +15,8 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.Work;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Ranks that do not come, groups that are aborted. */
-@Execution(ExecutionMode.CONCURRENT)
 abstract class FailureCases extends Cases {
 
     private static final Duration SHORT = Ranks.onThisHost(2);

@@ -12,6 +12,8 @@ import org.jccl.Tensor;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Tensors of more elements than an {@code int} counts. A few elements around the borders of what
@@ -19,6 +21,7 @@ import org.junit.jupiter.api.Test;
  * to 13 GB and minutes, and so are asked for.
  */
 @Needs(Capability.LARGE_TENSORS)
+@Execution(ExecutionMode.SAME_THREAD)
 abstract class LargeTensorCases extends Cases {
 
     private static final int RANKS = 2;

@@ -14,8 +14,6 @@ import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -24,7 +22,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  * instead of wrong data or a dead process.
  */
 @Needs(Capability.STUCK_MISMATCHES)
-@Execution(ExecutionMode.CONCURRENT)
 abstract class MismatchCases extends Cases {
 
     private interface Call {

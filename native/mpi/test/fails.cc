@@ -1,7 +1,7 @@
 // For tests, loaded before an MPI library: calls of MPI_Comm_set_errhandler fail from the one numbered FAIL_ERRHANDLER_FROM
 // on, up to the one before FAIL_ERRHANDLER_TO, and MPI_Cancel, MPI_Comm_dup, MPI_Comm_free and MPI_Comm_rank fail where
-// FAIL_CANCEL, FAIL_COMM_DUP, FAIL_COMM_FREE and FAIL_COMM_RANK are set. Handles are as wide as a register in every family,
-// or narrower.
+// FAIL_CANCEL, FAIL_COMM_DUP, FAIL_COMM_FREE and FAIL_COMM_RANK are set. TAKEN_COMMUNICATORS of them exist before the first
+// group is made. Handles are as wide as a register in every family, or narrower.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -29,6 +29,13 @@ extern "C" {
 
 __attribute__((visibility("default"))) int MPI_Comm_set_errhandler(void* comm, void* handler) {
   const int number = handlers++;
+  if (number == 0) {
+    // The first one is MPI_COMM_WORLD, and all ranks come here.
+    for (int taken = numberOf("TAKEN_COMMUNICATORS"); taken > 0; taken--) {
+      void* made = nullptr;
+      original<int(void*, void*)>("PMPI_Comm_dup")(comm, &made);
+    }
+  }
   if (number >= numberOf("FAIL_ERRHANDLER_FROM") && number < numberOf("FAIL_ERRHANDLER_TO")) {
     return kOther;
   }

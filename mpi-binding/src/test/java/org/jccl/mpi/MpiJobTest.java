@@ -212,30 +212,38 @@ class MpiJobTest {
     }
 
     /**
-     * More groups than MPICH has communicators at a time: it has 2048. Open MPI has 65536, which
-     * would take minutes.
+     * More groups than MPICH has communicators left: it has 2048 at a time. Open MPI has 65536, of
+     * which a job would take minutes.
      */
-    private static int manyGroups(Mpirun mpirun) {
-        return mpirun == Mpirun.MPICH ? 2500 : 300;
-    }
+    private static final int MANY_GROUPS = 300;
+
+    private static final String MANY_TAKEN = "TAKEN_COMMUNICATORS=1900";
 
     @ParameterizedTest
     @EnumSource
-    void communicatorsOfClosedGroupsAreUsedAgain(Mpirun mpirun) {
-        mpirun.assumeInstalled();
-        int groups = manyGroups(mpirun);
-        Mpirun.Outcome outcome = mpirun.run(2, ChurnMain.class, Integer.toString(groups), "0");
+    void communicatorsOfClosedGroupsAreUsedAgain(Mpirun mpirun, @TempDir Path directory)
+            throws Exception {
+        String groups = Integer.toString(MANY_GROUPS);
+        Mpirun.Outcome outcome =
+                runWithFailures(
+                        mpirun, directory, List.of(MANY_TAKEN), ChurnMain.class, groups, "0");
         assertThat(outcome.code()).as(outcome.output()).isZero();
-        assertThat(outcome.output()).contains("rank 0 made " + groups).doesNotContain("WRONG");
+        assertThat(outcome.output()).contains("rank 0 made " + MANY_GROUPS).doesNotContain("WRONG");
     }
 
     private static Mpirun.Outcome runWithFailures(
             Mpirun mpirun, Path directory, List<String> failures, String... job) throws Exception {
+        return runWithFailures(mpirun, directory, failures, JobMain.class, job);
+    }
+
+    private static Mpirun.Outcome runWithFailures(
+            Mpirun mpirun, Path directory, List<String> failures, Class<?> main, String... job)
+            throws Exception {
         mpirun.assumeInstalled();
         Path fails = Gcc.library("test/fails.cc", directory.resolve("fails.so"), "-ldl");
         List<String> command = new ArrayList<>(List.of("env", "LD_PRELOAD=" + fails));
         command.addAll(failures);
-        command.addAll(Mpirun.java(JobMain.class, List.of(), job));
+        command.addAll(Mpirun.java(main, List.of(), job));
         return mpirun.run(2, command);
     }
 
@@ -243,12 +251,14 @@ class MpiJobTest {
     @EnumSource
     void aGroupThatCanNotBeMadeKeepsNoCommunicator(Mpirun mpirun, @TempDir Path directory)
             throws Exception {
-        int groups = manyGroups(mpirun);
+        String groups = Integer.toString(MANY_GROUPS);
         // MPI_COMM_WORLD, MPI_COMM_SELF and the world come first.
         List<String> failures =
-                List.of("FAIL_ERRHANDLER_FROM=3", "FAIL_ERRHANDLER_TO=" + (groups + 3));
-        Mpirun.Outcome outcome =
-                runWithFailures(mpirun, directory, failures, "unmade", Integer.toString(groups));
+                List.of(
+                        MANY_TAKEN,
+                        "FAIL_ERRHANDLER_FROM=3",
+                        "FAIL_ERRHANDLER_TO=" + (MANY_GROUPS + 3));
+        Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "unmade", groups);
         assertThat(outcome.output())
                 .contains("rank 0: sum 3", "rank 1: sum 3", "MPI_Comm_set_errhandler")
                 .doesNotContain("made");

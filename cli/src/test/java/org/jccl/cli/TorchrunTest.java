@@ -10,14 +10,18 @@ import java.util.stream.Collectors;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
+import org.jccl.testing.ChildJvm;
 import org.jccl.testing.FreePort;
 import org.jccl.testing.TorchPython;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Java ranks under PyTorch's own torchrun. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(240)
 class TorchrunTest {
 
@@ -55,10 +59,9 @@ class TorchrunTest {
         command.addAll(
                 List.of(
                         "--no-python",
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Sum.class.getName()));
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        command.addAll(List.of(ChildJvm.shortLived()));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sum.class.getName()));
         command.addAll(List.of(arguments));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {

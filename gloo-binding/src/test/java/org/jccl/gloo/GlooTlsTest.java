@@ -390,6 +390,7 @@ final class GlooTlsTest {
         List<String> lines = new CopyOnWriteArrayList<>();
         ProcessLauncher.builder(2)
                 .mainClass(LaunchedMain.class)
+                .jvmArguments(ChildJvm.shortLived())
                 .tls(folder.resolve("one.pem"), folder.resolve("one.key"), folder.resolve("ca.pem"))
                 .output((rank, error, line) -> lines.add(line))
                 .timeout(LONG)

@@ -25,6 +25,7 @@ import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
 import org.jccl.store.TcpStore;
 import org.jccl.store.TcpStoreServer;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -287,6 +288,7 @@ class LeavingTest {
         List<String> lines = new CopyOnWriteArrayList<>();
         ProcessLauncher.builder(SIZE)
                 .mainClass(Ending.class, manner)
+                .jvmArguments(ChildJvm.shortLived())
                 .keepSurvivors()
                 .timeout(Duration.ofSeconds(100))
                 .output((rank, error, line) -> lines.add(line))

@@ -20,6 +20,7 @@ import org.jccl.Tensor;
 import org.jccl.UsageException;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.store.HashStore;
+import org.jccl.testing.ChildJvm;
 import org.jccl.testing.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -89,6 +90,7 @@ class RebuildTest {
         Queue<String> lines = new ConcurrentLinkedQueue<>();
         ProcessLauncher.builder(RANKS)
                 .mainClass(Main.class, how, initMethod, Integer.toString(worlds))
+                .jvmArguments(ChildJvm.shortLived())
                 .timeout(LIMIT)
                 .output((rank, error, line) -> lines.add(line))
                 .build()

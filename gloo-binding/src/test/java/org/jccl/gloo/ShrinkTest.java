@@ -11,6 +11,7 @@ import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.launch.ProcessLauncher;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -74,6 +75,7 @@ class ShrinkTest {
         String[] killed = victims.split(" ");
         ProcessLauncher.builder(4)
                 .mainClass(Counting.class, killed)
+                .jvmArguments(ChildJvm.shortLived())
                 .keepSurvivors()
                 .timeout(Duration.ofSeconds(100))
                 .output((rank, error, line) -> lines.add(line))

@@ -40,6 +40,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 class TorchFailureTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
+
+    /** After so many seconds PyTorch gives up, as it must where Gloo notices nothing. */
+    private static final int GIVES_UP = 6;
+
     private static final int BIG = 2_000_000;
     private static final int STEP = 100_000;
 
@@ -76,11 +80,15 @@ class TorchFailureTest {
         }
     }
 
+    private static String line(String operation, int count, String store, int rank, int world) {
+        return "%s %d %s %d %d %d".formatted(operation, count, store, rank, world, GIVES_UP);
+    }
+
     /** In a world of two, what this rank does while PyTorch's rank does something else. */
     private static Throwable failure(int rank, String operation, int theirs, Call call, int ours)
             throws Exception {
         String store = TorchWorld.store();
-        python.send(operation + " " + theirs + " " + store + " " + (1 - rank) + " 2");
+        python.send(line(operation, theirs, store, 1 - rank, 2));
         try (ProcessGroup group = TorchWorld.join(store, rank, 2, TIMEOUT)) {
             return catchThrowable(
                     () -> {
@@ -284,8 +292,8 @@ class TorchFailureTest {
                         .start();
         try (Torch other = startPython()) {
             List<Torch> ranks = List.of(python, other);
-            python.send("train " + STEP + " " + store + " 0 3");
-            other.send("train " + STEP + " " + store + " 2 3");
+            python.send(line("train", STEP, store, 0, 3));
+            other.send(line("train", STEP, store, 2, 3));
             for (Torch rank : ranks) {
                 assertThat(rank.line()).isEqualTo("training");
             }
@@ -305,7 +313,7 @@ class TorchFailureTest {
         String store = TorchWorld.store();
         List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
         try (Torch victim = startPython()) {
-            victim.send("train " + STEP + " " + store + " 1 3");
+            victim.send(line("train", STEP, store, 1, 3));
             List<Thread> ranks =
                     IntStream.of(0, 2)
                             .mapToObj(rank -> new Thread(() -> failures.add(train(store, rank))))

@@ -1,7 +1,7 @@
 """A PyTorch rank in a world where something goes wrong.
 
-Each line of standard input is OPERATION COUNT INIT_METHOD RANK WORLD_SIZE; the answer is "ok", or "error" with its type
-and text.
+Each line of standard input is OPERATION COUNT INIT_METHOD RANK WORLD_SIZE TIMEOUT_SECONDS; the answer is "ok", or "error"
+with its type and text.
 """
 
 import sys
@@ -40,9 +40,9 @@ OPERATIONS = {
 torch.set_num_threads(1)
 print("torch", torch.__version__, flush=True)
 for line in sys.stdin:
-    operation, count, init_method, rank, world = line.split()
+    operation, count, init_method, rank, world, timeout = line.split()
     dist.init_process_group("gloo", init_method=init_method, rank=int(rank), world_size=int(world),
-                            timeout=timedelta(seconds=20))
+                            timeout=timedelta(seconds=int(timeout)))
     try:
         OPERATIONS[operation](int(count))
         dist.barrier()

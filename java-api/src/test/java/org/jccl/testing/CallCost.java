@@ -18,7 +18,7 @@ public record CallCost(double cpuNanos, double bytes) {
      */
     public static final int SMALLEST_OBJECT = 16;
 
-    private static final int CALLS = 5000;
+    private static final int CALLS = 2000;
     private static final int WARM_UP = 4;
     private static final ThreadMXBean THREAD = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 

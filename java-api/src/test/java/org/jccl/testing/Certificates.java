@@ -66,6 +66,9 @@ public final class Certificates {
     private void keytool(String name, String... options) throws Exception {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+        for (String option : ChildJvm.shortLived()) {
+            command.add("-J" + option);
+        }
         command.addAll(List.of("-genkeypair", "-alias", name, "-dname", "CN=" + name, "-keystore"));
         command.addAll(List.of(store.toString(), "-storepass", PASSWORD));
         command.addAll(Arrays.asList(options));

@@ -13,6 +13,8 @@ import java.util.Map;
 /** A JVM of its own, because mocks read their settings from the environment and load once. */
 public final class ChildJvm {
 
+    private static final String[] SHORT_LIVED = {"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"};
+
     /** Where a binding looks for its libraries, and where they are unpacked. */
     private static final List<String> INHERITED = List.of("org.jccl.", "org.bytedeco.");
 
@@ -20,6 +22,15 @@ public final class ChildJvm {
     private static final String CHECK = "jccl.test.check";
 
     private ChildJvm() {}
+
+    /**
+     * Options of a JVM that lives for seconds, with which it starts in less processor time.
+     *
+     * @return options, in a new array
+     */
+    public static String[] shortLived() {
+        return SHORT_LIVED.clone();
+    }
 
     /**
      * Runs a class, which must end well, with this JVM's class path and properties.
@@ -85,8 +96,7 @@ public final class ChildJvm {
     private static List<String> command(Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        // They live for a second.
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+        command.addAll(List.of(SHORT_LIVED));
         if (Runtime.version().feature() >= 24) {
             // Else the JVM warns among what the class prints.
             command.add("--enable-native-access=ALL-UNNAMED");

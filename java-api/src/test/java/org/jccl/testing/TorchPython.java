@@ -16,7 +16,15 @@ public final class TorchPython {
 
     private static final String NAME = "JCCL_PEER_PYTHON";
 
-    /** What each Python has answered, since loading torch takes seconds. */
+    /** Tells the version without loading torch, which takes seconds. */
+    private static final String VERSION =
+            """
+            from importlib.metadata import version
+            version("numpy")
+            print("torch", version("torch"))
+            """;
+
+    /** What each Python has answered. */
     private static final Map<String, String> ANSWERS = new ConcurrentHashMap<>();
 
     private TorchPython() {}
@@ -44,13 +52,7 @@ public final class TorchPython {
     private static String askVersion(String python) {
         try {
             Process process =
-                    new ProcessBuilder(
-                                    List.of(
-                                            python,
-                                            "-W",
-                                            "ignore",
-                                            "-c",
-                                            "import numpy, torch; print('torch', torch.__version__)"))
+                    new ProcessBuilder(List.of(python, "-c", VERSION))
                             .redirectErrorStream(true)
                             .start();
             try (BufferedReader output = process.inputReader()) {

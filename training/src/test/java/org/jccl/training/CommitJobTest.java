@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jccl.launch.ProcessLauncher;
+import org.jccl.testing.ChildJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
@@ -81,6 +82,7 @@ final class CommitJobTest {
                         Integer.toString(lifetime),
                         Integer.toString(stepMillis),
                         Integer.toString(spared))
+                .jvmArguments(ChildJvm.shortLived())
                 .replaceLostRanks()
                 .maxRestarts(1_000_000)
                 .timeout(Duration.ofMinutes(90))

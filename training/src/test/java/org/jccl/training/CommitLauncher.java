@@ -5,6 +5,7 @@ import java.util.List;
 import org.jccl.launch.OutputHandler;
 import org.jccl.launch.ProcessLauncher;
 import org.jccl.launch.ProcessLauncherBuilder;
+import org.jccl.testing.ChildJvm;
 
 /** A launcher of one of several nodes with ranks of a {@link CommitJob}. */
 final class CommitLauncher {
@@ -33,6 +34,7 @@ final class CommitLauncher {
         ProcessLauncherBuilder launcher =
                 ProcessLauncher.builder(replicated ? 1 : 2)
                         .mainClass(CommitJob.class, arguments.split(","))
+                        .jvmArguments(ChildJvm.shortLived())
                         .nodes(nodes, node)
                         .runId("nodes")
                         .replaceLostRanks()

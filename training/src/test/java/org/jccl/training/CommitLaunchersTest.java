@@ -22,8 +22,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Jobs of several launchers, which are lost with their ranks and started again. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(7200)
 final class CommitLaunchersTest {
 

@@ -6,10 +6,12 @@ import org.jccl.TlsCredentials;
 import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.testing.Certificates;
+import org.jccl.testing.Families;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The same with encrypted connections. */
+/** The same with encrypted connections, which carry all operations alike. */
+@Families({"gathers", "all-to-all", "messages", "failures"})
 final class GlooTlsConformanceTest extends ConformanceTest {
 
     @TempDir private static Path folder;

@@ -4,13 +4,12 @@ import org.jccl.conformance.ConformanceBackend;
 import org.jccl.conformance.ConformanceTest;
 import org.jccl.conformance.StagedBackend;
 import org.jccl.gloo.GlooOptions;
-import org.jccl.testing.DeviceFamilies;
-import org.junit.jupiter.api.extension.ExtendWith;
+import org.jccl.testing.Families;
 
 /**
  * The suite on Gloo with tensors of the TPUs' mock, whose one stream delays each copy at random.
  */
-@ExtendWith(DeviceFamilies.class)
+@Families({"messages", "works", "failures"})
 final class StagedConformanceTest extends ConformanceTest {
 
     @Override

@@ -10,9 +10,14 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Runs all of jcstress's tests for a short time each. */
+@DisabledIfSystemProperty(
+        named = "jccl.test.all",
+        matches = "nothing",
+        disabledReason = "script/test --all runs it")
 final class StressTest {
 
     @Test

@@ -6,8 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.jccl.cli.Jccl;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 
 /** The program as users start it: {@code jccl run}. */
+@DisabledIfSystemProperty(
+        named = "jccl.test.all",
+        matches = "nothing",
+        disabledReason = "script/test --all runs it")
 class ConvNetTrainingTest {
 
     @Test

@@ -5,6 +5,8 @@ import static org.bytedeco.pytorch.global.torch.gelu;
 import static org.bytedeco.pytorch.global.torch.linear;
 import static org.bytedeco.pytorch.global.torch.scaled_dot_product_attention;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.DoubleOptional;
 import org.bytedeco.pytorch.EmbeddingImpl;
@@ -24,18 +26,22 @@ final class Gpt extends Module {
     /** Characters that it sees at once. */
     static final int CONTEXT = 32;
 
-    private static final int WIDTH = 64;
+    static final int WIDTH = 64;
     private static final int HEADS = 4;
     private static final int BLOCKS = 2;
 
     /** The units of the forward pass in their order; the first one is all that is in no block. */
     static final String[] UNITS = {"", "block0", "block1"};
 
+    /** Of a stage of a pipeline that is not the first one, null. */
     private final EmbeddingImpl characters;
-    private final EmbeddingImpl positions =
-            register_module("positions", new EmbeddingImpl(CONTEXT, WIDTH));
-    private final Block[] blocks = new Block[BLOCKS];
-    private final LayerNormImpl norm = register_module("norm", norm());
+
+    private final EmbeddingImpl positions;
+    private final Map<String, Block> blocks = new LinkedHashMap<>();
+
+    /** Of a stage of a pipeline that is not the last one, null. */
+    private final LayerNormImpl norm;
+
     private final LinearImpl head;
 
     /** How a unit runs: as it is, or as {@code FullyShardedDataParallel} runs it. */
@@ -120,10 +126,30 @@ final class Gpt extends Module {
 
     private Gpt(int alphabet, TensorParallel ranks) {
         characters = register_module("characters", new EmbeddingImpl(alphabet, WIDTH));
-        head = register_module("head", new LinearImpl(WIDTH, alphabet));
+        positions = register_module("positions", new EmbeddingImpl(CONTEXT, WIDTH));
         for (int i = 0; i < BLOCKS; i++) {
-            blocks[i] = register_module("block" + i, new Block(ranks));
+            blocks.put("block" + i, register_module("block" + i, new Block(ranks)));
         }
+        norm = register_module("norm", norm());
+        head = register_module("head", new LinearImpl(WIDTH, alphabet));
+    }
+
+    private Gpt(Gpt whole, int stage, int stages) {
+        boolean first = stage == 0;
+        boolean last = stage == stages - 1;
+        characters = first ? register_module("characters", whole.characters) : null;
+        positions = first ? register_module("positions", whole.positions) : null;
+        for (int i = BLOCKS * stage / stages; i < BLOCKS * (stage + 1) / stages; i++) {
+            String name = "block" + i;
+            blocks.put(name, register_module(name, whole.blocks.get(name)));
+        }
+        norm = last ? register_module("norm", whole.norm) : null;
+        head = last ? register_module("head", whole.head) : null;
+    }
+
+    /** Consecutive layers of a network. The number of stages is at most that of the blocks. */
+    static Gpt stageOf(Gpt whole, int stage, int stages) {
+        return new Gpt(whole, stage, stages);
     }
 
     /** This rank's part of a network with whole layers. The number of ranks must divide 4. */
@@ -133,31 +159,34 @@ final class Gpt extends Module {
         part.positions.weight().detach().copy_(whole.positions.weight());
         part.head.weight().detach().copy_(whole.head.weight());
         part.head.bias().detach().copy_(whole.head.bias());
-        for (int i = 0; i < BLOCKS; i++) {
-            part.blocks[i].copyPart(whole.blocks[i]); // norms begin with ones and zeros
-        }
+        // Norms begin with ones and zeros.
+        part.blocks.forEach((name, block) -> block.copyPart(whole.blocks.get(name)));
         return part;
     }
 
     /** The parameters of which each rank has a part. */
     TensorVector divided() {
         TensorVector divided = new TensorVector();
-        for (Block block : blocks) {
-            block.addDivided(divided);
-        }
+        blocks.values().forEach(block -> block.addDivided(divided));
         return divided;
     }
 
-    /** Scores of the next character at each position. */
-    Tensor forward(Tensor text, Units units) {
-        Tensor places = arange(new Scalar(CONTEXT)).to(ScalarType.Long);
-        Tensor x = units.run("", () -> characters.forward(text).add(positions.forward(places)));
-        for (int i = 0; i < BLOCKS; i++) {
-            Tensor input = x;
-            Block block = blocks[i];
-            x = units.run("block" + i, () -> block.forward(input));
+    /**
+     * Scores of the next character at each position. Of a stage of a pipeline, the output of its
+     * layers; its input is that of the stage before.
+     */
+    Tensor forward(Tensor input, Units units) {
+        Tensor x = characters == null ? input : units.run("", () -> embedded(input));
+        for (Map.Entry<String, Block> each : blocks.entrySet()) {
+            Tensor before = x;
+            x = units.run(each.getKey(), () -> each.getValue().forward(before));
         }
         Tensor last = x;
-        return units.run("", () -> head.forward(norm.forward(last)));
+        return head == null ? x : units.run("", () -> head.forward(norm.forward(last)));
+    }
+
+    private Tensor embedded(Tensor text) {
+        Tensor places = arange(new Scalar(CONTEXT)).to(ScalarType.Long);
+        return characters.forward(text).add(positions.forward(places));
     }
 }

@@ -30,13 +30,17 @@ import org.jccl.training.DeviceMesh;
 
 /**
  * Trains a GPT on the characters of a text: on one process, with whole parameters on each rank
- * ({@code ddp}), with parameters that are divided over the ranks ({@code fsdp}), or with pairs of
- * ranks that share each layer ({@code tp}). The losses are the same but for the order of sums.
+ * ({@code ddp}), with parameters that are divided over the ranks ({@code fsdp}), with pairs of
+ * ranks that share each layer ({@code tp}), or with pairs of which each rank has half of the layers
+ * ({@code pp}). The losses are the same but for the order of sums.
  */
 public final class GptTraining {
 
     /** Pieces of text of all ranks in a step. */
     private static final int BATCH = 16;
+
+    /** Of these, those that go through a pipeline together. */
+    private static final int MICRO_BATCH = 2;
 
     private static final double LEARNING_RATE = 3e-3;
     private static final double LARGEST_NORM = 1;
@@ -64,10 +68,10 @@ public final class GptTraining {
      * Runs one rank; start it with {@code jccl run} or torchrun, with 1, 2, 4, 8 or 16 ranks.
      *
      * @param args {@code compare} (the default) trains in all ways and exits with 1 if losses
-     *     differ. {@code ddp}, {@code fsdp} and {@code tp} train in one way, continue from the
-     *     directory if it has a checkpoint, and write a checkpoint and {@code loss.svg} there. Then
-     *     the number of steps (200), a file with text ({@code README.md}) and the directory ({@code
-     *     target/gpt})
+     *     differ. {@code ddp}, {@code fsdp}, {@code tp} and {@code pp} train in one way, continue
+     *     from the directory if it has a checkpoint, and write a checkpoint and {@code loss.svg}
+     *     there. Then the number of steps (200), a file with text ({@code README.md}) and the
+     *     directory ({@code target/gpt})
      * @throws IOException if a file cannot be read or written
      */
     public static void main(String[] args) throws IOException {
@@ -96,7 +100,8 @@ public final class GptTraining {
                     case "ddp" -> whole();
                     case "fsdp" -> divided();
                     case "tp" -> tensorParallel();
-                    default -> throw new IllegalArgumentException(kind + ": ddp, fsdp or tp");
+                    case "pp" -> pipelineParallel();
+                    default -> throw new IllegalArgumentException(kind + ": ddp, fsdp, tp or pp");
                 };
         print("loss %.6f after step %d", losses[steps - 1], steps);
         if (world.rank() == 0) {
@@ -183,7 +188,7 @@ public final class GptTraining {
                             optimizer.zero_grad();
                             Tensor loss = loss(net, step, (unit, part) -> part.get(), copies);
                             ddp.backward(loss);
-                            clip(net.parameters(), divided, ranks);
+                            clip(net.parameters(), divided, mesh.group("tp"));
                             optimizer.step();
                             return mean(loss);
                         });
@@ -191,10 +196,55 @@ public final class GptTraining {
         }
     }
 
-    /** Like {@code clip_grad_norm_}, where other ranks have more of some parameters. */
-    private static void clip(TensorVector all, TensorVector divided, TensorParallel ranks) {
-        double ofThisRank = squares(divided);
-        double norm = Math.sqrt(squares(all) - ofThisRank + ranks.sum(ofThisRank));
+    /** Each rank of a pair has half of the layers; ranks with the same ones average gradients. */
+    private float[] pipelineParallel() {
+        int stages = Math.min(2, world.size());
+        int[] shape = {world.size() / stages, stages};
+        try (DeviceMesh mesh = DeviceMesh.of(world, shape, "dp", "pp")) {
+            ProcessGroup line = mesh.group("pp");
+            ProcessGroup copies = mesh.group("dp");
+            PipelineParallel pipeline = new PipelineParallel(line);
+            Gpt net = Gpt.stageOf(seeded(), line.rank(), line.size());
+            int pieces = BATCH / copies.size() / MICRO_BATCH;
+            try (DistributedDataParallel ddp = DistributedDataParallel.of(copies, net)) {
+                AdamW optimizer = optimizer(net.parameters());
+                return eachStep(
+                        "pp",
+                        TorchCheckpoint.of(copies, net, optimizer),
+                        step -> {
+                            optimizer.zero_grad();
+                            PipelineParallel.Stage stage =
+                                    (piece, input) -> {
+                                        int at = copies.rank() * pieces + piece;
+                                        Batch batch = batch(step, at, copies.size() * pieces);
+                                        Tensor x = input == null ? batch.text() : input;
+                                        Tensor y = net.forward(x, (unit, part) -> part.get());
+                                        return pipeline.isLast()
+                                                ? loss(y, batch).div(new Scalar(pieces))
+                                                : y;
+                                    };
+                            float loss =
+                                    pipeline.step(
+                                            ddp,
+                                            pieces,
+                                            stage,
+                                            MICRO_BATCH,
+                                            Gpt.CONTEXT,
+                                            Gpt.WIDTH);
+                            clip(net.parameters(), net.parameters(), line);
+                            optimizer.step();
+                            return sum(loss) / copies.size();
+                        });
+            }
+        }
+    }
+
+    /** Like {@code clip_grad_norm_}, where other ranks of a group have more of some parameters. */
+    private static void clip(TensorVector all, TensorVector divided, ProcessGroup group) {
+        double[] squares = {squares(divided)};
+        double ofAll = squares(all) - squares[0];
+        group.sync().allReduce(squares, ReduceOp.SUM);
+        double norm = Math.sqrt(ofAll + squares[0]);
         if (norm > LARGEST_NORM) {
             Scalar factor = new Scalar(LARGEST_NORM / norm);
             for (long i = 0; i < all.size(); i++) {
@@ -214,8 +264,9 @@ public final class GptTraining {
     /** Runs the steps from the last checkpoint on, and saves one. The action returns the loss. */
     private float[] eachStep(String kind, TorchCheckpoint state, IntFunction<Float> action) {
         boolean saves = state != null && directory != null;
-        // With tensor parallelism, a checkpoint has one rank's parts.
-        Path saved = saves ? directory.resolve(kind + (kind.equals("tp") ? part() : "")) : null;
+        // Where a pair of ranks shares the network, a checkpoint has one rank's part.
+        boolean shared = kind.equals("tp") || kind.equals("pp");
+        Path saved = saves ? directory.resolve(kind + (shared ? part() : "")) : null;
         float[] losses = new float[steps];
         int first = saves && Files.exists(saved) ? resume(state, saved, losses) : 0;
         long begin = System.nanoTime();
@@ -223,6 +274,9 @@ public final class GptTraining {
             PointerScope memoryOfThisStep = new PointerScope();
             losses[step] = action.apply(step);
             memoryOfThisStep.close();
+            if (step % 50 == 0) {
+                print("%s: loss %.3f after step %d", kind, losses[step], step + 1);
+            }
         }
         double seconds = (System.nanoTime() - begin) / 1e9;
         int tokens = (steps - first) * BATCH * Gpt.CONTEXT;
@@ -258,8 +312,20 @@ public final class GptTraining {
         return loss(net, step, units, group.rank(), group.size());
     }
 
-    /** The loss of a rank's pieces of the text. */
     private Tensor loss(Gpt net, int step, Gpt.Units units, int rank, int ranks) {
+        Batch batch = batch(step, rank, ranks);
+        return loss(net.forward(batch.text(), units), batch);
+    }
+
+    private Tensor loss(Tensor scores, Batch batch) {
+        return cross_entropy_loss(scores.view(-1, alphabet.length()), batch.next());
+    }
+
+    /** Pieces of the text, and the characters that follow. */
+    private record Batch(Tensor text, Tensor next) {}
+
+    /** A rank's pieces of the text. */
+    private Batch batch(int step, int rank, int ranks) {
         int pieces = BATCH / ranks;
         long[] input = new long[pieces * Gpt.CONTEXT];
         long[] next = new long[input.length];
@@ -272,15 +338,18 @@ public final class GptTraining {
                 next[own * Gpt.CONTEXT + i] = alphabet.indexOf(text.charAt(begin + i + 1));
             }
         }
-        Tensor scores = net.forward(Tensor.create(input).view(pieces, Gpt.CONTEXT), units);
-        return cross_entropy_loss(scores.view(-1, alphabet.length()), Tensor.create(next));
+        return new Batch(Tensor.create(input).view(pieces, Gpt.CONTEXT), Tensor.create(next));
     }
 
     /** Over all ranks. Ranks that share layers have the same loss. */
     private float mean(Tensor loss) {
-        float[] sum = {loss.item_float()};
+        return sum(loss.item_float()) / world.size();
+    }
+
+    private float sum(float value) {
+        float[] sum = {value};
         world.sync().allReduce(sum, ReduceOp.SUM);
-        return sum[0] / world.size();
+        return sum[0];
     }
 
     private boolean compare() {
@@ -288,6 +357,7 @@ public final class GptTraining {
         boolean same = isSame("ddp", whole(), expected);
         same &= isSame("fsdp", divided(), expected);
         same &= isSame("tp", tensorParallel(), expected);
+        same &= isSame("pp", pipelineParallel(), expected);
         float last = expected[steps - 1];
         print("loss %.3f after the first step, %.3f after the last", expected[0], last);
         boolean passed = same && last < expected[0] / 1.2f;

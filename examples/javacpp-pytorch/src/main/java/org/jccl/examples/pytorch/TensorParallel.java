@@ -56,14 +56,6 @@ final class TensorParallel {
         return tensor;
     }
 
-    double sum(double value) {
-        double[] sum = {value};
-        if (group != null) {
-            group.sync().allReduce(sum, ReduceOp.SUM);
-        }
-        return sum[0];
-    }
-
     /**
      * Copies this rank's outputs of a layer.
      *

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include <netinet/in.h>
@@ -99,6 +100,9 @@ void Exchange::wait(Clock::time_point deadline) {
     const int ready = ::poll(waiting_.data(), waiting_.size(), static_cast<int>(std::min(pause, left).count()));
     if (ready > 0) {
       return;
+    }
+    if (ready == 0 && pause < kFirstPause) {
+      std::this_thread::yield();  // to another rank of this host, or the compiler of this one's virtual machine
     }
     if (ready < 0 && errno != EINTR) {
       throw Failure(kInternal, std::string("can not wait for a message: ") + std::strerror(errno));

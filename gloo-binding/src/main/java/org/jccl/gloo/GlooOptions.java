@@ -103,9 +103,9 @@ public record GlooOptions(
 
     /**
      * Makes the thread of a collective poll for messages before it sleeps, which saves some
-     * microseconds of wake-up time. Use it only if each rank has its own processor; otherwise a
-     * polling rank prevents the rank that it waits for from running. Sends, receives, and groups
-     * with PyTorch's ranks never poll.
+     * microseconds of wake-up time. The thread uses a processor meanwhile, and yields it after each
+     * look to any other thread that is ready. So ranks may share processors, but the time is best
+     * short then. Sends, receives, and groups with PyTorch's ranks never poll.
      *
      * @param duration the time per wait, for example 50 microseconds; zero by default
      * @return options with this duration

@@ -10,7 +10,7 @@
 namespace jccl {
 
 // Who makes a collective: the library, or one of the algorithms below.
-enum class Way { kLibrary, kDoubling, kDirect, kRing };
+enum class Way { kLibrary, kDoubling, kDirect, kRing, kPairwise };
 
 // What a rank does at a time: it sends to one rank, receives from one, or both.
 struct Step {
@@ -47,6 +47,12 @@ class Algorithm {
   // The same in place, and then the results go round.
   static Algorithm ring(int rank, int size, void* data, int64_t count, int type, int kind);
 
+  // Each rank has a block in `data`, and the blocks go round. `count` is that of all blocks.
+  static Algorithm gathering(int rank, int size, void* data, int64_t count, int type);
+
+  // Each rank has a block for each other. `count` is that of all blocks.
+  static Algorithm pairwise(int rank, int size, const void* in, void* out, int64_t count, int type);
+
   int64_t steps() const { return steps_; }
 
   Step step(int64_t number) const;
@@ -75,6 +81,7 @@ class Algorithm {
   Step ringStep(int64_t number) const;
   Step combiningStep(int round, int64_t segment) const;
   Step gatheringStep(int round, int64_t segment) const;
+  Step pairwiseStep(int64_t number) const;
 
   int64_t beginOf(int block) const;
   int64_t lengthOf(int block) const;
@@ -88,6 +95,7 @@ class Algorithm {
   int window_ = 1;
   Way way_ = Way::kLibrary;
   bool inPlace_ = false;
+  int64_t combiningSteps_ = 0;  // of a ring; those after them move results
   int rank_ = 0;
   int size_ = 0;
   int root_ = 0;

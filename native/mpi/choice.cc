@@ -17,14 +17,16 @@ struct Row {
 };
 
 // What was faster than the library's non-blocking call with 2 and with 4 ranks of one host, which were measured. The last
-// row that fits counts; without one it is the library's call. Of 4 to 8 KB, halves are still sent eagerly.
+// row that fits counts; without one it is the library's call.
 constexpr Row kOpenMpi[] = {
     {kBarrier, 4, 0, Way::kDoubling},
     {kAllReduce, 4, 0, Way::kDoubling},
     {kAllReduce, 2, 4 * kKilobyte, Way::kRing},
-    {kAllReduce, 2, 8 * kKilobyte, Way::kDoubling},
+    {kAllReduce, 2, 40 * kKilobyte, Way::kDoubling},
     {kAllReduce, 4, 128 * kKilobyte, Way::kRing},
     {kReduce, 4, 0, Way::kDirect},
+    {kAllGather, 2, 0, Way::kRing},
+    {kAllToAll, 2, 0, Way::kPairwise},
     {kReduceScatter, 2, 0, Way::kRing},
     {kReduceScatter, 4, 1024 * kKilobyte, Way::kRing},
 };
@@ -35,7 +37,8 @@ Way wayOf(const Call& call, int size) {
   if (size < 2 || !kOverruns) {
     return Way::kLibrary;
   }
-  const WideCount bytes = WideCount{call.count} * elementSizeOf(call.type) * (call.what == kReduceScatter ? size : 1);
+  const bool blocks = call.what == kReduceScatter || call.what == kAllGather || call.what == kAllToAll;
+  const WideCount bytes = WideCount{call.count} * elementSizeOf(call.type) * (blocks ? size : 1);
   Way way = Way::kLibrary;
   for (const Row& row : kOpenMpi) {
     if (row.what == call.what && size <= row.mostRanks && bytes >= row.leastBytes) {

@@ -21,6 +21,12 @@ const char* at(const void* base, int64_t elements, int type) {
   return static_cast<const char*>(base) + elements * static_cast<int64_t>(elementSizeOf(type));
 }
 
+void copyTo(void* to, const void* from, int64_t count, int type) {
+  if (to != from) {
+    std::memcpy(to, from, static_cast<size_t>(count) * elementSizeOf(type));
+  }
+}
+
 int64_t sum(const int64_t* counts, int size) { return std::accumulate(counts, counts + size, int64_t{0}); }
 
 // Counts and places for MPI's forms with parts of different sizes, in elements.
@@ -334,11 +340,17 @@ Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
       averageLater(o, c, c.count);
       return Algorithm::ringOfBlocks(rank_, size_, premultiplied(o, c, count), c.out, count, c.type, c.kind);
     }
+    case kAllGather:
+      copyTo(at(c.out, rank_ * c.count, c.type), c.in, c.count, c.type);
+      return Algorithm::gathering(rank_, size_, c.out, c.count * size_, c.type);
+    case kAllToAll:
+      copyTo(at(c.out, rank_ * c.count, c.type), at(c.in, rank_ * c.count, c.type), c.count, c.type);
+      return Algorithm::pairwise(rank_, size_, c.in, c.out, c.count * size_, c.type);
     default:
       if (c.kind == kPremulSum) {
         multiplyOf(c.type)(c.out, c.in, static_cast<size_t>(c.count), c.factor);
-      } else if (c.in != c.out) {
-        std::memcpy(c.out, c.in, static_cast<size_t>(c.count) * elementSizeOf(c.type));
+      } else {
+        copyTo(c.out, c.in, c.count, c.type);
       }
       averageLater(o, c, c.count);
       return way == Way::kDoubling ? Algorithm::doubling(rank_, size_, c.out, c.count, c.type, c.kind)

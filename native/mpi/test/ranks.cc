@@ -94,6 +94,14 @@ class Elements {
     return same;
   }
 
+  __attribute__((no_sanitize("thread"))) Elements part(int64_t begin, int64_t count) const {
+    Elements copy(count);
+    for (int64_t i = 0; i < count; i++) {
+      copy.values_.data()[i] = values_.data()[begin + i];
+    }
+    return copy;
+  }
+
   int64_t address() { return reinterpret_cast<int64_t>(values_.data()); }
 
   // Not instrumented: another thread of this rank may have moved the data for MPI, in an order that only MPI knows of.
@@ -219,7 +227,7 @@ void averages(Group& g, int64_t count, Mode mode) {
 
 // Each element must end at its place. Enough for one piece and for several, and for parts of different sizes.
 void places(Group& g, Mode mode) {
-  for (const int64_t count : {1, 2, 1001, 20001, 100003}) {
+  for (const int64_t count : {1, 2, 1001, 3001, 20001, 100003}) {
     Elements data(count);
     data.number(g.rank);
     g.done(
@@ -239,6 +247,16 @@ void places(Group& g, Mode mode) {
         "reduce_scatter");
     data.expectSums(0, g.size, g.rank * count, "reduce_scatter");
     whole.expectSums(g.rank, g.rank + 1, 0, "input of reduce_scatter");
+    Elements other(count * g.size);
+    g.done(jccl_mpi_all_to_all(g.handle, whole.address(), other.address(), count, kInt32, mode), "all_to_all");
+    for (int from = 0; from < g.size; from++) {
+      other.part(from * count, count).expectSums(from, from + 1, g.rank * count, "all_to_all");
+    }
+    data.number(g.rank);
+    g.done(jccl_mpi_all_gather(g.handle, data.address(), other.address(), count, kInt32, mode), "all_gather");
+    for (int from = 0; from < g.size; from++) {
+      other.part(from * count, count).expectSums(from, from + 1, 0, "all_gather");
+    }
   }
 }
 

@@ -209,7 +209,7 @@ void Collectives::reduceDirect(
 // while the next one arrives, so the root receives every byte once.
 void Collectives::reduceChain(
     const Operation& op, const void* in, void* out, size_t bytes, size_t elementSize, Combine combine, int root,
-    char* segments) {
+    char* received) {
   const int next = (rank_ + 1) % size_;
   const int previous = (rank_ + size_ - 1) % size_;
   const bool first = previous == root;
@@ -221,10 +221,10 @@ void Collectives::reduceChain(
       op.run();
       continue;
     }
-    op.exchange.receive(previous, segments, segment);
+    op.exchange.receive(previous, received, segment);
     op.run();
-    void* sum = rank_ == root ? at(out, offset) : segments;
-    combine(sum, segments, own, segment / elementSize);
+    void* sum = rank_ == root ? at(out, offset) : received;
+    combine(sum, received, own, segment / elementSize);
     if (rank_ != root) {
       op.exchange.send(next, sum, segment);
       op.run();

@@ -52,7 +52,7 @@ class Collectives final : public Communicator {
       char* parts);
   void reduceChain(
       const Operation& op, const void* in, void* out, size_t bytes, size_t elementSize, Combine combine, int root,
-      char* segments);
+      char* received);
   void combineInOrder(const void* own, void* out, char* parts, size_t bytes, size_t count, Combine combine);
   void allGatherDirect(const Operation& op, const void* in, void* out, const Parts& parts);
   void reduceScatterDirect(

@@ -87,6 +87,24 @@ class GlooCollectivesTest {
                 });
     }
 
+    /** All ranks must choose the same algorithm, whichever host they are on. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4})
+    void allReduceBetweenHosts(int size) throws Exception {
+        Ranks.run(
+                size,
+                rank -> rank == size - 1 ? "127.0.0.2" : "127.0.0.1",
+                (rank, communicator) -> {
+                    for (int count : new int[] {1, 2000, 5000, 10_000, 20_000, 300_001}) {
+                        Memory data = numbers(rank, count);
+                        communicator.allReduce(
+                                data.address, data.address, count, TYPE, ReduceOp.SUM, BLOCKING);
+                        assertThat(data.ints()).isEqualTo(sum(size, 0, count));
+                    }
+                    return null;
+                });
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5})
     void rootedOperations(int size) throws Exception {

@@ -128,13 +128,6 @@ final class RequestCompletion {
     }
 
     private List<HostWork> collectivesBefore(Operation barrier) {
-        List<Operation> before = running.startedBefore(barrier);
-        if (before.isEmpty()) {
-            return List.of();
-        }
-        return before.stream()
-                .filter(HostWork.class::isInstance)
-                .map(HostWork.class::cast)
-                .toList();
+        return running.startedBefore(barrier, HostWork.class);
     }
 }

@@ -78,6 +78,8 @@ final class TorchPeerTest {
             builder.environment().put("TORCH_CPP_LOG_LEVEL", "ERROR");
             process = builder.redirectErrorStream(true).start();
             output = process.inputReader();
+            // Loading torch takes up to half a minute on a busy machine; no test measures that.
+            expectOk();
         }
 
         /** Begins to be a rank of a world. */

@@ -6,7 +6,7 @@ PyTorch 2.15, and 2.14 with TORCH_DIST_USE_NCCL2=1: no such PyTorch was at hand.
 
     torch_peer.py DRIVER CUDART NCCL
 
-Each line of standard input is a world: MODE RANK WORLD_SIZE PORT. "ok" answers it.
+Each line of standard input is a world: MODE RANK WORLD_SIZE PORT. "ok" answers it, and is printed once torch is loaded.
 """
 
 import ctypes
@@ -286,6 +286,7 @@ MODES = {"lazy": lazy, "both": both, "eager": eager, "newer": newer, "newer-lazy
          "many": lambda java: many(java, "default_pg/0//cuda//UniqueNCCLID:"),
          "newer-many": lambda java: many(java, "default_pg/0//cuda//0/nccl_storekey_0_")}
 
+print("ok", flush=True)
 for line in sys.stdin:
     mode, *numbers = line.split()
     rank, world, port = map(int, numbers)

@@ -12,6 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
+import org.jccl.FailureContext;
+import org.jccl.OperationTimeoutException;
 import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Store;
@@ -48,6 +50,45 @@ class HarnessTest {
         assertThatThrownBy(() -> backend.ranks().run(3, HarnessTest::failOnOne))
                 .isInstanceOf(AssertionError.class)
                 .hasRootCauseMessage("mine");
+    }
+
+    @Test
+    void aWorldThatTookLongerThanAShortDeadlineIsFormedAgain() {
+        AtomicInteger joins = new AtomicInteger();
+        AtomicInteger bodies = new AtomicInteger();
+        ConformanceBackend busy =
+                (store, rank, size, timeout) -> {
+                    // The first world has the ordinary deadline.
+                    if (joins.getAndIncrement() == 2) {
+                        awaitNoLonger(timeout);
+                    }
+                    return backend.join(store, rank, size, timeout);
+                };
+        busy.ranks().run(2, Duration.ofSeconds(1), rank -> bodies.incrementAndGet());
+        assertThat(joins).hasValue(6);
+        assertThat(bodies).hasValue(2);
+    }
+
+    @Test
+    void aWorldThatIsNeverFormedIsReported() {
+        ConformanceBackend absent =
+                (store, rank, size, timeout) -> {
+                    if (timeout.compareTo(Ranks.TIMEOUT) < 0) {
+                        throw new OperationTimeoutException(FailureContext.NONE, "too late");
+                    }
+                    return backend.join(store, rank, size, timeout);
+                };
+        assertThatThrownBy(() -> absent.ranks().run(2, Duration.ofSeconds(1), rank -> {}))
+                .isInstanceOf(AssertionError.class)
+                .hasRootCauseMessage("too late");
+    }
+
+    private static void awaitNoLonger(Duration timeout) {
+        try {
+            Thread.sleep(2 * timeout.toMillis());
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Test

@@ -51,10 +51,10 @@ public:
     Position issue(Stream& stream, Task task);
     /** The tails of all streams: reached when the device is idle. */
     std::vector<Position> tails();
-
-private:
+    /** Appends the waits of that order alone. */
     void order(Stream& stream);
 
+private:
     std::mutex mutex_;
     std::vector<Stream*> streams_;
     /** Work of destroyed streams that may still run. */

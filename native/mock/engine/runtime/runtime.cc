@@ -109,8 +109,9 @@ Status synchronizeStream(Stream& stream) {
     }
     Status legacy = checkLegacy(stream);
     if (legacy != Status::Ok) return legacy;
-    // The legacy stream's order includes the blocking streams, so its tail is asked for by an operation.
-    (stream.blocking ? device(stream.device).issue(stream, [] {}) : stream.tail()).await();
+    // The legacy stream's order includes the blocking streams.
+    device(stream.device).order(stream);
+    stream.tail().await();
     return Status::Ok;
 }
 

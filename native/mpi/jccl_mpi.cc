@@ -87,6 +87,9 @@ bool init() {
                             ", but several threads of a JVM call it: initialise it with MPI_THREAD_MULTIPLE, or use an"
                             " MPI library that was built for it");
   }
+  if (!flag) {
+    jccl::prepareProgress();
+  }
   return !flag;
 }
 
@@ -189,6 +192,13 @@ int jccl_mpi_start_progress() noexcept {
                           " there can be no progress thread");
     }
     jccl::startProgress();
+    return jccl::kOk;
+  });
+}
+
+int jccl_mpi_progress() noexcept {
+  return guarded<int>([] {
+    jccl::progress();
     return jccl::kOk;
   });
 }

@@ -25,6 +25,10 @@ JCCL_MPI_CALL int jccl_mpi_world_broadcast(signed char* bytes, int length, int64
 // may finalise it at any time.
 JCCL_MPI_CALL int jccl_mpi_start_progress() noexcept;
 
+// Lets the library move what other ranks wait for, in a rank that has no operation. Does nothing where somebody else
+// initialised MPI.
+JCCL_MPI_CALL int jccl_mpi_progress() noexcept;
+
 // MPI_Finalize where jccl_mpi_init initialised; MPI_Abort where operations are still in the library's hands.
 JCCL_MPI_CALL void jccl_mpi_exit() noexcept;
 

@@ -7,10 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "communicator.h"
 #include "deferred.h"
@@ -23,8 +21,6 @@ namespace {
 constexpr std::chrono::microseconds kBusy(20);
 constexpr std::chrono::milliseconds kIdle(1);
 
-std::mutex mutex;
-std::thread* thread = nullptr;
 std::atomic<bool> stopped{false};
 
 // A message that never comes: testing for it lets the library look after all that it has in hand, which asking for a
@@ -63,7 +59,13 @@ class Nothing {
   char byte_ = 0;
 };
 
-void bringForward(const std::unique_ptr<Nothing>& nothing) {
+std::mutex mutex;
+std::thread* thread = nullptr;
+// A request may be tested by one thread at a time.
+std::mutex nothingMutex;
+Nothing* nothing = nullptr;
+
+void bringForward() {
   while (!stopped) {
     if (!operationsAreUnderWay()) {
       std::this_thread::sleep_for(kIdle);
@@ -75,7 +77,7 @@ void bringForward(const std::unique_ptr<Nothing>& nothing) {
       // Out of memory while a failure was noted; whoever waits for the operation tries it again.
     }
     try {
-      nothing->test();
+      progress();
     } catch (const Failure& failure) {
       // Who waits for an operation brings it forward too, and is told what the library has against that.
       std::fprintf(stderr, "jccl: the progress thread ends: %s\n", failure.what());
@@ -87,19 +89,30 @@ void bringForward(const std::unique_ptr<Nothing>& nothing) {
 
 }  // namespace
 
+void prepareProgress() {
+  std::lock_guard<std::mutex> lock(nothingMutex);
+  nothing = new Nothing();
+}
+
+void progress() {
+  std::unique_lock<std::mutex> lock(nothingMutex, std::try_to_lock);
+  if (lock.owns_lock() && nothing != nullptr) {
+    nothing->test();
+  }
+}
+
 void startProgress() {
   std::lock_guard<std::mutex> lock(mutex);
   if (thread != nullptr || stopped) {
     return;
   }
-  auto nothing = std::make_unique<Nothing>();
   // The process's signals belong to the threads of the JVM.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread = new std::thread([nothing = std::move(nothing)] { bringForward(nothing); });
+    thread = new std::thread(bringForward);
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -115,6 +128,9 @@ void stopProgress() {
     delete thread;
     thread = nullptr;
   }
+  std::lock_guard<std::mutex> nothingLock(nothingMutex);
+  delete nothing;
+  nothing = nullptr;
 }
 
 }  // namespace jccl

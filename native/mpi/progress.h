@@ -1,12 +1,19 @@
-// A thread that brings forward what is under way, so that messages and collectives move while the program computes.
+// What moves the data of operations and of the library while the program is in no call of it.
 #pragma once
 
 namespace jccl {
 
-// Starts it, once in a process.
+// Once in a process, after MPI was initialised by this library and before other threads use it.
+void prepareProgress();
+
+// Lets the library look after what it has in hand. A rank whose own operations are over calls nothing else, although the
+// library may not have sent yet that a message was received. Does nothing in a process that was not prepared.
+void progress();
+
+// Starts a thread that does so for as long as operations are under way, once in a process.
 void startProgress();
 
-// Ends it, if it was started; before MPI_Finalize.
+// Ends both; before MPI_Finalize.
 void stopProgress();
 
 }  // namespace jccl

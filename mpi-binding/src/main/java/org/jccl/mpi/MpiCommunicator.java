@@ -1,6 +1,7 @@
 package org.jccl.mpi;
 
 import org.jccl.DataType;
+import org.jccl.JcclException;
 import org.jccl.ReduceOp;
 import org.jccl.spi.Capabilities;
 import org.jccl.spi.Capabilities.Feature;
@@ -201,6 +202,16 @@ final class MpiCommunicator implements HostCommunicator {
             throw MpiErrors.of(-result);
         }
         return result - 1;
+    }
+
+    /**
+     * Lets the library send what other ranks wait for. It does that in calls only, and a rank whose
+     * operations are over makes no other.
+     */
+    @Override
+    public JcclException asynchronousError() {
+        check(MpiNative.progress());
+        return null;
     }
 
     /** MPI can cancel neither collectives nor sends. */

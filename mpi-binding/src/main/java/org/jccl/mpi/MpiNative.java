@@ -61,6 +61,9 @@ final class MpiNative {
     @Name("jccl_mpi_start_progress")
     static native int startProgress();
 
+    @Name("jccl_mpi_progress")
+    static native int progress();
+
     @Name("jccl_mpi_exit")
     static native void exit();
 

@@ -2,6 +2,8 @@ package org.jccl.mpi;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -33,7 +35,7 @@ final class JobMain {
 
     private JobMain() {}
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "sum" -> sum(MpiOptions.defaults());
             case "blocking" -> sumAndReduce(MpiOptions.defaults().withBlockingCalls());
@@ -46,6 +48,7 @@ final class JobMain {
             case "threads" -> joinTwice();
             case "counts" -> disagreeAboutCounts(Integer.parseInt(arguments[1]));
             case "overlap" -> overlap();
+            case "computing" -> computeAfterReceiving(Path.of(arguments[1]));
             case "asynchronous" -> issueWithoutWaiting(MpiOptions.defaults());
             case "trusted" -> issueWithoutWaiting(MpiOptions.defaults().withTrustedSizes());
             case "root" -> disagreeAboutTheRoot();
@@ -147,22 +150,7 @@ final class JobMain {
         MpiOptions options = MpiOptions.defaults().withProgressThread();
         MpiProvider provider = new MpiProvider();
         World world = provider.world(Optional.of(options)).orElseThrow();
-        CommunicatorConfig config =
-                new CommunicatorConfig(
-                        "world",
-                        world.rank(),
-                        world.size(),
-                        Optional.empty(),
-                        Duration.ofSeconds(20),
-                        Duration.ofSeconds(20),
-                        Device.CPU,
-                        Interop.NONE,
-                        Optional.empty(),
-                        Optional.of(options),
-                        Optional.empty(),
-                        List.of(),
-                        Optional.empty());
-        try (HostCommunicator communicator = provider.create(config);
+        try (HostCommunicator communicator = provider.create(config("world", world, options));
                 Tensor tensor = Tensor.allocate(Device.CPU, DataType.INT32, OVERLAPPED)) {
             tensor.copyFrom(IntStream.generate(() -> 1).limit(OVERLAPPED).toArray());
             long request =
@@ -181,6 +169,117 @@ final class JobMain {
             print("rank " + world.rank() + ": moved " + allAre(found, world.size()));
             communicator.await(request);
         }
+    }
+
+    private static CommunicatorConfig config(String name, World world, MpiOptions options) {
+        return new CommunicatorConfig(
+                name,
+                world.rank(),
+                world.size(),
+                Optional.empty(),
+                Duration.ofSeconds(20),
+                Duration.ofSeconds(20),
+                Device.CPU,
+                Interop.NONE,
+                Optional.empty(),
+                Optional.of(options),
+                Optional.empty(),
+                List.of(),
+                Optional.empty());
+    }
+
+    /**
+     * Rank 1 receives a checked message when the library has no room for the answer, and calls
+     * nothing afterwards but what the engine does now and then.
+     */
+    private static void computeAfterReceiving(Path answered) throws Exception {
+        MpiProvider provider = new MpiProvider();
+        MpiOptions options = MpiOptions.defaults();
+        World world = provider.world(Optional.of(options)).orElseThrow();
+        try (HostCommunicator plain = provider.create(config("plain", world, options));
+                HostCommunicator checked =
+                        provider.create(config("checked", world, options.withChecks()));
+                Tensor one = ints(1, 1);
+                Tensor last = ints(1, 2)) {
+            if (world.rank() == 1) {
+                sendUntilFull(plain, one); // the first messages go another way
+                send(plain, last);
+                plain.barrier(HostCommunicator.Mode.BLOCKING);
+                int room = sendUntilFull(plain, one);
+                send(plain, last);
+                plain.barrier(HostCommunicator.Mode.BLOCKING);
+                Thread.sleep(300);
+                for (int i = 0; i < room; i++) {
+                    send(plain, one);
+                }
+                receive(checked, one);
+                for (int i = 0; i < 200 && !Files.exists(answered); i++) {
+                    Thread.sleep(100);
+                    checked.asynchronousError();
+                }
+                send(plain, last);
+            } else {
+                for (int i = 0; i < 2; i++) {
+                    Thread.sleep(1000);
+                    receiveUntil(plain, one, 2);
+                    plain.barrier(HostCommunicator.Mode.BLOCKING);
+                }
+                long sent =
+                        checked.send(
+                                last.address(),
+                                1,
+                                DataType.INT32,
+                                1,
+                                0,
+                                HostCommunicator.Mode.NONBLOCKING);
+                Thread.sleep(1000);
+                boolean ended = false;
+                for (int i = 0; i < 1500 && !(ended = checked.test(sent)); i++) {
+                    Thread.sleep(10);
+                }
+                print("rank 0: the send ended " + ended);
+                Files.createFile(answered);
+                checked.await(sent);
+                receiveUntil(plain, one, 2);
+            }
+        }
+    }
+
+    /** Returns how many sends were complete at once, while the other rank called nothing. */
+    private static int sendUntilFull(HostCommunicator communicator, Tensor tensor) {
+        for (int sent = 0; sent < 1000; sent++) {
+            long request =
+                    communicator.send(
+                            tensor.address(),
+                            1,
+                            DataType.INT32,
+                            0,
+                            0,
+                            HostCommunicator.Mode.NONBLOCKING);
+            boolean full = !communicator.test(request);
+            communicator.await(request);
+            if (full) {
+                return sent;
+            }
+        }
+        return 1000;
+    }
+
+    private static void send(HostCommunicator communicator, Tensor tensor) {
+        communicator.send(
+                tensor.address(), 1, DataType.INT32, 0, 0, HostCommunicator.Mode.BLOCKING);
+    }
+
+    private static void receive(HostCommunicator communicator, Tensor tensor) {
+        int peer = 1 - MpiErrors.answered(MpiNative.worldRank());
+        communicator.recv(
+                tensor.address(), 1, DataType.INT32, peer, 0, HostCommunicator.Mode.BLOCKING);
+    }
+
+    private static void receiveUntil(HostCommunicator communicator, Tensor tensor, int last) {
+        do {
+            receive(communicator, tensor);
+        } while (value(tensor) != last);
     }
 
     private static boolean allAre(int[] values, int expected) {

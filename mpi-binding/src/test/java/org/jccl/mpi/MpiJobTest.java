@@ -105,6 +105,16 @@ class MpiJobTest {
 
     @ParameterizedTest
     @EnumSource
+    void aRankThatComputesLetsTheSendsToItEnd(Mpirun mpirun, @TempDir Path directory) {
+        mpirun.assumeInstalled();
+        String answered = directory.resolve("answered").toString();
+        Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "computing", answered);
+        assertThat(outcome.code()).as(outcome.output()).isZero();
+        assertThat(outcome.output()).contains("rank 0: the send ended true");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void aNullDereferenceStaysAnException(Mpirun mpirun) {
         mpirun.assumeInstalled();
         Mpirun.Outcome outcome = mpirun.run(2, JobMain.class, "null");
@@ -252,12 +262,12 @@ class MpiJobTest {
     void aGroupThatCanNotBeMadeKeepsNoCommunicator(Mpirun mpirun, @TempDir Path directory)
             throws Exception {
         String groups = Integer.toString(MANY_GROUPS);
-        // MPI_COMM_WORLD, MPI_COMM_SELF and the world come first.
+        // MPI_COMM_WORLD, MPI_COMM_SELF, its copy for progress and the world come first.
         List<String> failures =
                 List.of(
                         MANY_TAKEN,
-                        "FAIL_ERRHANDLER_FROM=3",
-                        "FAIL_ERRHANDLER_TO=" + (MANY_GROUPS + 3));
+                        "FAIL_ERRHANDLER_FROM=4",
+                        "FAIL_ERRHANDLER_TO=" + (MANY_GROUPS + 4));
         Mpirun.Outcome outcome = runWithFailures(mpirun, directory, failures, "unmade", groups);
         assertThat(outcome.output())
                 .contains("rank 0: sum 3", "rank 1: sum 3", "MPI_Comm_set_errhandler")

@@ -1,6 +1,8 @@
 // One rank of a job that mpirun starts, for sanitizers that a JVM does not run under: every collective, started and waited
 // for, whole and in parts, messages beside them, groups that come and go, and an abort. Prints "ok" on every rank, or what
 // went wrong.
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -374,6 +376,14 @@ int main(int, char** arguments) {
   if (variant == "progress") {
     good(jccl_mpi_start_progress(), "start_progress");
   }
+  // As the engine's watchdog does.
+  std::atomic<bool> ended{false};
+  std::thread watchdog([&] {
+    while (!ended) {
+      good(jccl_mpi_progress(), "progress");
+      usleep(1000);
+    }
+  });
   int tag = 0;
   {
     Group plain(tag++);
@@ -394,6 +404,8 @@ int main(int, char** arguments) {
   for (int i = 0; i < 5; i++) {
     endSuddenly(tag++);
   }
+  ended = true;
+  watchdog.join();
   jccl_mpi_exit();
   std::puts("ok");
   return 0;

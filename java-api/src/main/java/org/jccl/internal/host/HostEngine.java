@@ -29,6 +29,8 @@ public final class HostEngine extends Engine {
     private final CollectiveQueue queue;
     private final RequestCompletion completion;
 
+    private final UnorderedThreads unordered;
+
     /** Guarded by the queue lock. */
     private final StartedCollectives started = new StartedCollectives();
 
@@ -45,6 +47,7 @@ public final class HostEngine extends Engine {
         this.location = location;
         this.staging = location.staging(communicator, failure);
         this.queue = new CollectiveQueue(this, running, context);
+        this.unordered = new UnorderedThreads(context, running);
         this.completion = new RequestCompletion(this, communicator, staging, running, detector);
     }
 
@@ -288,7 +291,10 @@ public final class HostEngine extends Engine {
 
     /** Takes the queue lock for a synchronous operation, after what was queued before it. */
     private void beginCollective(Operation operation) {
-        queue.lock();
+        if (!queue.tryLock()) {
+            unordered.look(operation);
+            queue.lock();
+        }
         try {
             while (true) {
                 synchronized (running) {

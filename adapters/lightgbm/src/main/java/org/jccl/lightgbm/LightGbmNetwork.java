@@ -6,14 +6,18 @@ import com.sun.jna.Callback;
 import com.sun.jna.CallbackReference;
 import com.sun.jna.Function;
 import com.sun.jna.Pointer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Device;
 import org.jccl.FailureContext;
 import org.jccl.JcclException;
+import org.jccl.OperationTimeoutException;
+import org.jccl.PeerLostException;
 import org.jccl.ProcessGroup;
 import org.jccl.Tensor;
 import org.jccl.UsageException;
@@ -72,6 +76,9 @@ public final class LightGbmNetwork implements AutoCloseable {
     /** JNA frees the function of a callback that is not reachable, and LightGBM would call it. */
     private static final Set<LightGbmNetwork> OPEN = ConcurrentHashMap.newKeySet();
 
+    /** How long to look for the ranks that do not come, after an operation has timed out. */
+    private static final Duration SEARCH = Duration.ofSeconds(10);
+
     private final ProcessGroup group;
     private final ReduceScatter reduceScatter = this::reduceScatter;
     private final AllGather allGather = this::allGather;
@@ -79,8 +86,27 @@ public final class LightGbmNetwork implements AutoCloseable {
     /** Used by LightGBM's thread only. */
     private Tensor received = Tensor.allocate(Device.CPU, DataType.UINT8, 1);
 
+    /**
+     * If there are 4, 8, 16, ... ranks, a group with each rank whose number differs in one bit,
+     * from the highest bit on; else empty. LightGBM's own network does the same, and by it each
+     * rank sends two messages of 4 ranks where it would send three.
+     */
+    private final List<ProcessGroup> pairs;
+
     private LightGbmNetwork(ProcessGroup group) {
         this.group = group;
+        this.pairs = pairs(group);
+    }
+
+    private static List<ProcessGroup> pairs(ProcessGroup group) {
+        List<ProcessGroup> pairs = new ArrayList<>();
+        if (group.size() > 2 && Integer.bitCount(group.size()) == 1) {
+            for (int distance = group.size() / 2; distance > 0; distance /= 2) {
+                int first = group.rank() & ~distance;
+                pairs.add(group.newGroup(List.of(first, first + distance)).orElseThrow());
+            }
+        }
+        return pairs;
     }
 
     /**
@@ -92,6 +118,8 @@ public final class LightGbmNetwork implements AutoCloseable {
      * @return the network, to be closed on the same thread
      * @throws UsageException if the group is null, has no backend for the CPU, or LightGBM refuses
      *     it
+     * @throws JcclException if groups of two ranks, of which 4, 8, 16, ... ranks need some, do not
+     *     form in time
      */
     public static LightGbmNetwork of(ProcessGroup group) {
         if (group == null) {
@@ -103,18 +131,25 @@ public final class LightGbmNetwork implements AutoCloseable {
         }
         LightGbmNetwork network = new LightGbmNetwork(group);
         OPEN.add(network);
-        int result =
-                lightgbmlib.LGBM_NetworkInitWithFunctions(
-                        group.size(),
-                        group.rank(),
-                        new FunctionPointer(network.reduceScatter),
-                        new FunctionPointer(network.allGather));
-        if (result != 0) {
-            OPEN.remove(network);
-            network.received.close();
-            throw refused();
+        boolean accepted = false;
+        try {
+            int result =
+                    lightgbmlib.LGBM_NetworkInitWithFunctions(
+                            group.size(),
+                            group.rank(),
+                            new FunctionPointer(network.reduceScatter),
+                            new FunctionPointer(network.allGather));
+            if (result != 0) {
+                throw refused();
+            }
+            accepted = true;
+            return network;
+        } finally {
+            if (!accepted) { // also if LightGBM's library was not loaded
+                OPEN.remove(network);
+                network.release();
+            }
         }
-        return network;
     }
 
     private static UsageException refused() {
@@ -122,7 +157,28 @@ public final class LightGbmNetwork implements AutoCloseable {
                 FailureContext.NONE, "LightGBM: " + lightgbmlib.LGBM_GetLastError());
     }
 
-    /** Each rank gets its block of all ranks' inputs, reduced in rank order. */
+    /** Memory of LightGBM with a block for each rank; the blocks may differ in size. */
+    private record Blocks(Pointer memory, int[] starts, int[] lengths) {
+
+        static Blocks of(Pointer memory, Pointer starts, Pointer lengths, int count) {
+            return new Blocks(memory, starts.getIntArray(0, count), lengths.getIntArray(0, count));
+        }
+
+        /** The blocks of some consecutive ranks. */
+        Tensor of(int first, int count) {
+            long bytes = 0;
+            for (int i = first; i < first + count; i++) {
+                bytes += lengths[i];
+            }
+            return view(memory.share(starts[first]), bytes);
+        }
+
+        List<Tensor> each() {
+            return IntStream.range(0, starts.length).mapToObj(rank -> of(rank, 1)).toList();
+        }
+    }
+
+    /** Each rank gets its block of all ranks' inputs, reduced. */
     private void reduceScatter(
             Pointer input,
             int inputSize,
@@ -135,25 +191,58 @@ public final class LightGbmNetwork implements AutoCloseable {
             Pointer reducer) {
         endOnFailure(
                 () -> {
-                    int mine = lengths.getInt((long) Integer.BYTES * group.rank());
-                    List<Tensor> inputs = blocks(input, starts, lengths, blocks);
-                    Tensor received = received((long) blocks * mine);
-                    List<Tensor> outputs = new ArrayList<>();
-                    for (int rank = 0; rank < blocks; rank++) {
-                        outputs.add(received.slice((long) rank * mine, mine));
-                    }
-                    group.sync().allToAll(outputs, inputs);
-                    view(output, mine).copyFrom(outputs.get(0));
+                    Blocks all = Blocks.of(input, starts, lengths, blocks);
                     // A reference to a pointer to a function.
                     Function add = Function.getFunction(reducer.getPointer(0));
-                    for (int rank = 1; rank < blocks; rank++) {
-                        Pointer each = new Pointer(outputs.get(rank).address());
-                        add.invokeVoid(new Object[] {each, output, typeSize, mine});
+                    if (pairs.isEmpty()) {
+                        reduceInRankOrder(all, typeSize, output, add);
+                    } else {
+                        reduceByHalves(all, typeSize, output, add);
                     }
                 });
     }
 
-    /** The blocks of the ranks may differ in size. */
+    private void reduceInRankOrder(Blocks input, int typeSize, Pointer output, Function add) {
+        int mine = input.lengths[group.rank()];
+        Tensor received = received((long) group.size() * mine);
+        List<Tensor> outputs = new ArrayList<>();
+        for (int rank = 0; rank < group.size(); rank++) {
+            outputs.add(received.slice((long) rank * mine, mine));
+        }
+        group.sync().allToAll(outputs, input.each());
+        view(output, mine).copyFrom(outputs.get(0));
+        for (int rank = 1; rank < group.size(); rank++) {
+            add(add, outputs.get(rank), view(output, mine), typeSize);
+        }
+    }
+
+    /**
+     * In LightGBM's own order of sums: the input is reduced in its memory, and each step halves the
+     * blocks that this rank still has to reduce.
+     */
+    private void reduceByHalves(Blocks input, int typeSize, Pointer output, Function add) {
+        int half = group.size();
+        for (ProcessGroup pair : pairs) {
+            half /= 2;
+            Tensor sum = input.of(firstOf(group.rank(), half), half);
+            Tensor received = received(sum.count()).slice(0, sum.count());
+            exchange(pair, input.of(firstOf(group.rank() ^ half, half), half), received);
+            add(add, received, sum, typeSize);
+        }
+        Tensor sum = input.of(group.rank(), 1);
+        view(output, sum.count()).copyFrom(sum);
+    }
+
+    private static void add(Function add, Tensor from, Tensor to, int typeSize) {
+        add.invokeVoid(
+                new Object[] {
+                    new Pointer(from.address()),
+                    new Pointer(to.address()),
+                    typeSize,
+                    (int) to.count()
+                });
+    }
+
     private void allGather(
             Pointer input,
             int inputSize,
@@ -163,20 +252,41 @@ public final class LightGbmNetwork implements AutoCloseable {
             Pointer output,
             int outputSize) {
         endOnFailure(
-                () ->
-                        group.sync()
-                                .allGather(
-                                        blocks(output, starts, lengths, blocks),
-                                        view(input, inputSize)));
+                () -> {
+                    Blocks all = Blocks.of(output, starts, lengths, blocks);
+                    Tensor own = view(input, inputSize);
+                    if (pairs.isEmpty()) {
+                        group.sync().allGather(all.each(), own);
+                    } else {
+                        gatherByDoubling(all, own);
+                    }
+                });
     }
 
-    private static List<Tensor> blocks(Pointer memory, Pointer starts, Pointer lengths, int count) {
-        List<Tensor> blocks = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            long at = (long) Integer.BYTES * i;
-            blocks.add(view(memory.share(starts.getInt(at)), lengths.getInt(at)));
+    private void gatherByDoubling(Blocks output, Tensor own) {
+        output.of(group.rank(), 1).copyFrom(own);
+        int known = 1;
+        for (int i = pairs.size() - 1; i >= 0; i--) {
+            exchange(
+                    pairs.get(i),
+                    output.of(firstOf(group.rank(), known), known),
+                    output.of(firstOf(group.rank() ^ known, known), known));
+            known *= 2;
         }
-        return blocks;
+    }
+
+    /** If ranks are divided into parts of a size, the first rank of the part with this one. */
+    private static int firstOf(int rank, int size) {
+        return rank / size * size;
+    }
+
+    private static void exchange(ProcessGroup pair, Tensor sent, Tensor received) {
+        Tensor none = sent.slice(0, 0);
+        boolean first = pair.rank() == 0;
+        pair.sync()
+                .allToAll(
+                        first ? List.of(none, received) : List.of(received, none),
+                        first ? List.of(none, sent) : List.of(sent, none));
     }
 
     /** Borrows memory of LightGBM, which it keeps until its call returns. */
@@ -194,12 +304,27 @@ public final class LightGbmNetwork implements AutoCloseable {
     }
 
     /** JNA would print what is thrown, and LightGBM would continue. */
-    private static void endOnFailure(Runnable operation) {
+    private void endOnFailure(Runnable operation) {
         try {
             operation.run();
         } catch (Throwable e) {
-            System.err.println("LightGBM's network failed, so this process ends: " + e);
-            Runtime.getRuntime().halt(e instanceof JcclException known ? known.exitCode() : 1);
+            Throwable cause = e instanceof JcclException known ? firstCause(known) : e;
+            System.err.println("LightGBM's network failed, so this process ends: " + cause);
+            Runtime.getRuntime().halt(cause instanceof JcclException known ? known.exitCode() : 1);
+        }
+    }
+
+    /** The other rank of a pair may have ended, or not come, because of another rank. */
+    private JcclException firstCause(JcclException ofPair) {
+        try {
+            if (!pairs.isEmpty() && ofPair instanceof PeerLostException) {
+                group.sync().barrier();
+            } else if (!pairs.isEmpty() && ofPair instanceof OperationTimeoutException) {
+                group.monitoredBarrier(SEARCH, true);
+            }
+            return ofPair;
+        } catch (JcclException ofAll) {
+            return ofAll;
         }
     }
 
@@ -215,7 +340,12 @@ public final class LightGbmNetwork implements AutoCloseable {
                 throw refused();
             }
             OPEN.remove(this);
-            received.close();
+            release();
         }
+    }
+
+    private void release() {
+        received.close();
+        pairs.forEach(ProcessGroup::close);
     }
 }

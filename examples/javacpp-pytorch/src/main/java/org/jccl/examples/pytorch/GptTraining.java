@@ -44,7 +44,7 @@ public final class GptTraining {
 
     private static final double LEARNING_RATE = 3e-3;
     private static final double LARGEST_NORM = 1;
-    private static final double TOLERANCE = 1e-5;
+    private static final double TOLERANCE = 1e-6;
 
     private final ProcessGroup world;
     private final int steps;
@@ -223,7 +223,7 @@ public final class GptTraining {
                                                 ? loss(y, batch).div(new Scalar(pieces))
                                                 : y;
                                     };
-                            float loss =
+                            double loss =
                                     pipeline.step(
                                             ddp,
                                             pieces,
@@ -233,7 +233,7 @@ public final class GptTraining {
                                             Gpt.WIDTH);
                             clip(net.parameters(), net.parameters(), line);
                             optimizer.step();
-                            return sum(loss) / copies.size();
+                            return (float) (sum(loss) / copies.size());
                         });
             }
         }
@@ -343,11 +343,12 @@ public final class GptTraining {
 
     /** Over all ranks. Ranks that share layers have the same loss. */
     private float mean(Tensor loss) {
-        return sum(loss.item_float()) / world.size();
+        return (float) (sum(loss.item_double()) / world.size());
     }
 
-    private float sum(float value) {
-        float[] sum = {value};
+    /** In double precision, so that a sum of many losses is as precise as one of them. */
+    private double sum(double value) {
+        double[] sum = {value};
         world.sync().allReduce(sum, ReduceOp.SUM);
         return sum[0];
     }

@@ -52,16 +52,16 @@ final class PipelineParallel {
      * @param shape of the output of a piece on all stages but the last
      * @return the loss on the last stage, 0 on the others
      */
-    float step(DistributedDataParallel copies, int pieces, Stage stage, long... shape) {
+    double step(DistributedDataParallel copies, int pieces, Stage stage, long... shape) {
         Tensor[] inputs = new Tensor[pieces];
         Tensor[] outputs = new Tensor[pieces];
         List<Work> sent = new ArrayList<>();
-        float loss = 0;
+        double loss = 0;
         for (int i = 0; i < pieces; i++) {
             inputs[i] = isFirst() ? null : received(group.rank() - 1, shape).requires_grad_(true);
             outputs[i] = stage.forward(i, inputs[i]);
             if (isLast()) {
-                loss += outputs[i].item_float();
+                loss += outputs[i].item_double();
             } else {
                 sent.add(send(outputs[i].detach(), group.rank() + 1));
             }

@@ -35,7 +35,7 @@ final class UnorderedThreads {
         }
         LOG.log(
                 System.Logger.Level.WARNING,
-                "%s: thread '%s' issues it while another thread is inside an equal call. If another rank has them in another order, their numbers are mixed without an error. Order the calls by a lock, or give each thread a group; with JCCL_CHECK_CALLS=1 this is an error. Reported once for this group"
+                "%s: thread '%s' issues it while another thread is inside an equal call. If another rank has them in another order, their numbers are mixed without an error. Order the calls by a lock, or give each thread a group. JCCL_CHECK_CALLS=1 helps to find the threads. Reported once for this group"
                         .formatted(operation.context(context), Thread.currentThread().getName()));
     }
 

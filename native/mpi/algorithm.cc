@@ -17,10 +17,10 @@ namespace {
 // So do more than two ranks: with four on two processors, a processor changes between ranks for each message.
 constexpr int64_t kEagerPiece = 4032;
 constexpr int64_t kEagerBlock = 16 << 10;
-constexpr int64_t kEagerDirect = 256 << 10;
+constexpr int64_t kEagerToRoot = 256 << 10;
 
 constexpr int64_t kRingPiece = 2 << 20;
-constexpr int64_t kDirectPiece = 128 << 10;
+constexpr int64_t kToRootPiece = 128 << 10;
 
 // By what Open MPI's launcher says on all ranks alike; without it, they may be on several hosts.
 bool isJobOnOneHost() {
@@ -106,7 +106,7 @@ Step Algorithm::doublingStep(int64_t number) const {
 
 // In pieces that were fast by measurement, or as small as tests have the library's calls.
 void Algorithm::cut(int64_t longest, int64_t pieceBytes) {
-  const int64_t mostEager = way_ == Way::kDirect ? kEagerDirect : kEagerBlock;
+  const int64_t mostEager = way_ == Way::kToRoot ? kEagerToRoot : kEagerBlock;
   const bool eager = size_ == 2 && isJobOnOneHost() && bytes(longest) <= mostEager;
   const int64_t most = std::min(eager ? kEagerPiece : pieceBytes, largestCall);
   segments_ = std::max<int64_t>(1, (bytes(longest) + most - 1) / most);
@@ -114,33 +114,47 @@ void Algorithm::cut(int64_t longest, int64_t pieceBytes) {
   scratchElements_ = segmentElements_;
 }
 
-Algorithm Algorithm::direct(
+Algorithm Algorithm::toRoot(
     int rank, int size, int root, const void* in, void* out, int64_t count, int type, int kind) {
-  Algorithm a(Way::kDirect, rank, size, in, out, count, type, kind);
-  a.root_ = root;
-  a.cut(count, kDirectPiece);
-  // Steps end in their order, and none sends what another one combines.
-  a.window_ = kMostWindow;
-  a.steps_ = rank == root ? a.segments_ * (size - 1) : a.segments_;
+  Algorithm a(Way::kToRoot, rank, size, in, out, count, type, kind);
+  a.meetAt(root, kToRootPiece);
   return a;
 }
 
-Step Algorithm::directStep(int64_t number) const {
-  Step step;
-  const int64_t segment = rank_ == root_ ? number / (size_ - 1) : number;
+Algorithm Algorithm::fromRoot(int rank, int size, int root, void* data, int64_t count, int type) {
+  Algorithm a(Way::kFromRoot, rank, size, data, data, count, type, kSum);
+  a.meetAt(root, kRingPiece);
+  a.scratchElements_ = 0;
+  return a;
+}
+
+void Algorithm::meetAt(int root, int64_t pieceBytes) {
+  root_ = root;
+  cut(count_, pieceBytes);
+  // Steps end in their order, and none sends what another one combines.
+  window_ = kMostWindow;
+  steps_ = rank_ == root ? segments_ * (size_ - 1) : segments_;
+}
+
+Step Algorithm::rootStep(int64_t number) const {
+  const bool isRoot = rank_ == root_;
+  const int64_t segment = isRoot ? number / (size_ - 1) : number;
   const int64_t begin = std::min(segment * segmentElements_, count_);
   const int64_t length = std::min(segmentElements_, count_ - begin);
-  if (rank_ != root_) {
-    step.to = root_;
+  const auto peer = static_cast<int>(number % (size_ - 1));
+  const int other = isRoot ? blockAt(peer + 1) : root_;
+  const bool combines = way_ == Way::kToRoot;
+  Step step;
+  if (isRoot == combines) {
+    step.from = other;
+    step.target = out_ + bytes(begin);
+    step.elements = length;
+    step.mine = !combines ? nullptr : peer == 0 ? in_ + bytes(begin) : step.target;
+  } else {
+    step.to = other;
     step.sent = in_ + bytes(begin);
     step.sentElements = length;
-    return step;
   }
-  const auto sender = static_cast<int>(number % (size_ - 1));
-  step.from = blockAt(sender + 1);
-  step.target = out_ + bytes(begin);
-  step.elements = length;
-  step.mine = sender == 0 ? in_ + bytes(begin) : step.target;
   return step;
 }
 
@@ -256,8 +270,9 @@ Step Algorithm::step(int64_t number) const {
   switch (way_) {
     case Way::kDoubling:
       return doublingStep(number);
-    case Way::kDirect:
-      return directStep(number);
+    case Way::kToRoot:
+    case Way::kFromRoot:
+      return rootStep(number);
     case Way::kPairwise:
       return pairwiseStep(number);
     default:

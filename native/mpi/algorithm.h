@@ -10,7 +10,7 @@
 namespace jccl {
 
 // Who makes a collective: the library, or one of the algorithms below.
-enum class Way { kLibrary, kDoubling, kDirect, kRing, kPairwise };
+enum class Way { kLibrary, kDoubling, kToRoot, kFromRoot, kRing, kPairwise };
 
 // What a rank does at a time: it sends to one rank, receives from one, or both.
 struct Step {
@@ -36,8 +36,11 @@ class Algorithm {
   static Algorithm doubling(int rank, int size, void* data, int64_t count, int type, int kind);
 
   // The root receives all elements of each rank in turn. Another rank's `out` is not used.
-  static Algorithm direct(
+  static Algorithm toRoot(
       int rank, int size, int root, const void* in, void* out, int64_t count, int type, int kind);
+
+  // The root sends all elements to each rank in turn.
+  static Algorithm fromRoot(int rank, int size, int root, void* data, int64_t count, int type);
 
   // There is a block for each rank. The blocks go round while ranks add theirs, which is one round fewer than there are
   // ranks, and then each rank has the result of its own block, in `out`. `count` is that of all blocks.
@@ -75,9 +78,10 @@ class Algorithm {
  private:
   Algorithm(Way way, int rank, int size, const void* in, void* out, int64_t count, int type, int kind);
   void cut(int64_t longest, int64_t pieceBytes);
+  void meetAt(int root, int64_t pieceBytes);
 
   Step doublingStep(int64_t number) const;
-  Step directStep(int64_t number) const;
+  Step rootStep(int64_t number) const;
   Step ringStep(int64_t number) const;
   Step combiningStep(int round, int64_t segment) const;
   Step gatheringStep(int round, int64_t segment) const;

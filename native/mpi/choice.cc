@@ -20,11 +20,12 @@ struct Row {
 // were measured. The last row that fits counts; without one it is the library's call.
 constexpr Row kRows[] = {
     {kBarrier, 4, 0, Way::kDoubling},
+    {kBroadcast, 4, 0, Way::kFromRoot},
     {kAllReduce, 4, 0, Way::kDoubling},
     {kAllReduce, 2, 4 * kKilobyte, Way::kRing},
     {kAllReduce, 2, 40 * kKilobyte, Way::kDoubling},
     {kAllReduce, 4, 128 * kKilobyte, Way::kRing},
-    {kReduce, 4, 0, Way::kDirect},
+    {kReduce, 4, 0, Way::kToRoot},
     {kAllGather, 2, 0, Way::kRing},
     {kAllToAll, 2, 0, Way::kPairwise},
     {kReduceScatter, 2, 0, Way::kRing},

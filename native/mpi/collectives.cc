@@ -329,11 +329,13 @@ Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
   switch (c.what) {
     case kBarrier:
       return Algorithm::doubling(rank_, size_, nullptr, 0, kUint8, kBor);
+    case kBroadcast:
+      return Algorithm::fromRoot(rank_, size_, c.root, c.out, c.count, c.type);
     case kReduce:
       if (rank_ == c.root) {
         averageLater(o, c, c.count);
       }
-      return Algorithm::direct(
+      return Algorithm::toRoot(
           rank_, size_, c.root, premultiplied(o, c, c.count), c.out, c.count, c.type, c.kind);
     case kReduceScatter: {
       const int64_t count = c.count * size_;

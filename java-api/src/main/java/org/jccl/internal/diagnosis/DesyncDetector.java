@@ -358,8 +358,8 @@ public final class DesyncDetector {
         return "the store does not answer, so where the other ranks are is not known: look first at "
                 + (rankZeroServes
                         ? "rank 0 of the world, which serves it"
-                        : "the process that serves it (rank 0 or the launcher) or, of a file, that"
-                                + " holds its lock");
+                        : "the process that serves it (rank 0 or the launcher) or, if it is a file,"
+                                + " at the process that holds its lock");
     }
 
     /** Where the ranks are, as far as they have written it. */

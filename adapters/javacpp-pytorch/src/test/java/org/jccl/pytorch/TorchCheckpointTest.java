@@ -106,6 +106,17 @@ class TorchCheckpointTest {
         return losses;
     }
 
+    /**
+     * Also waits for the other ranks. Here they are threads of one process with one random
+     * generator, whose state each of them replaces, perhaps while another one draws a batch.
+     */
+    private static Map<String, String> load(
+            ProcessGroup group, TorchCheckpoint state, Checkpoint checkpoint) {
+        Map<String, String> texts = state.load(checkpoint);
+        group.sync().barrier();
+        return texts;
+    }
+
     private static void requireSame(List<Float> actual, List<Float> expected) {
         assertThat(actual).hasSameSizeAs(expected);
         for (int i = 0; i < expected.size(); i++) {
@@ -154,7 +165,10 @@ class TorchCheckpointTest {
                     SmallNet net = SmallNet.seeded(7 + group.rank());
                     Optimizer optimizer = kind.apply(net.parameters());
                     Map<String, String> texts =
-                            TorchCheckpoint.of(group, net, optimizer).load(directory);
+                            load(
+                                    group,
+                                    TorchCheckpoint.of(group, net, optimizer),
+                                    Checkpoint.open(directory));
                     assertThat(texts).isEqualTo(Map.of("step", Integer.toString(SAVED)));
                     requireSame(
                             whole(group, net, optimizer, SAVED, STEPS),
@@ -195,7 +209,10 @@ class TorchCheckpointTest {
                                         fsdp.run(unit.equals("hidden") ? unit : "", forward);
                         fsdp.backward(net.loss(batch(0, group), units));
                         optimizer.step();
-                        TorchCheckpoint.of(group, fsdp, optimizer).load(directory);
+                        load(
+                                group,
+                                TorchCheckpoint.of(group, fsdp, optimizer),
+                                Checkpoint.open(directory));
                         List<Float> losses = new ArrayList<>();
                         for (int step = SAVED; step < STEPS; step++) {
                             optimizer.zero_grad();
@@ -291,7 +308,7 @@ class TorchCheckpointTest {
                     for (int i = 0; i < step; i++) {
                         scheduler.step();
                     }
-                    TorchCheckpoint.of(group, resumed, other).load(saved);
+                    load(group, TorchCheckpoint.of(group, resumed, other), saved);
                     assertThat(rate(other, 0)).isEqualTo(0.01);
                     train(group, resumed, other, scheduler, step, 10);
                     assertThat(rate(other, 0)).isEqualTo(rate(expected, 0)).isEqualTo(0.02 / 8);
@@ -319,7 +336,10 @@ class TorchCheckpointTest {
                         for (long i = 0; i < 2; i++) {
                             optimizer.param_groups().get(i).set_options(new AdamWOptions(7));
                         }
-                        TorchCheckpoint.of(group, fsdp, optimizer).load(directory);
+                        load(
+                                group,
+                                TorchCheckpoint.of(group, fsdp, optimizer),
+                                Checkpoint.open(directory));
                         AdamWOptions others =
                                 new AdamWOptions(optimizer.param_groups().get(0).options());
                         AdamWOptions hidden =
@@ -369,7 +389,7 @@ class TorchCheckpointTest {
                     for (int i = 0; i < 7; i++) {
                         resumed.step(losses[i]);
                     }
-                    TorchCheckpoint.of(group, net, other).load(directory);
+                    load(group, TorchCheckpoint.of(group, net, other), Checkpoint.open(directory));
                     List<Double> again = new ArrayList<>(rates.subList(0, 7));
                     for (int i = 7; i < losses.length; i++) {
                         resumed.step(losses[i]);

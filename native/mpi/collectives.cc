@@ -361,13 +361,11 @@ Algorithm Communicator::algorithmOf(Operation& o, const Call& c, Way way) {
 }
 
 void Communicator::issueCollective(Operation& o, const Call& c) {
-  if (owned_ && !o.blocking && !options_.onDevice) {
-    const Way way = wayOf(c, size_);
-    if (way != Way::kLibrary) {
-      // Calls that differ have different tags as a rule, so that their messages do not meet.
-      const int tag = largestTag() - 2 - static_cast<int>(o.signature >> (64 - kCallHashBits));
-      return o.messages.begin(algorithmOf(o, c, way), tag, std::move(messagesMemory_));
-    }
+  if (o.way != Way::kLibrary) {
+    // The upper bits, which depend on all others.
+    const uint64_t place = (o.history >> 32) * static_cast<uint64_t>(callTags()) >> 32;
+    const int tag = largestTag() - 2 - static_cast<int>(place);
+    return o.messages.begin(algorithmOf(o, c, o.way), tag, std::move(messagesMemory_));
   }
   switch (c.what) {
     case kBroadcast:

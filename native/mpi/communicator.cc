@@ -165,14 +165,14 @@ int64_t Communicator::run(Mode mode, Operation* operation, Start&& start) {
 }
 
 int64_t Communicator::collective(Mode mode, const Call& call) {
-  const uint64_t signature = signatureOf(call, size_);
-  traffic_.collective(signature);
+  traffic_.collective(signatureOf(call, size_));
   const uint64_t splits = call.what == kAllToAllV ? traffic_.splits(rank_, size_, call.inCounts, call.outCounts) : 0;
   Operation* operation = mode == kBlocking ? operations_.takeWaitedFor() : operations_.take();
   return run(mode, operation, [&](Operation& o) {
     o.call = call;
-    o.signature = signature;
-    if (isCompared(call)) {
+    o.way = owned_ && !o.blocking && !options_.onDevice ? wayOf(call, size_) : Way::kLibrary;
+    o.history = traffic_.collectives();
+    if (isCompared(o)) {
       beginComparison(o, splits);
     }
     if (mode == kBlocking) {
@@ -186,9 +186,13 @@ int64_t Communicator::collective(Mode mode, const Call& call) {
   });
 }
 
-bool Communicator::isCompared(const Call& call) const {
-  return owned_ && size_ > 1 &&
-         (options_.checked || (looksFirst_ && largestMessageOf(call, size_) > kSentEagerly));
+// Where each rank needs messages of others, ranks that disagree are found stuck. One that only sends would not notice.
+bool Communicator::isCompared(const Operation& o) const {
+  if (!owned_ || size_ == 1) {
+    return false;
+  }
+  const bool meets = o.way != Way::kLibrary && o.way != Way::kToRoot && o.way != Way::kFromRoot && callTagsTellLength();
+  return options_.checked || (looksFirst_ && !meets && largestMessageOf(o.call, size_) > kSentEagerly);
 }
 
 // What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.

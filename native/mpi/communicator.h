@@ -37,9 +37,12 @@ constexpr bool kOverruns = false;
 // Bytes of a message that no transport of such a library fetches or puts: 4 KB with its header, on shared memory.
 constexpr int64_t kSentEagerly = 3 * 1024;
 
-// Of the messages that make up collectives: one for comparisons, one for each number that calls are hashed to.
-constexpr int kCallHashBits = 12;
-constexpr int kOwnTags = 1 + (1 << kCallHashBits);
+// The messages that make up collectives have tags of their own: one for comparisons, and an eighth of all for what a rank has
+// issued so far, this call included. So ranks that have not issued the same calls in the same order do not meet.
+inline int callTags() { return largestTag() / 8; }
+
+// Whether there are so many, 2^28 with Open MPI, that a message which meets a receive is as long as its receiver expects.
+inline bool callTagsTellLength() { return callTags() > 1 << 24; }
 
 inline bool isLong(WideCount count, int type) { return count * elementSizeOf(type) > kSentEagerly; }
 
@@ -66,7 +69,7 @@ class Communicator {
   int await(Operation* operation);
 
   // So that all tags that stand for one of the user's are below ours.
-  int largestUserTag() const { return (largestTag() - kOwnTags) / tagsOfOne_ - 1; }
+  int largestUserTag() const { return (largestTag() - 1 - callTags()) / tagsOfOne_ - 1; }
 
   void abort() { aborted_ = true; }
 
@@ -102,7 +105,7 @@ class Communicator {
   template <typename IsOver>
   void waitFor(IsOver&& isOver);
 
-  bool isCompared(const Call& call) const;
+  bool isCompared(const Operation& o) const;
   void beginComparison(Operation& o, uint64_t splits);
   bool bringForward(Operation& o);
   void defer(Operation& o);

@@ -74,10 +74,12 @@ struct Operation {
 
   // A collective: first what the ranks compare and its sums over all of them, then its call, or the messages of it.
   Call call;
+  Way way = Way::kLibrary;
   std::vector<int64_t> inCounts;
   std::vector<int64_t> outCounts;
   Exchange comparison;
-  uint64_t signature = 0;
+  // Of it and all before it.
+  uint64_t history = 0;
   bool isCompared = false;
   uint64_t mine[2];
   uint64_t sums[2];

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jccl.DataType;
 import org.jccl.Device;
@@ -53,6 +54,7 @@ final class JobMain {
             case "trusted" -> issueWithoutWaiting(MpiOptions.defaults().withTrustedSizes());
             case "root" -> disagreeAboutTheRoot();
             case "reduction" -> disagreeAboutTheReduction();
+            case "skipped" -> skipABroadcast();
             case "abandoned" -> abandonACollective();
             case "unreceived" -> closeWithAMessageUnderWay();
             case "unmade" -> makeGroupsInVain(Integer.parseInt(arguments[1]));
@@ -419,9 +421,29 @@ final class JobMain {
 
     /** MPI itself gives each rank the result of its own reduction. */
     private static void disagreeAboutTheReduction() {
-        try (ProcessGroup world = join(MpiOptions.defaults())) {
+        disagree(
+                group ->
+                        group.sync()
+                                .allReduce(
+                                        ints(1, 1),
+                                        group.rank() == 0 ? ReduceOp.SUM : ReduceOp.MAX));
+    }
+
+    /** Its root does not notice. */
+    private static void skipABroadcast() {
+        disagree(
+                group -> {
+                    if (group.rank() == 0) {
+                        group.sync().broadcast(ints(1, 1), 0);
+                    }
+                    group.sync().allReduce(ints(1, 1), ReduceOp.SUM);
+                });
+    }
+
+    private static void disagree(Consumer<ProcessGroup> body) {
+        try (ProcessGroup world = join(MpiOptions.defaults(), Duration.ofSeconds(8))) {
             try (ProcessGroup group = world.newGroup(List.of(0, 1)).orElseThrow()) {
-                group.sync().allReduce(ints(1, 1), world.rank() == 0 ? ReduceOp.SUM : ReduceOp.MAX);
+                body.accept(group);
                 print("rank " + world.rank() + ": returned");
             } catch (JcclException e) {
                 print("rank " + world.rank() + " stuck: " + e.getClass().getSimpleName());

@@ -186,13 +186,15 @@ int64_t Communicator::collective(Mode mode, const Call& call) {
   });
 }
 
-// Where each rank needs messages of others, ranks that disagree are found stuck. One that only sends would not notice.
+// In an exchange by messages each rank waits for others, whose messages do not match if they disagree. A rank that only sends
+// would not notice.
 bool Communicator::isCompared(const Operation& o) const {
   if (!owned_ || size_ == 1) {
     return false;
   }
-  const bool meets = o.way != Way::kLibrary && o.way != Way::kToRoot && o.way != Way::kFromRoot && callTagsTellLength();
-  return options_.checked || (looksFirst_ && !meets && largestMessageOf(o.call, size_) > kSentEagerly);
+  const bool exchanges = o.way != Way::kLibrary && o.way != Way::kToRoot && o.way != Way::kFromRoot &&
+                         callTagsTellLength();
+  return options_.checked || (looksFirst_ && !exchanges && largestMessageOf(o.call, size_) > kSentEagerly);
 }
 
 // What was issued before counts too: else a rank's larger message could meet an earlier, smaller part of another.

@@ -61,7 +61,9 @@ public sealed interface Communicator extends AutoCloseable
     }
 
     /**
-     * Returns a failure that the library noticed outside any call.
+     * Returns a failure that the library noticed outside any call. The engine asks every 100 ms
+     * until it closes the communicator, also when no operation runs. So a library that moves data
+     * only while it is called can do so here.
      *
      * @return null if there is none
      */

@@ -192,7 +192,8 @@ final class JobMain {
 
     /**
      * Rank 1 receives a checked message when the library has no room for the answer, and calls
-     * nothing afterwards but what the engine does now and then.
+     * nothing afterwards but what the engine does now and then. Rank 0 sleeps while rank 1 fills
+     * that room, because each of its calls would empty it.
      */
     private static void computeAfterReceiving(Path answered) throws Exception {
         MpiProvider provider = new MpiProvider();

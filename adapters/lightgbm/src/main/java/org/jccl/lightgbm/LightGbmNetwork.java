@@ -170,7 +170,11 @@ public final class LightGbmNetwork implements AutoCloseable {
             for (int i = first; i < first + count; i++) {
                 if (starts[i] != starts[first] + bytes) {
                     // LightGBM's own network relies on this too.
-                    throw new IllegalStateException("the block of rank " + i + " is elsewhere");
+                    throw new IllegalStateException(
+                            "in LightGBM's memory the block of rank "
+                                    + i
+                                    + " does not follow that of rank "
+                                    + (i - 1));
                 }
                 bytes += lengths[i];
             }

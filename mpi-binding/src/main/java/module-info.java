@@ -7,6 +7,8 @@
 module org.jccl.mpi {
     requires org.bytedeco.javacpp;
     requires transitive org.jccl.api;
+    // Named by no class. It implements the API, and jlink does not look for services.
+    requires org.jccl.engine;
 
     exports org.jccl.mpi;
 

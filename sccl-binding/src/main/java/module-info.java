@@ -7,6 +7,8 @@
 module org.jccl.sccl {
     requires com.sun.jna;
     requires transitive org.jccl.api;
+    // Named by no class. It implements the API, and jlink does not look for services.
+    requires org.jccl.engine;
     requires transitive org.jccl.ranktable;
 
     exports org.jccl.sccl;

@@ -9,6 +9,7 @@ module org.jccl.benchmarks {
     requires jdk.jfr;
     requires micrometer.core;
     requires org.jccl.api;
+    requires org.jccl.engine;
     requires org.jccl.micrometer;
     requires org.jccl.gloo;
     requires org.jccl.mpi;

@@ -1,5 +1,6 @@
 package org.jccl;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
 
@@ -11,15 +12,29 @@ import java.util.ServiceLoader;
 final class Implementation {
 
     private static final Optional<JcclProvider> FOUND =
-            ServiceLoader.load(JcclProvider.class, JcclProvider.class.getClassLoader()).findFirst();
+            ServiceLoader.load(JcclProvider.class, JcclProvider.class.getClassLoader()).stream()
+                    .findFirst()
+                    .map(Implementation::create);
 
     private Implementation() {}
+
+    private static JcclProvider create(ServiceLoader.Provider<JcclProvider> found) {
+        // The module descriptor exports these packages to org.jccl.engine. On the class path, the
+        // engine is in an unnamed module, for instance where a test runner puts only those modules
+        // on the module path that a program requires.
+        for (String name : List.of("checks", "json", "rendezvous")) {
+            Implementation.class
+                    .getModule()
+                    .addExports("org.jccl.internal." + name, found.type().getModule());
+        }
+        return found.get();
+    }
 
     static JcclProvider get() {
         if (FOUND.isEmpty()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the implementation of this API is missing: META-INF/services/%s of jccl-api cannot be read; if jars are merged into one, keep the files in META-INF/services"
+                    "the implementation of this API is missing: add the artifact org.jccl:jccl-engine, on which each binding depends; if jars are merged into one, keep META-INF/services/%s"
                             .formatted(JcclProvider.class.getName()));
         }
         return FOUND.get();

@@ -3,8 +3,8 @@ package org.jccl;
 import java.nio.Buffer;
 
 /**
- * Creates what the static methods of this package return. Not for programs: jccl-api has the only
- * implementation, and finds it as a service, so that this package depends on no other.
+ * Creates what the static methods of this package return. Not for programs: jccl-engine has the
+ * only implementation. This package finds it as a service, so that it depends on no other.
  *
  * <p>Arguments and exceptions are those of the linked methods. Implementations are thread-safe.
  */

@@ -16,13 +16,15 @@ import java.lang.module.ModuleFinder;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jccl.internal.api.DefaultProvider;
 import org.junit.jupiter.api.Test;
 
-/** The cut between this module and the bindings, and what a library must not do. */
+/** The cuts between the API, the engine and the bindings, and what a library must not do. */
 class ArchitectureTest {
 
     private static final Pattern COMMENT = Pattern.compile("(?s)/\\*.*?\\*/|//[^\n]*");
@@ -44,14 +46,15 @@ class ArchitectureTest {
                 }
             };
 
-    private static final Path CLASSES = classes();
+    private static final Path API = classesOf(Tensor.class);
 
-    private static final JavaClasses MAIN = new ClassFileImporter().importPath(CLASSES);
+    private static final Path ENGINE = classesOf(DefaultProvider.class);
 
-    private static Path classes() {
+    private static final JavaClasses MAIN = new ClassFileImporter().importPaths(API, ENGINE);
+
+    private static Path classesOf(Class<?> type) {
         try {
-            return Path.of(
-                    Tensor.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+            return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
         }
@@ -161,28 +164,38 @@ class ArchitectureTest {
 
     @Test
     void internalPackagesAreNotExported() {
-        ModuleDescriptor module =
-                ModuleFinder.of(CLASSES).find("org.jccl.api").orElseThrow().descriptor();
         // What our own modules share is exported to them by name.
-        assertThat(module.exports())
-                .filteredOn(exports -> !exports.isQualified())
-                .extracting(ModuleDescriptor.Exports::source)
+        assertThat(exportsOf(API, "org.jccl.api"))
                 .contains("org.jccl", "org.jccl.spi")
                 .noneMatch(name -> name.contains("internal"));
+    }
+
+    @Test
+    void theEngineExportsNothing() {
+        assertThat(exportsOf(ENGINE, "org.jccl.engine")).isEmpty();
+    }
+
+    /** Not the qualified ones. */
+    private static List<String> exportsOf(Path classes, String module) {
+        return ModuleFinder.of(classes).find(module).orElseThrow().descriptor().exports().stream()
+                .filter(exports -> !exports.isQualified())
+                .map(ModuleDescriptor.Exports::source)
+                .toList();
     }
 
     /** Launchers of that name are the bootstrap's business. */
     @Test
     void noVendorIsNamedInCode() throws IOException {
         Path sources = Path.of("src", "main", "java");
-        List<Path> files;
-        try (Stream<Path> all = Files.walk(sources)) {
-            files =
-                    all.filter(file -> file.toString().endsWith(".java"))
-                            .filter(file -> !file.toString().contains("bootstrap"))
-                            .toList();
+        List<Path> files = new ArrayList<>();
+        for (Path folder : List.of(Path.of("..", "java-api").resolve(sources), sources)) {
+            try (Stream<Path> all = Files.walk(folder)) {
+                all.filter(file -> file.toString().endsWith(".java"))
+                        .filter(file -> !file.toString().contains("bootstrap"))
+                        .forEach(files::add);
+            }
         }
-        assertThat(files).hasSizeGreaterThan(20);
+        assertThat(files).hasSizeGreaterThan(200);
         for (Path file : files) {
             String code = COMMENT.matcher(Files.readString(file)).replaceAll("");
             Matcher vendor = VENDOR.matcher(code);

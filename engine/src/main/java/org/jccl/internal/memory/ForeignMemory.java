@@ -104,7 +104,7 @@ final class ForeignMemory extends HostMemory {
         } catch (Throwable e) {
             throw new IllegalStateException(
                     "native access is denied; start Java with --enable-native-access=ALL-UNNAMED"
-                            + " (class path) or --enable-native-access=org.jccl.api (module path)",
+                            + " (class path) or --enable-native-access=org.jccl.engine (module path)",
                     e);
         }
     }

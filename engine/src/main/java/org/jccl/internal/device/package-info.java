@@ -16,7 +16,7 @@
  * <p>A call that enqueues may block behind a stuck operation. So the watchdog enqueues nothing, and
  * neither the watchdog nor {@code close()} takes a lock under which other threads enqueue.
  *
- * <p>{@link org.jccl.internal.device.failures} tracks which operations happen before each point on
+ * <p>{@code org.jccl.internal.device.failures} tracks which operations happen before each point on
  * a stream, so that a wait for a failed operation throws. An engine whose operations wait for those
  * of a failing group fails before that group is aborted.
  *

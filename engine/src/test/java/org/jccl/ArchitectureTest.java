@@ -68,8 +68,11 @@ class ArchitectureTest {
                     List.of("org.jccl.store", "org.jccl.internal.checks", "org.jccl.internal.json"),
                     List.of("org.jccl.torch"),
                     List.of("org.jccl.internal.rendezvous"),
-                    List.of("org.jccl.bootstrap", "org.jccl.internal.membership"),
-                    List.of("org.jccl.internal.memory", "org.jccl.internal.backend"),
+                    List.of("org.jccl.bootstrap"),
+                    List.of(
+                            "org.jccl.internal.memory",
+                            "org.jccl.internal.backend",
+                            "org.jccl.internal.membership"),
                     List.of("org.jccl.internal.operation"),
                     List.of("org.jccl.internal.observe"),
                     List.of("org.jccl.internal.diagnosis"),

@@ -1,8 +1,13 @@
 package org.jccl.cli;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -27,6 +32,11 @@ class PackageCyclesTest {
                 }
             };
 
+    /** Internal packages of jccl-api. */
+    private static final String[] SHARED = {
+        "org.jccl.internal.checks", "org.jccl.internal.json", "org.jccl.internal.rendezvous"
+    };
+
     private static final JavaClasses ALL =
             new ClassFileImporter()
                     .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -49,5 +59,16 @@ class PackageCyclesTest {
                         "org.jccl.sccl.abi",
                         "org.jccl.training");
         slices().assignedFrom(EACH_PACKAGE).should().beFreeOfCycles().check(ALL);
+    }
+
+    /** The bindings have the engine where they are compiled, since their modules require it. */
+    @Test
+    void onlyTheEngineUsesItsPackages() {
+        DescribedPredicate<JavaClass> engine =
+                resideInAPackage("org.jccl.internal..")
+                        .and(not(resideInAnyPackage(SHARED)))
+                        .as("the engine's");
+        assertThat(ALL).filteredOn(engine).isNotEmpty();
+        noClasses().that(not(engine)).should().dependOnClassesThat(engine).check(ALL);
     }
 }

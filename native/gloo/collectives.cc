@@ -12,21 +12,30 @@ namespace jccl {
 
 namespace {
 
-// Three ways of an all-reduce, measured in turns on loopback, on a quiet machine with two cores: microseconds of an
-// exchange of everything, of a direct reduce-scatter and all-gather, and of gloo's ring.
+// Four ways of an all-reduce, measured in turns on loopback, on a quiet machine with two cores: microseconds of an
+// exchange of everything with all at once, of exchanges with one rank after another at doubled distances, of a direct
+// reduce-scatter and all-gather, and of gloo's ring.
 //
 //           KB       16     64    128    256    500   1000   2000   4000
 //   2 ranks exchange 20     28     27    131    141    525   1084   2893
 //           direct   52     66     77     69    238    443    905   2496
 //           ring    143    184    172    199    445    531    880   2662
 //   4 ranks exchange 89    148    251    391    870   2569   8019  12987
+//           doubling 54     71    106    172    315   1357
 //           direct  138    163    199    264    360    732   2326   5119
 //           ring    718    719    745    811    898   1244   2528   4081
+//   8 ranks exchange 328
+//           doubling 166   253    379    625   1103   4340
+//           direct         566    578    672   1045   1721   3933
 //
 // Up to this much received by a rank, everything is exchanged.
 constexpr size_t kExchangeBytes = 192 * 1024;
 
-// The same with more than two ranks on several hosts, where the link is slower than the additions: of four ranks on two
+// From this many ranks of one host on, doubling needs so many fewer messages that it is faster, up to this size.
+constexpr int kDoublingRanks = 4;
+constexpr size_t kDoublingBytes = 256 * 1024;
+
+// The exchange with more than two ranks on several hosts, where the link is slower than the additions: of four ranks on two
 // hosts, every byte crosses it four times in an exchange, and twice in a direct reduce-scatter and all-gather.
 constexpr size_t kExchangeBytesOfHosts = 32 * 1024;
 
@@ -36,6 +45,10 @@ constexpr size_t kDirectBytes = 2 * 1024 * 1024;
 
 // Up to this much received by a rank, a reduce and an all-gather go straight to who needs it.
 constexpr size_t kGatherBytes = 512 * 1024;
+
+// So do all-gathers of any size of up to so many ranks on one host, where a ring took as long with 64 MB, and three times
+// as long with 1 MB. More ranks were not measured.
+constexpr int kDirectRanks = 8;
 
 constexpr size_t kSegmentBytes = 1024 * 1024;
 
@@ -63,17 +76,24 @@ Operation Collectives::begin(const Signature& signature, Clock::time_point deadl
 
 // With nothing to move, ranks still meet, so that one which has something to move is noticed.
 void Collectives::meet(const Operation& op) {
-  // Everybody hears from everybody, so that who is missing can be named.
+  if (size_ >= kDoublingRanks && isOnOneHost()) {
+    return reduceByDoubling(op, nullptr, nullptr, 0, 0, combineOf(kUint8, kBor));
+  }
   forOthers([&](int i) { op.exchange.with(i, nullptr, 0, nullptr, 0); });
   op.run();
 }
 
 void Collectives::barrier(int64_t timeoutMillis) {
-  if (size_ > 1) {
-    meet(begin(
-        Signature(kBarrier, 0),
-        timeoutMillis == 0 ? kNoDeadline : Clock::now() + Milliseconds(timeoutMillis)));
+  if (size_ == 1) {
+    return;
   }
+  if (timeoutMillis == 0) {
+    return meet(begin(Signature(kBarrier, 0)));
+  }
+  // Everybody hears from everybody, so that who is missing can be named.
+  const Operation op = begin(Signature(kBarrier, 0), Clock::now() + Milliseconds(timeoutMillis));
+  forOthers([&](int i) { op.exchange.with(i, nullptr, 0, nullptr, 0); });
+  op.run();
 }
 
 void Collectives::broadcast(void* data, size_t count, int type, int root) {
@@ -120,7 +140,9 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
     return meet(op);
   }
   const size_t exchanged = size_ == 2 || isOnOneHost() ? kExchangeBytes : kExchangeBytesOfHosts;
-  if (bytes <= exchanged / (size_ - 1)) {
+  if (size_ >= kDoublingRanks && isOnOneHost() && bytes <= kDoublingBytes) {
+    reduceByDoubling(op, in, out, bytes, count, combine);
+  } else if (bytes <= exchanged / (size_ - 1)) {
     exchangeAndReduce(op, in, out, bytes, count, combine);
   } else if (bytes <= kDirectBytes) {
     reduceAndGather(op, in, out, count, elementSizeOf(type), combine);
@@ -145,6 +167,41 @@ void Collectives::exchangeAndReduce(
   forOthers([&](int i) { op.exchange.with(i, in, bytes, parts + i * bytes, bytes); });
   op.run();
   combineInOrder(in, out, parts, bytes, count, combine);
+}
+
+// In each step a rank exchanges all it has with one at twice the distance, and both reduce, the lower one's numbers first.
+// Ranks beyond a power of two have another rank take part for them.
+void Collectives::reduceByDoubling(
+    const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine) {
+  int power = 1;
+  while (2 * power <= size_) {
+    power *= 2;
+  }
+  copy(out, in, bytes);
+  if (rank_ >= power) {
+    op.exchange.send(rank_ - power, out, bytes);
+    op.run();
+    op.exchange.receive(rank_ - power, out, bytes);
+    return op.run();
+  }
+  void* other = scratch(bytes);
+  const bool hasOther = rank_ + power < size_;
+  if (hasOther) {
+    op.exchange.receive(rank_ + power, other, bytes);
+    op.run();
+    combine(out, out, other, count);
+  }
+  for (int distance = 1; distance < power; distance *= 2) {
+    const int peer = rank_ ^ distance;
+    op.exchange.with(peer, out, bytes, other, bytes);
+    op.run();
+    const bool first = rank_ < peer;
+    combine(out, first ? out : other, first ? other : out, count);
+  }
+  if (hasOther) {
+    op.exchange.send(rank_ + power, out, bytes);
+    op.run();
+  }
 }
 
 // Every rank reduces a part, of which it gets the others' numbers, and sends the result to all.
@@ -251,7 +308,7 @@ void Collectives::allGather(const void* in, void* out, size_t count, int type) {
   if (count == 0) {
     return meet(op);
   }
-  if (bytes * size_ <= kGatherBytes) {
+  if (gathersDirectly(bytes * size_)) {
     const std::vector<int64_t> counts(size_, count);
     return allGatherDirect(op, in, out, Parts(counts.data(), size_, elementSizeOf(type)));
   }
@@ -273,7 +330,7 @@ void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, i
   if (parts.total() == 0) {
     return meet(op);
   }
-  if (parts.total() <= kGatherBytes) {
+  if (gathersDirectly(parts.total())) {
     return allGatherDirect(op, in, out, parts);
   }
   ::gloo::AllgathervOptions options(context_);
@@ -283,6 +340,10 @@ void Collectives::allGatherV(const void* in, void* out, const int64_t* counts, i
   options.setOutput<uint8_t>(op.mesh.transfer(out, parts.total()), parts.all());
   options.setTag(op.tag);
   ::gloo::allgatherv(options);
+}
+
+bool Collectives::gathersDirectly(size_t bytes) const {
+  return size_ == 2 || bytes <= kGatherBytes || (isOnOneHost() && size_ <= kDirectRanks);
 }
 
 void Collectives::allGatherDirect(const Operation& op, const void* in, void* out, const Parts& parts) {

@@ -45,6 +45,8 @@ class Collectives final : public Communicator {
   void meet(const Operation& op);
   void exchangeAndReduce(
       const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);
+  void reduceByDoubling(
+      const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine);
   void reduceAndGather(
       const Operation& op, const void* in, void* out, size_t count, size_t elementSize, Combine combine);
   void reduceDirect(
@@ -54,6 +56,7 @@ class Collectives final : public Communicator {
       const Operation& op, const void* in, void* out, size_t bytes, size_t elementSize, Combine combine, int root,
       char* received);
   void combineInOrder(const void* own, void* out, char* parts, size_t bytes, size_t count, Combine combine);
+  bool gathersDirectly(size_t bytes) const;
   void allGatherDirect(const Operation& op, const void* in, void* out, const Parts& parts);
   void reduceScatterDirect(
       const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,

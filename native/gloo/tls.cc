@@ -310,7 +310,9 @@ size_t TlsChannel::encrypt(const iovec* pieces, int count) {
     if (length < kRecordBytes && count > 1) {
       std::memcpy(together, record, length);
       const size_t more = std::min(pieces[1].iov_len, kRecordBytes - length);
-      std::memcpy(together + length, pieces[1].iov_base, more);
+      if (more > 0) {  // an empty message has no memory
+        std::memcpy(together + length, pieces[1].iov_base, more);
+      }
       record = together;
       length += more;
       at = more;

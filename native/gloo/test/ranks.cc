@@ -212,7 +212,7 @@ void messages(const Rank& r, int rounds) {
 }
 
 void everything(bool torch) {
-  for (const int size : {1, 2, 4}) {
+  for (const int size : {1, 2, 4, 5}) {
     inGroup(size, torch, [](const Rank& r) {
       std::thread beside([&] {
         if (r.size > 1) {

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.jccl.spi.HostCommunicator.Mode.BLOCKING;
 
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jccl.Availability;
 import org.jccl.DataType;
@@ -67,7 +70,7 @@ class GlooCollectivesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4, 5})
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
     void allReduce(int size) throws Exception {
         Ranks.run(
                 size,
@@ -87,10 +90,56 @@ class GlooCollectivesTest {
                 });
     }
 
+    /** Ranks add in an order that depends on the algorithm, but all in the same one. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 7, 8})
+    void allReduceGivesAllRanksTheSameBits(int size) throws Exception {
+        int count = 5000;
+        List<List<Integer>> results =
+                Ranks.run(
+                        size,
+                        (rank, communicator) -> {
+                            Random random = new Random(rank);
+                            Memory data = Memory.bytes(count * Float.BYTES);
+                            for (int i = 0; i < count; i++) {
+                                data.bytes.putFloat(
+                                        i * Float.BYTES, (float) Math.exp(random.nextGaussian()));
+                            }
+                            communicator.allReduce(
+                                    data.address,
+                                    data.address,
+                                    count,
+                                    DataType.FLOAT32,
+                                    ReduceOp.SUM,
+                                    BLOCKING);
+                            return Arrays.stream(data.ints()).boxed().toList();
+                        });
+        assertThat(new HashSet<>(results)).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 7, 8})
+    void noRankLeavesABarrierBeforeAllHaveCome(int size) throws Exception {
+        AtomicInteger arrivals = new AtomicInteger();
+        Ranks.run(
+                size,
+                (rank, communicator) -> {
+                    for (int round = 1; round <= 2 * size; round++) {
+                        if (rank == round % size) {
+                            Thread.sleep(5);
+                        }
+                        arrivals.incrementAndGet();
+                        communicator.barrier(BLOCKING);
+                        assertThat(arrivals.get()).isGreaterThanOrEqualTo(round * size);
+                    }
+                    return null;
+                });
+    }
+
     /** All ranks must choose the same algorithm, whichever host they are on. */
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4})
-    void allReduceBetweenHosts(int size) throws Exception {
+    void allReduceAndAllGatherBetweenHosts(int size) throws Exception {
         Ranks.run(
                 size,
                 rank -> rank == size - 1 ? "127.0.0.2" : "127.0.0.1",
@@ -100,6 +149,10 @@ class GlooCollectivesTest {
                         communicator.allReduce(
                                 data.address, data.address, count, TYPE, ReduceOp.SUM, BLOCKING);
                         assertThat(data.ints()).isEqualTo(sum(size, 0, count));
+                        Memory all = Memory.bytes(count * size * Integer.BYTES);
+                        Memory mine = numbers(rank, count);
+                        communicator.allGather(mine.address, all.address, count, TYPE, BLOCKING);
+                        assertThat(all.ints()).isEqualTo(concat(size, r -> part(r, 0, count)));
                     }
                     return null;
                 });

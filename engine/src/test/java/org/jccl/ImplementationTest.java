@@ -27,7 +27,7 @@ class ImplementationTest {
     private static final String SERVICES = "META-INF/services/org.jccl.JcclProvider";
 
     private static final String MISSING =
-            "org.jccl.UsageException: the implementation of this API is missing: add the artifact org.jccl:jccl-engine, on which each binding depends; if jars are merged into one, keep "
+            "org.jccl.UsageException: the implementation of this API is missing: add the artifact org.jccl:jccl-engine (module org.jccl.engine), on which each binding depends; if jars are merged into one, keep "
                     + SERVICES;
 
     private final ClassLoader before = Thread.currentThread().getContextClassLoader();

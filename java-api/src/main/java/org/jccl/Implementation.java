@@ -34,7 +34,7 @@ final class Implementation {
         if (FOUND.isEmpty()) {
             throw new UsageException(
                     FailureContext.NONE,
-                    "the implementation of this API is missing: add the artifact org.jccl:jccl-engine, on which each binding depends; if jars are merged into one, keep META-INF/services/%s"
+                    "the implementation of this API is missing: add the artifact org.jccl:jccl-engine (module org.jccl.engine), on which each binding depends; if jars are merged into one, keep META-INF/services/%s"
                             .formatted(JcclProvider.class.getName()));
         }
         return FOUND.get();

@@ -58,6 +58,14 @@ constexpr size_t kRingBytes = 4 * kSegmentBytes;
 // One segment of a chain, which fits into the cache of a processor.
 constexpr size_t kChainBytes = 256 * 1024;
 
+int largestPowerOf2(int size) {
+  int power = 1;
+  while (2 * power <= size) {
+    power *= 2;
+  }
+  return power;
+}
+
 }  // namespace
 
 std::shared_ptr<Mesh> Collectives::makeMesh(std::shared_ptr<tcp::Device> device) const {
@@ -159,7 +167,7 @@ void Collectives::allReduce(const void* in, void* out, size_t count, int type, i
   }
 }
 
-// Every rank sends all it has to every other and reduces by itself, in rank order: one message time instead of the
+// Every rank sends all it has to every other and reduces by itself: one message time instead of the
 // ring's 2 (N - 1), for N / 2 times its bytes.
 void Collectives::exchangeAndReduce(
     const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine) {
@@ -173,10 +181,7 @@ void Collectives::exchangeAndReduce(
 // Ranks beyond a power of two have another rank take part for them.
 void Collectives::reduceByDoubling(
     const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine) {
-  int power = 1;
-  while (2 * power <= size_) {
-    power *= 2;
-  }
+  const int power = largestPowerOf2(size_);
   copy(out, in, bytes);
   if (rank_ >= power) {
     op.exchange.send(rank_ - power, out, bytes);
@@ -249,7 +254,7 @@ void Collectives::reduce(
   }
 }
 
-// Every rank sends all it has to the root, which reduces in rank order.
+// Every rank sends all it has to the root, which reduces.
 void Collectives::reduceDirect(
     const Operation& op, const void* in, void* out, size_t bytes, size_t count, Combine combine, int root,
     char* parts) {
@@ -289,13 +294,20 @@ void Collectives::reduceChain(
   }
 }
 
-// What the ranks sent lies one after another but for this rank's own.
+// What the ranks sent lies one after another but for this rank's own. It is added in the order of reduceByDoubling, so that
+// the bits of a sum do not depend on which of the two made it.
 void Collectives::combineInOrder(
     const void* own, void* out, char* parts, size_t bytes, size_t count, Combine combine) {
   copy(parts + rank_ * bytes, own, bytes);
-  combine(out, parts, parts + bytes, count);
-  for (int i = 2; i < size_; i++) {
-    combine(out, out, parts + i * bytes, count);
+  const auto part = [&](int rank) { return parts + rank * bytes; };
+  const int power = largestPowerOf2(size_);
+  for (int i = power; i < size_; i++) {
+    combine(part(i - power), part(i - power), part(i), count);
+  }
+  for (int distance = 1; distance < power; distance *= 2) {
+    for (int i = 0; i < power; i += 2 * distance) {
+      combine(2 * distance == power ? out : part(i), part(i), part(i + distance), count);
+    }
   }
 }
 
@@ -430,7 +442,7 @@ void Collectives::reduceScatterV(
   }
 }
 
-// Every rank sends part j to rank j, which reduces what it got in rank order.
+// Every rank sends part j to rank j, which reduces what it got.
 void Collectives::reduceScatterDirect(
     const Operation& op, const void* in, void* out, const Parts& parts, char* received, Combine combine,
     size_t elementSize) {

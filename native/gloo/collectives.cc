@@ -7,6 +7,7 @@
 #include <gloo/broadcast.h>
 
 #include "collectives.h"
+#include "power.h"
 
 namespace jccl {
 
@@ -46,8 +47,8 @@ constexpr size_t kDirectBytes = 2 * 1024 * 1024;
 // Up to this much received by a rank, a reduce and an all-gather go straight to who needs it.
 constexpr size_t kGatherBytes = 512 * 1024;
 
-// So do all-gathers of any size of up to so many ranks on one host, where a ring took as long with 64 MB, and three times
-// as long with 1 MB. More ranks were not measured.
+// All-gathers of any size go straight where up to this many ranks are on one host: the ring took three times as long at 1 MB,
+// and as long at 64 MB. More ranks were not measured.
 constexpr int kDirectRanks = 8;
 
 constexpr size_t kSegmentBytes = 1024 * 1024;
@@ -57,14 +58,6 @@ constexpr size_t kRingBytes = 4 * kSegmentBytes;
 
 // One segment of a chain, which fits into the cache of a processor.
 constexpr size_t kChainBytes = 256 * 1024;
-
-int largestPowerOf2(int size) {
-  int power = 1;
-  while (2 * power <= size) {
-    power *= 2;
-  }
-  return power;
-}
 
 }  // namespace
 

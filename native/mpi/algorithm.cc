@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../common/power.h"
 #include "types.h"
 
 namespace jccl {
@@ -30,14 +31,6 @@ bool isJobOnOneHost() {
     return all != nullptr && here != nullptr && std::strcmp(all, here) == 0;
   }();
   return one;
-}
-
-int largestPowerOf2(int size) {
-  int power = 1;
-  while (2 * power <= size) {
-    power *= 2;
-  }
-  return power;
 }
 
 }  // namespace

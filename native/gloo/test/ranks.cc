@@ -187,7 +187,8 @@ void collectives(const Rank& r, int64_t count) {
   other.expect(sum, "all_gather");
   good(jccl_gloo_all_to_all(r.handle, other.address(), whole.address(), count, kInt), "all_to_all");
   whole.expect(sum, "all_to_all");
-  good(jccl_gloo_barrier(r.handle, 60000), "barrier");
+  good(jccl_gloo_barrier(r.handle, 60000), "barrier with a deadline");
+  good(jccl_gloo_barrier(r.handle, 0), "barrier");
 }
 
 // Each rank sends to the next and receives from any, or from the one before.

@@ -1,6 +1,5 @@
 package org.jccl;
 
-import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
 
@@ -19,13 +18,15 @@ final class Implementation {
     private Implementation() {}
 
     private static JcclProvider create(ServiceLoader.Provider<JcclProvider> found) {
-        // The module descriptor exports these packages to org.jccl.engine. On the class path, the
-        // engine is in an unnamed module, for instance where a test runner puts only those modules
-        // on the module path that a program requires.
-        for (String name : List.of("checks", "json", "rendezvous")) {
-            Implementation.class
-                    .getModule()
-                    .addExports("org.jccl.internal." + name, found.type().getModule());
+        // On the class path the engine is in an unnamed module, which the qualified exports
+        // exclude. It is there if a test runner puts only those modules on the module path that a
+        // program requires.
+        Module api = Implementation.class.getModule();
+        Module engine = found.type().getModule();
+        if (api.isNamed() && !engine.isNamed()) {
+            api.getDescriptor().exports().stream()
+                    .filter(exports -> exports.targets().contains("org.jccl.engine"))
+                    .forEach(exports -> api.addExports(exports.source(), engine));
         }
         return found.get();
     }

@@ -8,7 +8,6 @@ import java.util.List;
 import org.jccl.GroupAbortedException;
 import org.jccl.MismatchException;
 import org.jccl.OperationTimeoutException;
-import org.jccl.ProcessGroup;
 import org.jccl.ReduceOp;
 import org.jccl.Tensor;
 import org.jccl.conformance.ConformanceBackend;
@@ -26,13 +25,7 @@ final class DoublingFailureTest {
 
     private static ConformanceBackend within(Duration timeout) {
         return (store, rank, size, ignored) ->
-                ProcessGroup.builder()
-                        .backend("gloo")
-                        .store(store)
-                        .rank(rank)
-                        .worldSize(size)
-                        .timeout(timeout)
-                        .build();
+                ConformanceBackend.named("gloo").join(store, rank, size, timeout);
     }
 
     private static void sum(Rank rank, int count) {

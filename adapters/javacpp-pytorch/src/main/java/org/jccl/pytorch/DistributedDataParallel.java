@@ -380,14 +380,9 @@ public final class DistributedDataParallel implements AutoCloseable {
     /** Runs an action under the lock, and on CUDA with PyTorch's current stream. */
     private void locked(Runnable action) {
         lock.lock();
-        Stream.Scope scope = null;
         try {
-            scope = device.isCpu() ? null : TorchStreams.current(device).use();
-            action.run();
+            TorchStreams.onCurrent(device, action);
         } finally {
-            if (scope != null) {
-                scope.close();
-            }
             lock.unlock();
         }
     }

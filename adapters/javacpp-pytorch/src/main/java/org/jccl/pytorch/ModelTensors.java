@@ -103,6 +103,15 @@ final class ModelTensors {
         return first;
     }
 
+    /** The first device that is not the CPU, if there is one. */
+    static Device device(Map<String, Tensor> model) {
+        return named(model).stream()
+                .map(each -> each.tensor().device())
+                .filter(device -> !device.isCpu())
+                .findFirst()
+                .orElse(Device.CPU);
+    }
+
     static long identity(Tensor tensor) {
         return tensor.unsafeGetTensorImpl().address();
     }

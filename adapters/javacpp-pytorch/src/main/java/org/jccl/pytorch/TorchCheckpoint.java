@@ -105,6 +105,7 @@ public final class TorchCheckpoint {
     private final FullyShardedDataParallel fsdp;
     private final Map<String, Tensor> module;
     private final Optimizer optimizer;
+    private final Device device;
 
     /** What each group of the optimizer updates. */
     private final List<List<Updated>> groups = new ArrayList<>();
@@ -121,6 +122,7 @@ public final class TorchCheckpoint {
         this.fsdp = fsdp;
         this.module = module;
         this.optimizer = optimizer;
+        this.device = module == null ? Device.CPU : ModelTensors.device(module);
         Map<Long, Updated> known = new LinkedHashMap<>();
         if (fsdp == null) {
             module.forEach((name, tensor) -> add(known, new WholeParameter(name, tensor)));
@@ -194,13 +196,14 @@ public final class TorchCheckpoint {
      * @throws JcclException as {@link Checkpoint#save}
      */
     public void save(Path directory, Map<String, String> texts) {
-        Checkpoint.save(group, directory, shards(), texts);
+        TorchStreams.onCurrent(device, () -> Checkpoint.save(group, directory, shards(), texts));
     }
 
     /**
      * Returns what a checkpoint of this state consists of, for {@link CheckpointWriter#save}, or to
      * be saved with other tensors. The state of the optimizer and of the generator is a copy. The
      * archive of the optimizer takes twice its size of memory for the moment, and a temporary file.
+     * On CUDA, save them while {@link TorchStreams#current} is in use.
      *
      * @return the shards of this rank
      * @throws CheckpointException if the temporary directory of this host cannot be written
@@ -314,6 +317,11 @@ public final class TorchCheckpoint {
         if (checkpoint == null) {
             throw TorchTensors.usage("checkpoint is null");
         }
+        TorchStreams.onCurrent(device, () -> replace(checkpoint));
+        return checkpoint.metadata();
+    }
+
+    private void replace(Checkpoint checkpoint) {
         if (fsdp != null) {
             fsdp.load(checkpoint);
         } else {
@@ -323,7 +331,6 @@ public final class TorchCheckpoint {
         updated().forEach(each -> states.put(each.tensor(), state(checkpoint, each)));
         OptimizerState.replace(optimizer, states, savedOptions(checkpoint));
         loadRandom(checkpoint);
-        return checkpoint.metadata();
     }
 
     /** The options of each group. One whose parameters were in no optimizer keeps its own. */

@@ -10,11 +10,14 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch_cuda;
 import org.jccl.UsageException;
 import org.jccl.spi.PathSetting;
 
 /** Loads PyTorch's libraries. */
 public final class TorchLibrary {
+
+    private static final System.Logger LOGGER = System.getLogger(TorchLibrary.class.getName());
 
     private TorchLibrary() {}
 
@@ -25,6 +28,10 @@ public final class TorchLibrary {
      * written, which ends it with SIGBUS (<a
      * href="https://github.com/bytedeco/javacpp/issues/608">issue 608</a>). Does nothing if the
      * libraries are loaded.
+     *
+     * <p>Also loads the libraries for CUDA, if the class path has those of PyTorch's classifier
+     * with {@code -gpu}. Where they can not be loaded, for instance because there is no driver, it
+     * logs a warning, and PyTorch has only the CPU.
      *
      * @throws UsageException if this process can not represent the path of JavaCPP's folder
      * @throws UncheckedIOException if JavaCPP's folder can not be written to
@@ -42,6 +49,7 @@ public final class TorchLibrary {
                     FileLock lock = channel.lock()) {
                 if (lock.isValid()) {
                     Loader.load(torch.class);
+                    loadCuda();
                 }
             }
         } catch (IOException e) {
@@ -54,11 +62,32 @@ public final class TorchLibrary {
         }
     }
 
+    /** What {@link TorchStreams} needs. */
+    private static void loadCuda() {
+        if (hasNatives("pytorch", Loader.getPlatform() + "-gpu")) {
+            try {
+                Loader.load(torch_cuda.class);
+            } catch (LinkageError | TypeNotPresentException e) {
+                Throwable reason = e;
+                while (reason.getCause() != null) {
+                    reason = reason.getCause();
+                }
+                LOGGER.log(
+                        System.Logger.Level.WARNING,
+                        "PyTorch can use no GPU: its libraries for CUDA are on the class path, but"
+                                + " can not be loaded. They need NVIDIA's driver, the libraries of"
+                                + " CUDA and cuDNN, and org.bytedeco:cuda with its classifier: "
+                                + reason);
+            }
+        }
+    }
+
     private static String message(Throwable cause) {
         String platform = Loader.getPlatform();
         List<String> missing =
                 Stream.of("pytorch", "openblas")
                         .filter(artifact -> !hasNatives(artifact, platform))
+                        .filter(artifact -> !hasNatives(artifact, platform + "-gpu"))
                         .map(artifact -> coordinates(artifact, platform))
                         .toList();
         return missing.isEmpty()
@@ -77,10 +106,8 @@ public final class TorchLibrary {
     }
 
     private static boolean hasNatives(String artifact, String platform) {
-        ClassLoader loader = TorchLibrary.class.getClassLoader();
-        return Stream.of("", "-gpu")
-                .map(extension -> "org/bytedeco/" + artifact + "/" + platform + extension + "/")
-                .anyMatch(folder -> loader.getResource(folder) != null);
+        String folder = "org/bytedeco/" + artifact + "/" + platform + "/";
+        return TorchLibrary.class.getClassLoader().getResource(folder) != null;
     }
 
     /** The coordinates of an artifact, with classifier; without a version if it is not known. */

@@ -46,6 +46,16 @@ public final class TorchStreams {
         }
     }
 
+    /** Runs an action in the order of PyTorch's current stream, if the device has streams. */
+    static void onCurrent(Device device, Runnable action) {
+        Stream.Scope scope = device.isCpu() ? () -> {} : current(device).use();
+        try {
+            action.run();
+        } finally {
+            scope.close();
+        }
+    }
+
     /** Makes the stream that is current now wait for what is on another one. */
     static void currentWaitsFor(Stream other) {
         Stream current = Stream.current(other.device());

@@ -23,7 +23,7 @@ record Digits(Tensor images, Tensor labels) {
     private static final int PIXELS = org.jccl.examples.Digits.PIXELS;
 
     /** Copies images into tensors. */
-    static Digits of(org.jccl.examples.Digits digits) {
+    static Digits of(org.jccl.examples.Digits digits, TrainingDevice where) {
         int count = digits.size();
         float[] pixels = new float[count * PIXELS];
         long[] numbers = new long[count];
@@ -34,9 +34,13 @@ record Digits(Tensor images, Tensor labels) {
         try (FloatPointer images = new FloatPointer(pixels);
                 LongPointer labels = new LongPointer(numbers)) {
             return new Digits(
-                    from_blob(images, count, 1, SIDE, SIDE).clone(),
-                    from_blob(labels, new long[] {count}, new TensorOptions(ScalarType.Long))
-                            .clone());
+                    where.move(from_blob(images, count, 1, SIDE, SIDE).clone()),
+                    where.move(
+                            from_blob(
+                                            labels,
+                                            new long[] {count},
+                                            new TensorOptions(ScalarType.Long))
+                                    .clone()));
         }
     }
 
@@ -45,14 +49,15 @@ record Digits(Tensor images, Tensor labels) {
     }
 
     /** The images at some places. */
-    Digits select(int[] places) {
+    Digits select(int[] places, TrainingDevice where) {
         try (LongPointer numbers = new LongPointer(IntStream.of(places).asLongStream().toArray());
                 Tensor index =
                         from_blob(
                                 numbers,
                                 new long[] {places.length},
                                 new TensorOptions(ScalarType.Long))) {
-            return new Digits(images.index_select(0, index), labels.index_select(0, index));
+            Tensor there = where.move(index);
+            return new Digits(images.index_select(0, there), labels.index_select(0, there));
         }
     }
 }

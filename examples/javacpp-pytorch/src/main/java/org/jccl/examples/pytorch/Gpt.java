@@ -18,7 +18,6 @@ import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
 import org.bytedeco.pytorch.TensorVector;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** A small GPT for characters: embeddings, blocks of attention and a perceptron, and a head. */
 final class Gpt extends Module {
@@ -186,7 +185,7 @@ final class Gpt extends Module {
     }
 
     private Tensor embedded(Tensor text) {
-        Tensor places = arange(new Scalar(CONTEXT)).to(ScalarType.Long);
+        Tensor places = arange(new Scalar(CONTEXT), text.options());
         return characters.forward(text).add(positions.forward(places));
     }
 }

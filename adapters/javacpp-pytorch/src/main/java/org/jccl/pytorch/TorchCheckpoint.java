@@ -298,9 +298,9 @@ public final class TorchCheckpoint {
     }
 
     /**
-     * Replaces parameters, buffers, state and options of the optimizer, and the random generator.
-     * Any number of ranks may have saved it, with a whole or a divided module. Ranks that the
-     * earlier job did not have keep their random generator.
+     * Replaces parameters, buffers, state and options of the optimizer, and the random generator of
+     * the CPU. Any number of ranks may have saved it, with a whole or a divided module. Ranks that
+     * the earlier job did not have keep their random generator.
      *
      * @param checkpoint has all tensors of the module by name
      * @return the texts that were saved

@@ -16,7 +16,7 @@ public final class GlooProvider implements BackendProvider {
 
     static final String NAME = "gloo";
 
-    private static final System.Logger LOG = System.getLogger(GlooProvider.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(GlooProvider.class.getName());
 
     private Availability availability;
 
@@ -70,7 +70,7 @@ public final class GlooProvider implements BackendProvider {
             // On loopback all ranks are on this host, so the choice cannot be wrong. With several
             // hosts, one line says how addresses are chosen.
             boolean news = rank == 0 && !chosen.address().isLoopbackAddress();
-            LOG.log(
+            LOGGER.log(
                     news ? System.Logger.Level.INFO : System.Logger.Level.DEBUG,
                     "gloo listens on {0}: {1}",
                     chosen.address().getHostAddress(),

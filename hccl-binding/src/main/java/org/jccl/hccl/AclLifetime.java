@@ -15,7 +15,7 @@ import org.jccl.spi.CleanUp;
  */
 final class AclLifetime {
 
-    private static final System.Logger LOG = System.getLogger(AclLifetime.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(AclLifetime.class.getName());
 
     /** ACL waits up to 2 seconds for logs of devices. */
     private static final Duration LIMIT = Duration.ofSeconds(5);
@@ -54,7 +54,7 @@ final class AclLifetime {
             Runtime.getRuntime()
                     .addShutdownHook(new Thread(() -> end(finalization, name), "jccl-hccl-exit"));
         } catch (IllegalStateException e) {
-            LOG.log(System.Logger.Level.DEBUG, name + " is not called: the JVM is ending", e);
+            LOGGER.log(System.Logger.Level.DEBUG, name + " is not called: the JVM is ending", e);
         }
     }
 
@@ -62,7 +62,7 @@ final class AclLifetime {
     void end(IntSupplier finalization, String name) {
         synchronized (this) {
             if (held > 0) {
-                LOG.log(
+                LOGGER.log(
                         System.Logger.Level.DEBUG,
                         "{0} groups, streams or tensors of devices were not closed, so {1} is not"
                                 + " called",

@@ -14,7 +14,7 @@ import org.jccl.spi.CommunicatorHandle;
  */
 final class HcclHandle extends CommunicatorHandle {
 
-    private static final System.Logger LOG = System.getLogger(HcclHandle.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(HcclHandle.class.getName());
 
     /** How long the destruction waits for a call that is inside the library before it starts. */
     static final Duration GRACE = Duration.ofSeconds(1);
@@ -86,7 +86,7 @@ final class HcclHandle extends CommunicatorHandle {
         int code = Hccl.HcclGetCommAsyncError(communicator, Pointer.nativeValue(asynchronous));
         if (code != Hccl.SUCCESS) {
             asksForErrors = false;
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "group {0}: HCCL reports no asynchronous errors, so a lost peer shows only at"
                             + " the deadline: {1}",

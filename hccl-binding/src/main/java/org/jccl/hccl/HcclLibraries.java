@@ -94,7 +94,7 @@ final class HcclLibraries {
 
     private static final Pattern RELEASE = Pattern.compile("([0-9]{1,4})[.]([0-9]{1,4})");
 
-    private static final System.Logger LOG = System.getLogger(HcclLibraries.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(HcclLibraries.class.getName());
 
     /** A process can load these libraries only once, and must remember a failure. */
     private static HcclLibraries loaded;
@@ -250,7 +250,7 @@ final class HcclLibraries {
             }
         }
         if (given != null) {
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "{0}={1} would have CANN replace the JVM's signal handlers; it is set to none",
                     SIGNAL_VARIABLE,
@@ -339,12 +339,12 @@ final class HcclLibraries {
                     symbols.open(file);
                 }
             } catch (LinkageError e) {
-                LOG.log(System.Logger.Level.WARNING, "cannot load " + file, e);
+                LOGGER.log(System.Logger.Level.WARNING, "cannot load " + file, e);
             }
         }
         Optional<String> missing = missing(symbols, Operators.REQUIRED);
         if (missing.isPresent()) {
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "reductions AVG and PREMUL_SUM and those of uint8 need CANN''s operators, but"
                             + " {0} in {1} lack {2}",

@@ -20,7 +20,7 @@ import org.jccl.spi.PathSetting;
  */
 final class RankTableFile {
 
-    private static final System.Logger LOG = System.getLogger(RankTableFile.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(RankTableFile.class.getName());
 
     private static final String SUFFIX = ".json";
     private static final int LONGEST_PATH = 4095;
@@ -117,7 +117,7 @@ final class RankTableFile {
             if (code == Acl.SUCCESS) {
                 return out.getInt(0);
             }
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "the rank table''s device of this rank is not checked: {0}",
                     CannErrors.of(code, "aclrtGetPhyDevIdByLogicDevId").reason());

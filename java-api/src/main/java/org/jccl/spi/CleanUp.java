@@ -8,7 +8,7 @@ import org.jccl.JcclException;
  */
 public final class CleanUp {
 
-    private static final System.Logger LOG = System.getLogger(CleanUp.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(CleanUp.class.getName());
 
     private CleanUp() {}
 
@@ -39,7 +39,7 @@ public final class CleanUp {
                     failure instanceof JcclException known
                             ? known.getMessage()
                             : failure.toString();
-            LOG.log(System.Logger.Level.WARNING, where + ": " + text);
+            LOGGER.log(System.Logger.Level.WARNING, where + ": " + text);
         } catch (RuntimeException | Error e) {
             return; // the failure cannot be reported
         }

@@ -18,7 +18,8 @@ import org.jccl.JcclException;
  */
 public abstract class CommunicatorHandle {
 
-    private static final System.Logger LOG = System.getLogger(CommunicatorHandle.class.getName());
+    private static final System.Logger LOGGER =
+            System.getLogger(CommunicatorHandle.class.getName());
 
     private enum State {
         OPEN,
@@ -148,14 +149,15 @@ public abstract class CommunicatorHandle {
                 free();
                 return true;
             }
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "group {0}: its {1} communicator {2}",
                     group,
                     library,
                     leftBehind(inOrder));
         } catch (JcclException e) {
-            LOG.log(System.Logger.Level.WARNING, "group " + group + " did not close in order", e);
+            LOGGER.log(
+                    System.Logger.Level.WARNING, "group " + group + " did not close in order", e);
         }
         return false;
     }

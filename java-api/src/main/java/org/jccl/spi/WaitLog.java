@@ -21,7 +21,7 @@ import org.jccl.JcclException;
  */
 public final class WaitLog {
 
-    private static final System.Logger LOG = System.getLogger(WaitLog.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(WaitLog.class.getName());
 
     private static final Duration FIRST = Duration.ofSeconds(10);
     private static final Duration NEXT = Duration.ofSeconds(30);
@@ -138,7 +138,7 @@ public final class WaitLog {
                 Optional<String> text = line.get();
                 long waited = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
                 if (text.isPresent() && over.getCount() > 0) {
-                    LOG.log(
+                    LOGGER.log(
                             Level.WARNING,
                             waiter + " has waited for " + waited + " s: " + text.get());
                 }
@@ -148,7 +148,7 @@ public final class WaitLog {
             Thread.currentThread().interrupt();
         } catch (JcclException e) {
             // The wait uses the same store, and reports what is wrong with it.
-            LOG.log(Level.DEBUG, "cannot find out what " + waiter + " waits for", e);
+            LOGGER.log(Level.DEBUG, "cannot find out what " + waiter + " waits for", e);
         }
     }
 

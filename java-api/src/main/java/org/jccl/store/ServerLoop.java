@@ -22,7 +22,7 @@ import org.jccl.store.ServerConnection.Stage;
 /** The event loop of a server: one thread that accepts clients and serves their requests. */
 final class ServerLoop implements Runnable {
 
-    private static final System.Logger LOG = System.getLogger(TcpStoreServer.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(TcpStoreServer.class.getName());
 
     private static final int READ_BYTES = 64 << 10;
 
@@ -103,7 +103,7 @@ final class ServerLoop implements Runnable {
                 serveOnce();
             }
         } catch (IOException | ClosedSelectorException e) {
-            LOG.log(System.Logger.Level.ERROR, server + " ends after a failure", e);
+            LOGGER.log(System.Logger.Level.ERROR, server + " ends after a failure", e);
         } finally {
             selector.keys().forEach(key -> closeQuietly(key.channel()));
             closeQuietly(selector);
@@ -128,7 +128,7 @@ final class ServerLoop implements Runnable {
     /** Logs a failure. Logging itself may fail if memory or file descriptors are exhausted. */
     private void log(System.Logger.Level level, String what, Throwable why) {
         try {
-            LOG.log(level, server + " " + what, why);
+            LOGGER.log(level, server + " " + what, why);
         } catch (Error e) {
             return; // the failure cannot be logged
         }
@@ -163,7 +163,7 @@ final class ServerLoop implements Runnable {
                 read(client);
             }
         } catch (SSLException e) {
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.INFO,
                     "{0} rejects {1}: the TLS handshake failed: {2}",
                     server,
@@ -226,7 +226,7 @@ final class ServerLoop implements Runnable {
             count(1);
         } catch (IOException e) {
             closeQuietly(channel);
-            LOG.log(System.Logger.Level.DEBUG, server + " lost a client that just connected", e);
+            LOGGER.log(System.Logger.Level.DEBUG, server + " lost a client that just connected", e);
         } catch (RuntimeException | Error e) {
             closeQuietly(channel);
             throw e;
@@ -250,7 +250,7 @@ final class ServerLoop implements Runnable {
 
     private void drop(ServerConnection client, IOException why) {
         if (why != null) {
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.DEBUG,
                     () -> "%s closes the connection of %s: %s".formatted(server, client, why));
         }
@@ -267,7 +267,7 @@ final class ServerLoop implements Runnable {
             try {
                 resource.close();
             } catch (IOException e) {
-                LOG.log(System.Logger.Level.DEBUG, "Closing " + resource + " failed", e);
+                LOGGER.log(System.Logger.Level.DEBUG, "Closing " + resource + " failed", e);
             }
         }
     }

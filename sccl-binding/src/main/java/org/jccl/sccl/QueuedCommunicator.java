@@ -14,7 +14,8 @@ import org.jccl.spi.StreamCommunicator;
 /** Runs the operations of a communicator on a device's thread, in order, each to its end. */
 final class QueuedCommunicator implements StreamCommunicator, ChipMap.HasChipMap {
 
-    private static final System.Logger LOG = System.getLogger(QueuedCommunicator.class.getName());
+    private static final System.Logger LOGGER =
+            System.getLogger(QueuedCommunicator.class.getName());
 
     /** How long a failed call waits for the watchdog, which polls far more often. */
     private static final long NOTICE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -196,7 +197,7 @@ final class QueuedCommunicator implements StreamCommunicator, ChipMap.HasChipMap
                                 .toNanos();
         while (!thread.reached(position)) {
             if (System.nanoTime() - end > 0) {
-                LOG.log(
+                LOGGER.log(
                         System.Logger.Level.WARNING,
                         "an SCCL communicator on tpu:{0} was left behind: the device is stuck",
                         thread.device);

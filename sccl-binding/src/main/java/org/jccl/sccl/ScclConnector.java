@@ -25,7 +25,7 @@ import org.jccl.spi.StreamCommunicator;
  */
 final class ScclConnector {
 
-    private static final System.Logger LOG = System.getLogger(ScclConnector.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(ScclConnector.class.getName());
 
     /** The library writes one TPU for each rank into an array of this length, without a check. */
     static final int MOST_RANKS = 16;
@@ -182,7 +182,7 @@ final class ScclConnector {
                                                 "it has no scclSetupC2CTopology: it is too old"));
         int code = setup.invokeInt(new Object[] {handle});
         if (code != 0) {
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "scclSetupC2CTopology failed with code {0}; collectives may fail, look at the"
                             + " driver''s log",
@@ -207,7 +207,7 @@ final class ScclConnector {
                         .dnnFunction("tpudnnGetC2CRing")
                         .map(get -> get.invokeInt(new Object[] {ring.length, ring}) == 0)
                         .orElse(false);
-        LOG.log(
+        LOGGER.log(
                 System.Logger.Level.WARNING,
                 "the TPUs "
                         + Arrays.toString(chips)

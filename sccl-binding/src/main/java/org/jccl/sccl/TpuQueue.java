@@ -14,7 +14,7 @@ import org.jccl.spi.Durations;
  */
 abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
 
-    private static final System.Logger LOG = System.getLogger(TpuQueue.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(TpuQueue.class.getName());
 
     private static final int SPINS = 200;
     private static final long PARK_NANOS = 20_000;
@@ -108,7 +108,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
             abortedAt = System.nanoTime();
             aborted = true;
         } catch (JcclException e) {
-            LOG.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
+            LOGGER.log(System.Logger.Level.WARNING, "tpu:" + device + " failed during an abort", e);
         }
     }
 
@@ -129,7 +129,7 @@ abstract sealed class TpuQueue permits StreamQueue, ThreadQueue {
         if (!logged) {
             // A thread that waits for the failed group gets the failure of the group instead.
             logged = true;
-            LOG.log(System.Logger.Level.WARNING, text);
+            LOGGER.log(System.Logger.Level.WARNING, text);
         }
         throw new GroupAbortedException(FailureContext.NONE, text);
     }

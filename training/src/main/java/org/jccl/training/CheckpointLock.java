@@ -36,7 +36,7 @@ final class CheckpointLock implements AutoCloseable {
 
     private static final String LOCK = "checkpoint.lock";
     private static final String OWNER = "checkpoint.owner";
-    private static final System.Logger LOG = System.getLogger(CheckpointLock.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(CheckpointLock.class.getName());
 
     /** Attempts, 5 s in total, while the owner is unknown or its process has ended. */
     private static final int ATTEMPTS = 100;
@@ -174,7 +174,7 @@ final class CheckpointLock implements AutoCloseable {
         } catch (ClosedChannelException e) {
             throw e; // the thread was interrupted
         } catch (IOException e) {
-            LOG.log(
+            LOGGER.log(
                     System.Logger.Level.WARNING,
                     "the file system of "
                             + directory
@@ -264,7 +264,8 @@ final class CheckpointLock implements AutoCloseable {
             requireOwn();
             Files.deleteIfExists(directory.resolve(OWNER));
         } catch (IOException | CheckpointException e) {
-            LOG.log(System.Logger.Level.DEBUG, "cannot delete the owner file of " + directory, e);
+            LOGGER.log(
+                    System.Logger.Level.DEBUG, "cannot delete the owner file of " + directory, e);
         } finally {
             release(channel, key, owner);
         }
@@ -276,7 +277,7 @@ final class CheckpointLock implements AutoCloseable {
                 channel.close();
             }
         } catch (IOException e) {
-            LOG.log(System.Logger.Level.WARNING, "cannot release the lock of a checkpoint", e);
+            LOGGER.log(System.Logger.Level.WARNING, "cannot release the lock of a checkpoint", e);
         } finally {
             HELD.remove(key, owner);
         }

@@ -35,7 +35,7 @@ import org.jccl.spi.BackendProvider.World;
  */
 public final class SparkRank {
 
-    private static final Logger LOG = System.getLogger(SparkRank.class.getName());
+    private static final Logger LOGGER = System.getLogger(SparkRank.class.getName());
 
     /** All tasks are there when the rendezvous begins. */
     private static final Duration JOIN_TIMEOUT = Duration.ofMinutes(1);
@@ -238,7 +238,7 @@ public final class SparkRank {
             }
             rendezvous.close();
         } catch (InterruptedException | RuntimeException e) {
-            LOG.log(Level.WARNING, this + " did not end as it should", e);
+            LOGGER.log(Level.WARNING, this + " did not end as it should", e);
         }
     }
 
@@ -272,7 +272,7 @@ public final class SparkRank {
     private void fail(Throwable failure) {
         Optional<String> first = firstFailure.report(failure);
         abort("the task has failed: " + failure);
-        first.ifPresent(text -> LOG.log(Level.WARNING, "{0} fails because {1}", this, text));
+        first.ifPresent(text -> LOGGER.log(Level.WARNING, "{0} fails because {1}", this, text));
         ended.countDown();
         if (first.isPresent() || FirstFailure.isOfAnother(failure)) {
             awaitKill();
@@ -298,7 +298,7 @@ public final class SparkRank {
                 group.close();
             } catch (RuntimeException e) {
                 // The task has its result, or a failure that this must not hide.
-                LOG.log(Level.WARNING, this + " could not close " + group, e);
+                LOGGER.log(Level.WARNING, this + " could not close " + group, e);
             }
         }
         ended.countDown();

@@ -12,7 +12,7 @@ import org.jccl.internal.operation.RunningOperations;
  */
 final class UnorderedThreads {
 
-    private static final System.Logger LOG = System.getLogger(UnorderedThreads.class.getName());
+    private static final System.Logger LOGGER = System.getLogger(UnorderedThreads.class.getName());
 
     private final FailureContext context;
     private final RunningOperations running;
@@ -33,7 +33,7 @@ final class UnorderedThreads {
             }
             warned = true;
         }
-        LOG.log(
+        LOGGER.log(
                 System.Logger.Level.WARNING,
                 "%s: thread '%s' issues it while another thread is inside an equal call. If another rank has them in another order, their numbers are mixed without an error. Order the calls by a lock, or give each thread a group. JCCL_CHECK_CALLS=1 helps to find the threads. Reported once for this group"
                         .formatted(operation.context(context), Thread.currentThread().getName()));

@@ -11,7 +11,7 @@ import org.jccl.UsageException;
 
 /**
  * Passes PyTorch's current CUDA stream to JCCL. Needs the presets of PyTorch for CUDA and the
- * binding for NCCL. It compiles against the API, but has not run on hardware yet.
+ * binding for NCCL.
  */
 public final class TorchStreams {
 

@@ -30,7 +30,6 @@ public final class StepTime {
 
     private static final int INPUTS = 784;
     private static final int CLASSES = 10;
-    private static final int WARM_UP = 10;
     private static final double MILLISECOND = 1e6;
 
     private StepTime() {}
@@ -39,7 +38,7 @@ public final class StepTime {
      * Runs one process and prints the median time of a step in milliseconds.
      *
      * @param args {@code alone} or {@code ranks}, units of each of two hidden layers, samples of a
-     *     batch of this process, number of steps
+     *     batch of this process, number of steps, before which as many are not measured
      */
     public static void main(String[] args) {
         int units = Integer.parseInt(args[1]);
@@ -77,7 +76,8 @@ public final class StepTime {
                             : new DistributedTrainer(model, config, world)) {
                 trainer.initialize(new Shape(batch, INPUTS));
                 double[] times = new double[steps];
-                for (int i = -WARM_UP; i < steps; i++) {
+                // Java compiles meanwhile what a step calls.
+                for (int i = -steps; i < steps; i++) {
                     double time = step(trainer, batch);
                     if (i >= 0) {
                         times[i] = time;

@@ -12,16 +12,22 @@ namespace jccl {
 namespace {
 
 // Open MPI sends up to 4 KB with its header eagerly in shared memory. Longer messages wait for an answer of the receiver,
-// which takes longer than a few more messages: an all_reduce of 16 KB between two ranks takes 3.1 us in such pieces and
-// 6.3 us in one, a reduce of 64 KB 5.5 and 9.2 us. If the two processors are far apart it is 7.8 and 10.9, 14.2 and 21.0 us.
-// Over TCP the pieces of that all_reduce take 57 us, and C's blocking call 21, so ranks of several hosts send long messages.
-// So do more than two ranks: with four on two processors, a processor changes between ranks for each message.
+// which takes longer than a few more messages: a reduce of 64 KB between two ranks takes 5.5 us in such pieces and 9.2 us in
+// one; if the two processors are far apart, 11.8 and 21.0 us. Over TCP the pieces of an all_reduce of 16 KB take 57 us, and
+// C's blocking call 21, so ranks of several hosts send long messages. So do more than two ranks: with four on two processors,
+// a processor changes between ranks for each message.
 constexpr int64_t kEagerPiece = 4032;
 constexpr int64_t kEagerBlock = 16 << 10;
 constexpr int64_t kEagerToRoot = 256 << 10;
 
 constexpr int64_t kRingPiece = 2 << 20;
 constexpr int64_t kToRootPiece = 128 << 10;
+
+// The library copies twice what comes before its receive was posted. With two pieces under way rather than eight, an
+// all_gather of 16 KB of two ranks takes 2.7 us rather than 2.3, and a broadcast of 16 KB to three ranks 30 us rather than 18.
+// For longer pieces the memory counts.
+constexpr int64_t kWideWindowPiece = 128 << 10;
+constexpr int kNarrowWindow = 2;
 
 // By what Open MPI's launcher says on all ranks alike; without it, they may be on several hosts.
 bool isJobOnOneHost() {
@@ -105,6 +111,7 @@ void Algorithm::cut(int64_t longest, int64_t pieceBytes) {
   segments_ = std::max<int64_t>(1, (bytes(longest) + most - 1) / most);
   segmentElements_ = (longest + segments_ - 1) / segments_;
   scratchElements_ = segmentElements_;
+  window_ = bytes(segmentElements_) <= kWideWindowPiece ? kMostWindow : kNarrowWindow;
 }
 
 Algorithm Algorithm::toRoot(
@@ -123,9 +130,8 @@ Algorithm Algorithm::fromRoot(int rank, int size, int root, void* data, int64_t 
 
 void Algorithm::meetAt(int root, int64_t pieceBytes) {
   root_ = root;
-  cut(count_, pieceBytes);
   // Steps end in their order, and none sends what another one combines.
-  window_ = kMostWindow;
+  cut(count_, pieceBytes);
   steps_ = rank_ == root ? segments_ * (size_ - 1) : segments_;
 }
 
@@ -157,7 +163,7 @@ Algorithm Algorithm::ringOfBlocks(
   const int64_t longest = a.lengthOf(0);
   a.cut(longest, kRingPiece);
   // What a step sends was combined in the step of the same segment a round before.
-  a.window_ = static_cast<int>(std::min<int64_t>(a.segments_, kMostWindow));
+  a.window_ = static_cast<int>(std::min<int64_t>(a.segments_, a.window_));
   a.workElements_ = size > 2 ? longest : 0;
   a.steps_ = (size - 1) * a.segments_;
   a.combiningSteps_ = a.steps_;
@@ -184,7 +190,6 @@ Algorithm Algorithm::pairwise(int rank, int size, const void* in, void* out, int
   Algorithm a(Way::kPairwise, rank, size, in, out, count, type, kSum);
   a.cut(a.lengthOf(0), kRingPiece);
   a.scratchElements_ = 0;
-  a.window_ = kMostWindow;
   a.steps_ = (size - 1) * a.segments_;
   return a;
 }

@@ -73,7 +73,7 @@ class Algorithm {
   int64_t elementSize() const { return elementSize_; }
   Combine combine() const { return combine_; }
 
-  static constexpr int kMostWindow = 2;
+  static constexpr int kMostWindow = 8;
 
  private:
   Algorithm(Way way, int rank, int size, const void* in, void* out, int64_t count, int type, int kind);

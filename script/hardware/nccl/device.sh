@@ -83,6 +83,28 @@ describe_devices() {
     [[ -n $python ]] && timeout --kill-after=5 120 "$python" -c 'import torch; print("torch", torch.__version__, torch.version.cuda)'
 }
 
+# The folders of the libraries that PyTorch brings, with colons between.
+pip_folders() {
+    [[ -n $python ]] && "$python" - <<'PYTHON'
+import glob, sys
+print(":".join(sorted({lib for folder in sys.path for lib in glob.glob(f"{folder}/nvidia/*/lib")})))
+PYTHON
+}
+
+# PyTorch's JavaCPP presets in the folder SMOKE_PRESETS, which script/hardware/presets/pack packs. SMOKE_PRESETS_DEVICE=cpu
+# tries these steps where there is no device.
+presets_steps() { # COMMAND_OF_A_RANK...
+    local where=${SMOKE_PRESETS_DEVICE:-cuda} backend=nccl device=cuda:0
+    [[ $where == cuda ]] || backend=gloo device=$where
+    local program=("${java[0]}" -Xmx4g "-Dorg.bytedeco.javacpp.cachedir=$cache/presets" -cp
+        "$SMOKE_PRESETS/classes:$SMOKE_PRESETS/native:$SMOKE_PRESETS/lib/*:$here/lib/*")
+    local two=(env "LD_LIBRARY_PATH=$(pip_folders)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${java[@]}"
+        org.jccl.cli.Jccl run --nproc-per-node 2 -- "$@" "${program[@]}")
+    step presets-checks 120 "${two[@]}" org.jccl.pytorch.HardwareCheck "$device" "$backend"
+    step presets-convnet 60 "${two[@]}" org.jccl.examples.pytorch.ConvNetTraining 3 --device "$where"
+    step presets-gpt 60 "${two[@]}" org.jccl.examples.pytorch.GptTraining compare 100 "$SMOKE_PRESETS/text" --device "$where"
+}
+
 more_steps() {
     local mine=own rank=()
     if [[ $shared == yes ]]; then
@@ -101,6 +123,7 @@ more_steps() {
         step overlap 90 env JCCL_TRACE_DIR="$report/recordings" "${several[@]}" \
             org.jccl.examples.Overlap --trace "$report/overlap.json"
         step trace 30 "${java[@]}" org.jccl.cli.Jccl trace "$report/recordings" -o "$report/trace.json"
+        [[ -z ${SMOKE_PRESETS-} ]] || presets_steps ${rank[@]+"${rank[@]}"}
     fi
     if [[ -n $python ]]; then
         step torch-host-cost 60 "$python" "$here/device/torch_host_cost.py"

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Jobs whose processes end at random moments and are replaced: each step is made on all ranks or on
- * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer, and prints what
- * docs/reliability-tests.md says of them.
+ * none. {@code JCCL_TEST_COMMIT_STEPS} makes them longer, and prints what docs/reliability-tests.md
+ * says of them.
  */
 @Timeout(7200)
 final class CommitJobTest {
